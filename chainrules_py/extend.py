@@ -36,6 +36,7 @@ _HOMES: dict[str, str] = {
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "
         "register_host register_scalar_type type_info"
     ),
+    "chainrules_py.rules.special.special": "around",
     "chainrules_py.rules.special.quadrature": (
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
@@ -46,7 +47,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.reach": "Reach knows written",
     "chainrules_py.primitives.closures.contents": "attributes content is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
-    "chainrules_py.primitives.hints": "advise",
+    "chainrules_py.primitives.hints": "advice_at advise",
     "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.rows.alias": (

@@ -10,9 +10,10 @@ import importlib
 from typing import Any
 
 from chainrules_py.extend import later
+from chainrules_scipy import refusing
 from chainrules_scipy.installing import OURS, Installed, install
 
-__all__ = ["Installed", "install"]
+__all__ = ["Installed", "install", "refusing"]
 
 chainrules_contract = 1
 

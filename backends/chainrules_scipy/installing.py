@@ -75,9 +75,7 @@ def is_traced(arguments: Any) -> bool:
     )
 
 
-def place(
-    native: Callable[..., Any], function: Callable[..., Any], always: bool = False
-) -> None:
+def place(native: Callable[..., Any], function: Callable[..., Any], always: bool = False) -> None:
     """Have a function stand under SciPy's name, for traced values, where it is installed.
 
     Or for all, where what it makes of plain ones takes traced values afterwards.
@@ -133,7 +131,6 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     Instances of the class, and its subclasses, are what they were: what the function makes is no
     instance, and so is not initialised.
     """
-
     before = vars(cls).get("__new__", _ABSENT)
     make = cls.__new__
 

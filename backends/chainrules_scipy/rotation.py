@@ -1,4 +1,4 @@
-"""Rotations of ``scipy.spatial.transform``: SciPy's own text for arrays of any library is followed."""
+"""Rotations of ``scipy.spatial.transform``, by SciPy's own text for arrays of any library."""
 
 from __future__ import annotations
 

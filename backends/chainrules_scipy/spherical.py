@@ -1,7 +1,8 @@
-"""Spherical Bessel functions, Legendre functions and kin of ``scipy.special``, in their arguments."""
+"""Spherical Bessel functions, Legendre functions and kin, in their arguments."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -40,7 +41,7 @@ def _word(function: Callable[..., Any], name: str, base: Any = _of_degree) -> An
 def _spherical(name: str, sign: float) -> Any:
     """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
     theirs = getattr(native, name)
-    value = _word(lambda n, x: theirs(n, x), name)
+    value = _word(theirs, name)
     slope = _word(lambda n, x: theirs(n, x, True), f"{name}_slope")
 
     def second(y: Any, n: Any, x: Any) -> Any:
@@ -62,7 +63,7 @@ spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spher
 
 
 @stands_for(native.perm)
-def perm(N: Any, k: Any, exact: bool = False) -> Any:  # noqa: N803
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Count arrangements, as ``scipy.special.perm``, by Pochhammer's symbol."""
     if exact:
         msg = "perm(exact=True) counts, and has no derivative"
@@ -102,7 +103,7 @@ def _legendre(name: str) -> Any:
         return _word(compute, f"{name}_{level}", _of_degree_and_order)
 
     words = [at(level) for level in range(3)]
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in itertools.pairwise(words):
         _rises(word, following)
     return words[0]
 

@@ -48,7 +48,8 @@ def explain_error(error: BaseException) -> None:
         msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
         raise TracerError(msg) from error
     if not isinstance(error, _DEEP):
-        if isinstance(error, ImportError) or type(error).__module__ != "builtins":
+        is_own = type(error).__module__ != "builtins"
+        if is_own or isinstance(error, (ImportError, SystemError)):
             see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())
             for refuse in errors.refusers:
                 refuse(error)

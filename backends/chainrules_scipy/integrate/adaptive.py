@@ -277,7 +277,9 @@ def quad_vec(
 
 
 @stands_for(scipy.integrate.nquad)
-def nquad(func: Any, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False) -> Any:
+def nquad(
+    func: Any, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False
+) -> Any:
     """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``.
 
     Parameters

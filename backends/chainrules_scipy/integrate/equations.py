@@ -15,7 +15,7 @@ from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
-    *("mxords", "mxstep", "printmessg", "tcrit"),
+    *("mxords", "mxstep", "printmessg"),
 }
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
@@ -194,7 +194,7 @@ def solve_bvp(
     x: Any,
     y: Any,
     p: Any = None,
-    S: Any = None,  # noqa: N803
+    S: Any = None,
     fun_jac: Any = None,
     bc_jac: Any = None,
     tol: float = 1e-3,

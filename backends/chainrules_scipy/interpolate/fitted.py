@@ -170,7 +170,9 @@ def make_lsq_spline(
 
 
 @stands_for(native.make_smoothing_spline)
-def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Spline:
+def make_smoothing_spline(
+    x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0
+) -> Spline:
     """Smooth with a given parameter: as ``scipy.interpolate.make_smoothing_spline``."""
     _refused(x, w, lam)
     if lam is None:
@@ -310,7 +312,9 @@ def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
 def spalde(x: Any, tck: Any) -> Any:
     """Compute all derivatives at a place: as ``scipy.interpolate.spalde``."""
     spline, x = Spline(*tck), array_of(x)
-    return spline.derivatives(x) if x.ndim == 0 else [spline.derivatives(x[i]) for i in range(len(x))]
+    return (
+        spline.derivatives(x) if x.ndim == 0 else [spline.derivatives(x[i]) for i in range(len(x))]
+    )
 
 
 class _Grid:

@@ -61,7 +61,9 @@ def RegularGridInterpolator(  # noqa: N802
     >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
     [0.5]
     """
-    if method not in ("linear", "nearest", *DEGREES) or any(value is not None for value in options.values()):
+    if method not in ("linear", "nearest", *DEGREES) or any(
+        value is not None for value in options.values()
+    ):
         msg = f"RegularGridInterpolator(method={method!r}) has no derivative here; take 'linear'"
         raise UnsupportedKeywordError(msg)
     axes = [array_of(p) for p in points]
@@ -84,7 +86,11 @@ def RegularGridInterpolator(  # noqa: N802
             j = np.clip(np.searchsorted(sign * known, sign * at, "right") - 1, 0, len(known) - 2)
             start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
             places.append(j)
-            parts.append(_basis(known, DEGREES[method])(x) if method in DEGREES else (x - start) / (end - start))
+            parts.append(
+                _basis(known, DEGREES[method])(x)
+                if method in DEGREES
+                else (x - start) / (end - start)
+            )
         if bounds_error and np.any(outside):
             msg = "One of the requested xi is out of bounds"
             raise ValueError(msg)

@@ -34,7 +34,9 @@ def _places(args: tuple[Any, ...]) -> Any:
 
 def _plain(points: Any) -> Any:
     if varies(points):
-        msg = "interpolation of scattered points has derivatives in values and places; not in points"
+        msg = (
+            "interpolation of scattered points has derivatives in values and places; not in points"
+        )
         raise NotDifferentiableError(msg)
     return points
 
@@ -53,7 +55,9 @@ def LinearNDInterpolator(  # noqa: N802
     points: Any, values: Any, fill_value: Any = math.nan, rescale: bool = False
 ) -> Callable[..., Any]:
     """Interpolate in triangles: as ``scipy.interpolate.LinearNDInterpolator``."""
-    given, offset, size = (None, 0.0, 1.0) if isinstance(points, Delaunay) else _scaled(points, rescale)
+    given, offset, size = (
+        (None, 0.0, 1.0) if isinstance(points, Delaunay) else _scaled(points, rescale)
+    )
     triangles = points if given is None else Delaunay(given)
     values, d = array_of(values), triangles.points.shape[1]
 
@@ -62,7 +66,9 @@ def LinearNDInterpolator(  # noqa: N802
         x = v.reshape(x, shape=(*x.shape, 1)) if d == 1 and x.ndim == 1 else x
         which = triangles.find_simplex(readable(x))
         change = triangles.transform[which]
-        inner = v.squeeze(change[..., :d, :] @ v.expand_dims(x - change[..., d, :], axis=-1), axis=-1)
+        inner = v.squeeze(
+            change[..., :d, :] @ v.expand_dims(x - change[..., d, :], axis=-1), axis=-1
+        )
         parts = v.concat(inner, 1 - v.sum(inner, axis=-1, keepdims=True), axis=-1)
         corners = v.take(values, triangles.simplices[which], axis=0)
         parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
@@ -128,7 +134,10 @@ def griddata(
     """Interpolate between points that lie anywhere: as ``scipy.interpolate.griddata``."""
     place = _places((points,))
     if place.ndim < 2 or place.shape[-1] == 1:
-        x, at = (v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,)) for a in (points, xi))
+        x, at = (
+            v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,))
+            for a in (points, xi)
+        )
         kind = {"cubic": "cubic", "linear": "linear"}[method]
         return interp1d(x, values, kind, 0, bounds_error=False, fill_value=fill_value)(at)
     if method == "nearest":

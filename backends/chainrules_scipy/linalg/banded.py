@@ -23,11 +23,14 @@ from chainrules_scipy.sparse.words import sparse_solve
 
 
 def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
-    """Return elements with their rows and columns, of diagonals of which some are above the main."""
+    """Return elements with rows and columns, of diagonals of which some are above the main."""
     n = ab.shape[-1]
     of = [(i, above - i) for i in range(ab.shape[0])]
-    columns = [np.arange(max(k, 0), max(n + min(k, 0), max(k, 0))) for _, k in of]
-    data = [ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0] for (i, _), c in zip(of, columns, strict=True)]
+    columns = [np.arange(max(k, 0), max(n + min(k, 0), k, 0)) for _, k in of]
+    data = [
+        ab[i, c[0] : c[-1] + 1] if c.size else ab[i, :0]
+        for (i, _), c in zip(of, columns, strict=True)
+    ]
     rows = [c - k for (_, k), c in zip(of, columns, strict=True)]
     return v.concat(*data, axis=0), np.concatenate(rows), np.concatenate(columns)
 

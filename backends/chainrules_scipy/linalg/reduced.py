@@ -22,14 +22,15 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("companion", "convolution_matrix", "diagsvd", "fiedler", "leslie", "matmul_toeplitz"),
     *("null_space", "orth", "orthogonal_procrustes", "solve_circulant", "subspace_angles"),
 ) | {
-    name: follow(getattr(native, name), range=np.arange) for name in ("cdf2rdf", "fiedler_companion")
+    name: follow(getattr(native, name), range=np.arange)
+    for name in ("cdf2rdf", "fiedler_companion")
 }
 
 
 @stands_for(native.expm_frechet)
 def expm_frechet(
-    A: Any,  # noqa: N803
-    E: Any,  # noqa: N803
+    A: Any,
+    E: Any,
     method: Any = None,
     compute_expm: bool = True,
     check_finite: bool = True,
@@ -46,7 +47,7 @@ def expm_frechet(
 
 
 @stands_for(native.expm_cond)
-def expm_cond(A: Any, check_finite: bool = True) -> Any:  # noqa: N803
+def expm_cond(A: Any, check_finite: bool = True) -> Any:
     """Compute the condition of `expm`: as ``scipy.linalg.expm_cond``."""
     (a,) = checked(check_finite, A)
     units = np.eye(a.shape[0] ** 2).reshape(-1, *a.shape)
@@ -55,7 +56,7 @@ def expm_cond(A: Any, check_finite: bool = True) -> Any:  # noqa: N803
 
 
 @stands_for(native.fractional_matrix_power)
-def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803
+def fractional_matrix_power(A: Any, t: Any) -> Any:
     """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both.
 
     Examples
@@ -72,7 +73,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:  # noqa: N803
 
 
 @stands_for(native.signm)
-def signm(A: Any, disp: Any = None) -> Any:  # noqa: N803
+def signm(A: Any, disp: Any = None) -> Any:
     """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``.
 
     Examples
@@ -87,7 +88,7 @@ def signm(A: Any, disp: Any = None) -> Any:  # noqa: N803
 
 
 @stands_for(native.funm)
-def funm(A: Any, func: Any, disp: Any = True) -> Any:  # noqa: N803
+def funm(A: Any, func: Any, disp: Any = True) -> Any:
     """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``.
 
     Examples
@@ -99,13 +100,15 @@ def funm(A: Any, func: Any, disp: Any = True) -> Any:  # noqa: N803
     a = array_of(A)
     w, u = eig(a)
     y = (u * func(w)) @ v.inv(u)
-    is_real = kind_of(a) != "complex" and np.allclose(readable(y).imag, 0, atol=1e-10 * np.abs(readable(y)).max())
+    is_real = kind_of(a) != "complex" and np.allclose(
+        readable(y).imag, 0, atol=1e-10 * np.abs(readable(y)).max()
+    )
     return v.real(y) if is_real else y
 
 
 @stands_for(native.matrix_balance)
 def matrix_balance(
-    A: Any,  # noqa: N803
+    A: Any,
     permute: bool = True,
     scale: bool = True,
     separate: bool = False,
@@ -151,7 +154,9 @@ def hessenberg(
         if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
             msg = "hessenberg of a complex matrix, or of one that has the form, has no derivative"
             raise NotDifferentiableError(msg)
-        normal = x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        normal = (
+            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        )
         normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
         mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
         h, q = mirror @ h @ mirror, q @ mirror
@@ -161,7 +166,7 @@ def hessenberg(
 
 @stands_for(native.ldl)
 def ldl(
-    A: Any,  # noqa: N803
+    A: Any,
     lower: bool = True,
     hermitian: bool = True,
     overwrite_a: bool = False,
@@ -306,7 +311,9 @@ def schur(
     for _ in range(nested(a)):
         f = v.matrix_transpose(z) @ a @ z
         lower = moved @ -f[rows, columns]
-        half = v.scatter_add(v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index)
+        half = v.scatter_add(
+            v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index
+        )
         half = half - v.matrix_transpose(half)
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
     t = v.triu(v.matrix_transpose(z) @ a @ z)

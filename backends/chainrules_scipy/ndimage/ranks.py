@@ -1,4 +1,4 @@
-"""Filters of ``scipy.ndimage`` that choose elements, and measurements: SciPy's own text is followed.
+"""Filters of ``scipy.ndimage`` that choose elements, and measurements, by SciPy's own text.
 
 What chooses has the derivative of what is chosen: of equal elements, of the first.
 """
@@ -52,7 +52,16 @@ def _expanded(x: Any, axes: Any, footprint: Any, mode: Any, origin: Any) -> tupl
     return np.transpose(footprint, order).reshape(shape), modes, origins
 
 
-def _chosen(x: Any, rank: int, footprint: Any, mode: Any, cval: Any, origin: Any, axes: Any, added: Any = None) -> Any:
+def _chosen(
+    x: Any,
+    rank: int,
+    footprint: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+    added: Any = None,
+) -> Any:
     """Take the element of a rank in each window."""
     footprint, modes, origins = _expanded(x, axes, footprint, mode, origin)
     places = _windows(x.shape, footprint, modes, origins)
@@ -89,7 +98,9 @@ def _least_or_largest(
     added = None
     if structure is not None:
         added = array_of(structure)[np.asarray(footprint, bool)] * (-1 if minimum else 1)
-    return _chosen(x, 0 if minimum else int(footprint.sum()) - 1, footprint, mode, cval, origin, axes, added)
+    return _chosen(
+        x, 0 if minimum else int(footprint.sum()) - 1, footprint, mode, cval, origin, axes, added
+    )
 
 
 def of_rank(
@@ -126,14 +137,27 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("grey_dilation", "grey_erosion", "grey_opening", "labeled_comprehension", "maximum"),
     *("maximum_filter", "mean", "median", "median_filter", "minimum", "minimum_filter"),
     *("morphological_gradient", "morphological_laplace", "percentile_filter", "rank_filter"),
-    *("histogram", "standard_deviation", "sum", "sum_labels", "variance", "vectorized_filter", "white_tophat"),
+    *(
+        "histogram",
+        "standard_deviation",
+        "sum",
+        "sum_labels",
+        "variance",
+        "vectorized_filter",
+        "white_tophat",
+    ),
 )
 
 
 def _along_axis(largest: bool) -> Any:
     def function(
-        input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-        cval: Any = 0.0, origin: int = 0,
+        input: Any,
+        size: int,
+        axis: int = -1,
+        output: Any = None,
+        mode: str = "reflect",
+        cval: Any = 0.0,
+        origin: int = 0,
     ) -> Any:
         x, footprint = array_of(input), np.ones(size, bool)
         return _chosen(x, size - 1 if largest else 0, footprint, mode, cval, origin, (axis,))

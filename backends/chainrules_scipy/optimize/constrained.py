@@ -1,7 +1,7 @@
 """Least places under bounds and constraints, by the equations of Karush, Kuhn and Tucker.
 
-SciPy finds the place, and which constraints hold it; these are equations then, and their multipliers
-are unknowns beside the place.
+SciPy finds the place, and which constraints hold it; these are equations then, and their
+multipliers are unknowns beside the place.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Constraints:
             y = np.atleast_1d(plain(f(x)))
             for sign, end in ((1, low), (-1, high)):
                 e = np.broadcast_to(plain(end), y.shape)
-                equal = np.broadcast_to(plain(low), y.shape) == np.broadcast_to(plain(high), y.shape)
+                equal = np.broadcast_to(plain(low), y.shape) == np.broadcast_to(
+                    plain(high), y.shape
+                )
                 tight = np.isfinite(e) & (np.abs(y - e) <= 1e-5 * (1 + np.abs(y)))
                 tight = tight & (~equal if sign < 0 else True)
                 rows += [(f, end, i, 0 if equal[i] else sign) for i in np.flatnonzero(tight)]
@@ -68,7 +70,9 @@ class Constraints:
             for f, end, i, _ in rows:
                 y = z if f is None else v.reshape(array_of(f(z)), shape=(-1,))
                 e = array_of(end)
-                values.append(y[i] - (e[i] if e.ndim and e.shape[0] > 1 else v.reshape(e, shape=())))
+                values.append(
+                    y[i] - (e[i] if e.ndim and e.shape[0] > 1 else v.reshape(e, shape=()))
+                )
             return v.stack(*values)
 
         return equations, np.array([sign for *_, sign in rows])

@@ -125,7 +125,9 @@ def minimize(
             start,
             method=method,
             jac=slope if both or callable(jac) else jac,
-            bounds=None if bounds is None or held is None else list(zip(*map(readable, held.bounds), strict=True)),
+            bounds=None
+            if bounds is None or held is None
+            else list(zip(*map(readable, held.bounds), strict=True)),
             constraints=() if held is None else held.plain(),
             tol=1e-10 if tol is None else tol,
             callback=callback,
@@ -217,9 +219,11 @@ class _Ends(NamedTuple):
 _LOSSES: dict[str, Any] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (v.sqrt(1 + z) - 1),
-    "huber": lambda z: v.where(readable(z) <= 1, z, 2 * v.sqrt(v.where(readable(z) <= 1, 1.0, z)) - 1),
-    "cauchy": lambda z: v.log1p(z),
-    "arctan": lambda z: v.atan(z),
+    "huber": lambda z: v.where(
+        readable(z) <= 1, z, 2 * v.sqrt(v.where(readable(z) <= 1, 1.0, z)) - 1
+    ),
+    "cauchy": v.log1p,
+    "arctan": v.atan,
 }
 """Of squares of residuals, as SciPy has them."""
 
@@ -276,7 +280,7 @@ def least_squares(
     >>> print(least_squares(lambda p: p[0] * t - 2.0 * t, [1.0]).x.round(6))
     [2.]
     """
-    if loss not in _LOSSES:
+    if not isinstance(loss, str) or loss not in _LOSSES:
         msg = f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}"
         raise UnsupportedKeywordError(msg)
     kwargs = kwargs or {}
@@ -357,7 +361,11 @@ def curve_fit(
     >>> print(curve_fit(lambda t, a: a * t, t, 2.0 * t)[0].round(6))
     [2.]
     """
-    rest = {k: value for k, value in options.items() if value is not None and k not in ("maxfev", "bounds")}
+    rest = {
+        k: value
+        for k, value in options.items()
+        if value is not None and k not in ("maxfev", "bounds")
+    }
     if rest or np.ndim(sigma) > 1:
         msg = f"curve_fit with {sorted(rest) or 'a matrix for sigma'} is not for traced values"
         raise UnsupportedKeywordError(msg)

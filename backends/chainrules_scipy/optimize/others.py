@@ -135,7 +135,7 @@ def _equation(name: str) -> Callable[..., Any]:
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
-    def function(F: Any, xin: Any, **options: Any) -> Any:  # noqa: N803
+    def function(F: Any, xin: Any, **options: Any) -> Any:
         def solver(residual: Any, start: Any) -> Any:
             near = theirs(lambda x: np.asarray(readable(residual(x))), start, **options)
             return native_root(residual, near, tol=1e-13).x, near
@@ -160,7 +160,7 @@ def leastsq(
     func: Any,
     x0: Any,
     args: Any = (),
-    Dfun: Any = None,  # noqa: N803
+    Dfun: Any = None,
     full_output: bool = False,
     *_: Any,
     **options: Any,
@@ -194,7 +194,7 @@ def _free_least_squares(a: Any, b: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 @stands_for(native.nnls)
-def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:  # noqa: N803
+def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
     """Find the least squares without negative numbers: as ``scipy.optimize.nnls``."""
     a, b = array_of(A), array_of(b)
     known = native_nnls(readable(a), readable(b), **options)[0]
@@ -207,7 +207,7 @@ native_nnls: Any = native.nnls
 
 
 @stands_for(native.lsq_linear)
-def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:  # noqa: N803
+def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     """Find the least squares under bounds: as ``scipy.optimize.lsq_linear``."""
     a, b = array_of(A), array_of(b)
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
@@ -227,9 +227,9 @@ native_lsq: Any = native.lsq_linear
 @stands_for(native.linprog)
 def linprog(
     c: Any,
-    A_ub: Any = None,  # noqa: N803
+    A_ub: Any = None,
     b_ub: Any = None,
-    A_eq: Any = None,  # noqa: N803
+    A_eq: Any = None,
     b_eq: Any = None,
     bounds: Any = (0, None),
     method: str = "highs",

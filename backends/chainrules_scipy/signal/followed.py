@@ -13,17 +13,31 @@ from chainrules_scipy.rows import array_of, readable, stands_for
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
-ShortTimeFFT = follow_class(
-    native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram"
-)
+ShortTimeFFT = follow_class(native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("bilinear_zpk", "butter", "cheby1", "cheby2", "chirp", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "envelope", "firls", "firwin", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gauss_spline", "gausspulse", "get_window"),
-    *("group_delay", "hilbert2", "firwin2", "iirfilter", "iirnotch", "iirpeak", "istft",),
+    *(
+        "group_delay",
+        "hilbert2",
+        "firwin2",
+        "iirfilter",
+        "iirnotch",
+        "iirpeak",
+        "istft",
+    ),
     *("lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp"),
-    *("lp2lp_zpk", "minimum_phase", "normalize", "periodogram", "qspline1d", "qspline1d_eval", "resample_poly"),
+    *(
+        "lp2lp_zpk",
+        "minimum_phase",
+        "normalize",
+        "periodogram",
+        "qspline1d",
+        "qspline1d_eval",
+        "resample_poly",
+    ),
     *("savgol_coeffs", "sawtooth", "sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram"),
     *("square", "ss2tf", "stft", "sweep_poly", "tf2sos", "tf2ss", "tf2zpk", "vectorstrength"),
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2tf"),
@@ -83,9 +97,12 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     b, a = b / a[0], a / a[0]
     x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))
     n, m = a.shape[0] - 1, b.shape[0] - 1
-    before = [np.concatenate([p[:k], np.zeros(max(k - p.shape[0], 0))]) for p, k in ((y, n), (x, m))]
+    before = [
+        np.concatenate([p[:k], np.zeros(max(k - p.shape[0], 0))]) for p, k in ((y, n), (x, m))
+    ]
     state = [
-        np.sum(b[k + 1 :] * before[1][: max(m - k, 0)]) - np.sum(a[k + 1 :] * before[0][: max(n - k, 0)])
+        np.sum(b[k + 1 :] * before[1][: max(m - k, 0)])
+        - np.sum(a[k + 1 :] * before[0][: max(n - k, 0)])
         for k in range(max(n, m))
     ]
     return np.stack(state)

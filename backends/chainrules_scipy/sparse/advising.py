@@ -27,19 +27,21 @@ _SOLVERS = (
 advise(
     linalg.spsolve,
     "scipy.sparse.linalg.spsolve makes plain arrays of its arguments: write spsolve(A, b) after "
-    "'from chainrules_scipy.sparse import spsolve'",
+    "'from chainrules_scipy.sparse import spsolve', or call chainrules_scipy.install() before",
 )
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(
         _cls.__init__,
         "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
-        "pattern, after 'from chainrules_scipy.sparse import with_data'",
+        "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
+        "chainrules_scipy.install() before",
     )
 for _name in _SOLVERS:
     advise(
         getattr(linalg, _name),
         f"scipy.sparse.linalg.{_name} makes plain arrays of its arguments: write "
-        f"chainrules_scipy.sparse.spsolve(A, b), or chainrules_py.linear_solve with a solver",
+        f"{_name}(...) after 'from chainrules_scipy.sparse import {_name}', which takes the same, "
+        f"or call chainrules_scipy.install() before",
     )
 for _cls in (_base, sparse.csr_array, sparse.csc_array, sparse.coo_array):
     for _name in ("multiply", "__add__", "__sub__", "__truediv__", "__rtruediv__", "__pow__"):

@@ -15,7 +15,6 @@ from scipy import sparse as native
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.rows import array_of, readable
-from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse, canonical, element_pattern
 
 
@@ -27,7 +26,7 @@ class _Numbers:
         self.count = 0
 
     def places(self, data: Any) -> Any:
-        """Keep numbers; return their places, the first of which is 1, in an array of their shape."""
+        """Keep numbers; return their places, from 1 on, in an array of their shape."""
         data = array_of(data)
         start, self.count = self.count, self.count + data.size
         self.parts.append(v.reshape(data, shape=(-1,)))
@@ -62,10 +61,14 @@ def _class_of(*arrays: Any) -> type:
 
 
 def _constructor(cls: Any, format: str) -> Callable[..., Any]:
-    def function(given: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Any:
+    def function(
+        given: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **_: Any
+    ) -> Any:
         numbers = _Numbers()
         if isinstance(given, TracedSparse):
-            return TracedSparse(given.data, element_pattern(cls, *given.pattern.rows_columns, given.shape))
+            return TracedSparse(
+                given.data, element_pattern(cls, *given.pattern.rows_columns, given.shape)
+            )
         if not isinstance(given, tuple):  # a dense matrix: any element may become another number
             return numbers.made(numbers.matrix(given), cls)
         data, *where = given
@@ -141,7 +144,7 @@ def _ones(a: Any) -> Any:
     return native.coo_array((np.ones(len(a.data), int), (a.row, a.col)), shape=a.shape)
 
 
-def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:  # noqa: N803
+def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
     """Compute Kronecker's product: as ``scipy.sparse.kron``."""
     left, right = _Numbers(), _Numbers()
     a, b = left.matrix(A), right.matrix(B)
@@ -150,13 +153,13 @@ def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:  # noqa: N803
     return TracedSparse(one.data * other.data, one.pattern)
 
 
-def kronsum(A: Any, B: Any, format: Any = None) -> Any:  # noqa: N803
+def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Compute Kronecker's sum: as ``scipy.sparse.kronsum``."""
     n, m = A.shape[0], B.shape[0]
     return kron(native.eye_array(m), A) + kron(B, native.eye_array(n))
 
 
-def find(A: Any) -> tuple[Any, Any, Any]:  # noqa: N803
+def find(A: Any) -> tuple[Any, Any, Any]:
     """Return rows, columns and numbers: as ``scipy.sparse.find``; stored zeros are left out."""
     a = canonical(A)
     rows, columns = a.pattern.rows_columns

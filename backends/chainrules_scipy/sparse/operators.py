@@ -10,7 +10,7 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
-from chainrules_scipy.sparse.traced import TracedSparse, product, sparse_by_sparse, with_data
+from chainrules_scipy.sparse.traced import TracedSparse, product, sparse_by_sparse
 
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -16,11 +16,10 @@ from scipy.sparse import linalg as native
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import closed, varies
+from chainrules_py.extend import varies
 from chainrules_scipy.installing import place, place_constructor, place_method
-from chainrules_scipy.rows import adjoint, anchored, array_of, readable
+from chainrules_scipy.rows import anchored, array_of, readable
 from chainrules_scipy.sparse.making import tril, triu
-from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.solving import spsolve
 from chainrules_scipy.sparse.traced import TracedSparse, element_pattern
 
@@ -44,7 +43,7 @@ def _dense(a: Any) -> Any:
 def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by what A is."""
     if isinstance(a, (native.LinearOperator, Operator)):
-        return v.linear_solve(lambda x: a.matvec(x), array_of(b))
+        return v.linear_solve(a.matvec, array_of(b))
     if sparse.issparse(a) or isinstance(a, TracedSparse):
         a = a if isinstance(a, TracedSparse) or a.format in ("csr", "csc", "coo") else a.tocsr()
         return spsolve(a, array_of(b))
@@ -55,7 +54,7 @@ def _iterative(name: str) -> Callable[..., Any]:
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
-    def function(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:  # noqa: N803
+    def function(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
         b = array_of(b)
         plain = None if isinstance(A, Operator) else _plain(A)
         b = b if b.ndim == 1 else v.reshape(b, shape=(-1,))
@@ -83,7 +82,7 @@ def _least_squares(name: str) -> Callable[..., Any]:
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
-    def function(A: Any, b: Any, damp: float = 0.0, *args: Any, **options: Any) -> Any:  # noqa: N803
+    def function(A: Any, b: Any, damp: float = 0.0, *args: Any, **options: Any) -> Any:
         a, b = _dense(A), array_of(b)
         known, *rest = theirs(_plain(A), readable(b), damp, *args, **options)
         if damp:
@@ -101,10 +100,10 @@ lsqr, lsmr = map(_least_squares, ("lsqr", "lsmr"))
 
 
 def spsolve_triangular(
-    A: Any,  # noqa: N803
+    A: Any,
     b: Any,
     lower: bool = True,
-    overwrite_A: bool = False,  # noqa: N803
+    overwrite_A: bool = False,
     overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
@@ -139,12 +138,12 @@ class Factors:
         return _solution(self.a if trans == "N" else self.a.T, rhs)
 
 
-def splu(A: Any, *args: Any, **options: Any) -> Factors:  # noqa: N803
+def splu(A: Any, *args: Any, **options: Any) -> Factors:
     """Factor a sparse matrix: as ``scipy.sparse.linalg.splu``."""
     return Factors(A, native_splu(_plain(A), *args, **options))
 
 
-def factorized(A: Any) -> Callable[[Any], Any]:  # noqa: N803
+def factorized(A: Any) -> Callable[[Any], Any]:
     """Return the function that solves a system: as ``scipy.sparse.linalg.factorized``."""
     return splu(_plain(A).tocsc() if not isinstance(A, TracedSparse) else A).solve
 
@@ -174,7 +173,7 @@ def _eigen(name: str) -> Callable[..., Any]:
     word = v.eigh if name == "eigsh" else v.eig
 
     @functools.wraps(theirs)
-    def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:  # noqa: N803
+    def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:
         if M is not None or options.get("mode", "normal") != "normal":
             msg = f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh"
             raise UnsupportedKeywordError(msg)
@@ -192,7 +191,7 @@ def _eigen(name: str) -> Callable[..., Any]:
 eigsh, eigs = map(_eigen, ("eigsh", "eigs"))
 
 
-def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:  # noqa: N803
+def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     """Compute some singular values: as ``scipy.sparse.linalg.svds``."""
     found = _svds(_plain(A), k, *args, **options)
     u, s, vh = v.svd(_dense(A), full_matrices=False)
@@ -216,13 +215,13 @@ place(native.svds, svds)
 
 
 def expm_multiply(
-    A: Any,  # noqa: N803
-    B: Any,  # noqa: N803
+    A: Any,
+    B: Any,
     start: Any = None,
     stop: Any = None,
     num: Any = None,
     endpoint: Any = None,
-    traceA: Any = None,  # noqa: N803
+    traceA: Any = None,
 ) -> Any:
     """Multiply by the exponential of a matrix, by Taylor's series: as SciPy's function."""
     b = array_of(B)
@@ -249,13 +248,15 @@ def _norm_of(a: Any) -> float:
     if isinstance(a, Operator):
         return float(np.sqrt(a.shape[0])) * 10.0
     a = _plain(a)
-    return float(native.onenormest(a)) if not sparse.issparse(a) else float(abs(a).sum(axis=0).max())
+    return (
+        float(native.onenormest(a)) if not sparse.issparse(a) else float(abs(a).sum(axis=0).max())
+    )
 
 
 def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a sparse array of all elements of what a function gives of the dense matrix."""
 
-    def made(A: Any) -> TracedSparse:  # noqa: N803
+    def made(A: Any) -> TracedSparse:
         y = function(_dense(A))
         rows, columns = np.indices(y.shape).reshape(2, -1)
         cls = A.pattern.cls if isinstance(A, TracedSparse) else type(A)
@@ -272,7 +273,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     return np.linalg.norm(_dense(x), ord, axis)
 
 
-def matrix_power(A: Any, power: int) -> Any:  # noqa: N803
+def matrix_power(A: Any, power: int) -> Any:
     """Compute a power: as ``scipy.sparse.linalg.matrix_power``."""
     y = A
     for _ in range(power - 1):

@@ -285,9 +285,7 @@ def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
     right = order[starts[k[left]] + inner]
     data = v.take(array_of(x), left, axis=0) * v.take(array_of(y), right, axis=0)
     cls = a.pattern.cls if isinstance(a, TracedSparse) else b.pattern.cls
-    return TracedSparse(
-        data, element_pattern(cls, i[left], j[right], (a.shape[0], b.shape[1]))
-    )
+    return TracedSparse(data, element_pattern(cls, i[left], j[right], (a.shape[0], b.shape[1])))
 
 
 def _elements(a: Any, rows: Any, columns: Any) -> Any:

@@ -22,7 +22,7 @@ _NUMBERS = 100_000
 def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
     """Return mean, variance, skewness and kurtosis of the standard distribution, by SciPy's text."""
     function = type(dist)._stats
-    general = getattr(scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous, "_stats")
+    general = (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._stats
     known = [None] * 4 if function is general else None
     if known is None:
         wanted = {"moments": "mvsk"} if "moments" in inspect.signature(function).parameters else {}
@@ -39,7 +39,9 @@ def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
     shapes, loc, scale = dist._parse_args(*args, **options)
     found = dict(zip("mvsk", _standard(dist, tuple(map(array_of, shapes))), strict=True))
     if any(found[m] is None for m in moments):
-        msg = f"SciPy integrates the moments {moments!r} of {dist.name}, which has no derivative here"
+        msg = (
+            f"SciPy integrates the moments {moments!r} of {dist.name}, which has no derivative here"
+        )
         raise NotDifferentiableError(msg)
     found["m"] = None if found["m"] is None else loc + scale * found["m"]
     found["v"] = None if found["v"] is None else scale * scale * found["v"]
@@ -99,7 +101,9 @@ def rvs(dist: Any, *args: Any, **options: Any) -> Any:
     size, seed = options.pop("size", None), options.pop("random_state", None)
     shapes, loc, scale = dist._parse_args(*args, **options)
     if any(map(varies, shapes)):
-        msg = f"draws of {dist.name} have no derivative in its shapes {dist.shapes}; hold them fixed"
+        msg = (
+            f"draws of {dist.name} have no derivative in its shapes {dist.shapes}; hold them fixed"
+        )
         raise NotDifferentiableError(msg)
     if size is None:
         size = np.broadcast_shapes(*map(np.shape, (*shapes, readable(loc), readable(scale))))
@@ -109,13 +113,21 @@ def rvs(dist: Any, *args: Any, **options: Any) -> Any:
 def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
     """Fit the parameters to data: they are differentiated where the likelihood is greatest."""
     held = {k: x for k, x in options.items() if k[0] == "f" and k not in ("floc", "fscale")}
-    if options.get("method", "MLE").lower() != "mle" or any(map(varies, (*args, *options.values()))) or held:
+    if (
+        options.get("method", "MLE").lower() != "mle"
+        or any(map(varies, (*args, *options.values())))
+        or held
+    ):
         msg = "fit of data that are differentiated takes floc, fscale and first guesses alone"
         raise UnsupportedKeywordError(msg)
     x, known = array_of(data), dist.fit(readable(data), *args, **options)
     n = len(known)
     at_end = "floc" not in options and known[-2] in (np.min(readable(x)), np.max(readable(x)))
-    free = [i for i in range(n) if not (i == n - 2 and ("floc" in options or at_end) or i == n - 1 and "fscale" in options)]
+    free = [
+        i
+        for i in range(n)
+        if not ((i == n - 2 and ("floc" in options or at_end)) or (i == n - 1 and "fscale" in options))
+    ]
     loc = known[-2] if not at_end else (np.min if known[-2] == np.min(readable(x)) else np.max)(x)
 
     def loss(theta: Any) -> Any:
@@ -145,7 +157,9 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
             raise NotDifferentiableError(msg)
         places = low + np.arange(max(count, 1))
         shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
-        below = np.where(places <= at[..., None], np.exp(logpmf(dist, places + 0 * at[..., None], *shapes)), 0.0)
+        below = np.where(
+            places <= at[..., None], np.exp(logpmf(dist, places + 0 * at[..., None], *shapes)), 0.0
+        )
         total = v.sum(below, axis=-1)
         known = getattr(dist, name.removeprefix("log"))(at, *plain)
         y = anchored(known, -total if upper else total)

@@ -13,8 +13,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
 from chainrules_scipy.following import follow_class
 from chainrules_scipy.linalg.solving import read
-from chainrules_scipy.special import multigammaln
 from chainrules_scipy.rows import adjoint, array_of, readable
+from chainrules_scipy.special import multigammaln
 
 
 class _Definite:
@@ -22,7 +22,7 @@ class _Definite:
 
     eps = 0.0
 
-    def __init__(self, M: Any, *_: Any, **__: Any) -> None:  # noqa: N803
+    def __init__(self, M: Any, *_: Any, **__: Any) -> None:
         m = read(array_of(M), "positive definite", True)
         try:
             factor = v.cholesky(m)
@@ -43,7 +43,7 @@ def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
     return v.where(np.asarray(is_bad), bad, y)
 
 
-def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:  # noqa: N803
+def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
     """Compute the logarithm of the density of x, whose last axis counts the matrices."""
     factors = [v.cholesky(read(x[..., i], "positive definite", True)) for i in range(x.shape[-1])]
     log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])

@@ -12,6 +12,7 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.following import follow, follow_all, follow_class, instead_of, numpy_with
 from chainrules_scipy.rows import array_of, readable
 
+
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
     """Transform as Yeo and Johnson do: SciPy's text has no derivative at the powers 0 and 2."""
     above, (up, down) = readable(x) >= 0, (lmbda, 2 - lmbda)

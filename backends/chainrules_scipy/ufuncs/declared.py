@@ -23,8 +23,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, alias, kind_of
-from chainrules_py.rules.special.special import around
+from chainrules_py.extend import UFUNC_KEYWORDS, alias, around, kind_of
 from chainrules_scipy.implementations import of_numbers
 
 Partial = Callable[..., Any]

@@ -42,7 +42,10 @@ def ncfdtr(dfn: Any, dfd: Any, nc: Any, f: Any) -> Any:
     n, d, c, x = _columns(dfn, dfd, nc, f)
     j = _terms(0.5 * c)
     at = n * x / (n * x + d)
-    return anchored(known, v.sum(_poisson(j, 0.5 * c) * v.betainc(0.5 * n + j, 0.5 * d + 0 * j, at + 0 * j), axis=-1))
+    return anchored(
+        known,
+        v.sum(_poisson(j, 0.5 * c) * v.betainc(0.5 * n + j, 0.5 * d + 0 * j, at + 0 * j), axis=-1),
+    )
 
 
 @composite("nctdtr")
@@ -54,7 +57,12 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
     c = v.where(left, -c, c)
     m, at, j = 0.5 * c * c, x * x / (x * x + d), _terms(0.5 * readable(c) ** 2)
     even = _poisson(j, m) * v.betainc(j + 0.5 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
-    odd = c / math.sqrt(2) * _poisson(j, m, 0.5) * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
+    odd = (
+        c
+        / math.sqrt(2)
+        * _poisson(j, m, 0.5)
+        * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
+    )
     right = v.squeeze(v.ndtr(-c), axis=-1) + 0.5 * v.sum(even + odd, axis=-1)
     return anchored(known, v.where(left[..., 0], -right, right))
 
@@ -65,7 +73,9 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
     y0 = getattr(scipy.special, name)(*plain)
     y = array_of(y0)
     shape = np.shape(y0)
-    slope = default_engine().jvp(lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),))[1]
+    slope = default_engine().jvp(
+        lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),)
+    )[1]
     for _ in range(max(map(nested, xs), default=0)):
         y = y - equation(y, *xs) / slope
     return y

@@ -98,12 +98,18 @@ def varied(word, place, *xs):
 def around(word, place, *xs):
     """Differentiate by values on both sides, to eighth and sixth order: NaN where these differ."""
     sides = [
-        [word(*[x + d if i == place else x for i, x in enumerate(xs)]) for d in (k * WIDTH, -k * WIDTH)]
+        [
+            word(*[x + d if i == place else x for i, x in enumerate(xs)])
+            for d in (k * WIDTH, -k * WIDTH)
+        ]
         for k in (1, 2, 3, 4)
     ]
     steps = [up - down for up, down in sides]
     eighth, sixth = [
-        sum((c / WIDTH * d for c, d in zip(form[1:], steps[1:], strict=False)), form[0] / WIDTH * steps[0])
+        sum(
+            (c / WIDTH * d for c, d in zip(form[1:], steps[1:], strict=False)),
+            form[0] / WIDTH * steps[0],
+        )
         for form in FORMS
     ]
     size = abs(eighth) + abs(sides[0][0]) + abs(sides[0][1])

@@ -82,17 +82,22 @@ def test_answers_are_scipys():
     assert ours.least_squares(lambda p: p - 2.0, [0.0]).cost < 1e-20
 
 
-def test_what_is_not_taken():
-    on_a_bound = lambda a: ours.minimize(
-        lambda x: np.sum((x - a) ** 2), np.ones(1), bounds=[(2, 5)]
+def test_bounds_and_constraints():
+    """A bound that holds the solution is where it is; one that is only met has two sides."""
+    held = lambda a: ours.minimize(lambda x: np.sum((x - a) ** 2), np.ones(1), bounds=[(2, 5)]).x[0]
+    assert grad(held)(1.7) == 0
+    with pytest.raises(NotDifferentiableError, match="does not hold it"):
+        grad(held)(2.0)
+    on_line = lambda a: ours.minimize(
+        lambda x: np.sum((x - a) ** 2),
+        np.zeros(2),
+        constraints={"type": "eq", "fun": lambda x: x[0] + x[1] - 1.0},
     )
-    with pytest.raises(NotDifferentiableError, match="bound"):
-        grad(lambda a: on_a_bound(a).x[0])(1.7)
-    with pytest.raises(NotDifferentiableError, match="bound"):
-        ours.least_squares(lambda p: p - 2.0, [0.5], bounds=(0.0, 1.0))
-    with pytest.raises(UnsupportedKeywordError, match="constraints"):
-        ours.minimize(np.sum, np.ones(1), constraints={"type": "eq", "fun": np.sum})
+    np.testing.assert_allclose(grad(lambda a: on_line(a).x[0])(np.array([0.3, 0.9])), [0.5, -0.5])
+
+
+def test_what_is_not_taken():
     with pytest.raises(UnsupportedKeywordError, match="loss"):
-        ours.least_squares(lambda p: p - 2.0, [0.0], loss="huber")
-    with pytest.raises(UnsupportedKeywordError, match="bounds"):
-        ours.curve_fit(_decay, T, Y, bounds=(0, 1))
+        ours.least_squares(lambda p: p - 2.0, [0.0], loss=np.square)
+    with pytest.raises(UnsupportedKeywordError, match="jac"):
+        ours.curve_fit(_decay, T, Y, jac="3-point")

@@ -1,1 +1,1 @@
-"""Calls of SciPy's functions as people write them, for `install`: a file for each of its modules."""
+"""Calls of SciPy's functions as people write them: a file for each of its modules."""

@@ -11,7 +11,20 @@ for _name in ("fft", "ifft", "rfft", "ihfft", "dct", "idct", "dst", "idst"):
     sample(f"fft.{_name}", X)
 for _name in ("irfft", "hfft"):
     sample(f"fft.{_name}", X, call=lambda f, x: f(x + 1j * x[::-1]))
-for _name in ("fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn", "ihfft2", "ihfftn", "dctn", "idctn", "dstn", "idstn"):
+for _name in (
+    "fft2",
+    "ifft2",
+    "fftn",
+    "ifftn",
+    "rfft2",
+    "rfftn",
+    "ihfft2",
+    "ihfftn",
+    "dctn",
+    "idctn",
+    "dstn",
+    "idstn",
+):
     sample(f"fft.{_name}", Z)
 for _name in ("irfft2", "irfftn", "hfft2", "hfftn"):
     sample(f"fft.{_name}", Z, call=lambda f, x: f(x + 1j * x.T))

@@ -17,14 +17,21 @@ for _name in ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator"):
     sample(f"interpolate.{_name}", X, Y, AT, call=lambda f, x, y, at: f(x, y)(at))
 sample("interpolate.CubicSpline", Y, AT, call=lambda f, y, at: f(X, y).derivative()(at))
 sample("interpolate.CubicSpline", Y, call=lambda f, y: f(X, y).integrate(0.3, 2.0))
-sample("interpolate.CubicHermiteSpline", Y, Y[::-1].copy(), AT, call=lambda f, y, d, at: f(X, y, d)(at))
+sample(
+    "interpolate.CubicHermiteSpline", Y, Y[::-1].copy(), AT, call=lambda f, y, d, at: f(X, y, d)(at)
+)
 for _name in ("KroghInterpolator", "BarycentricInterpolator", "FloaterHormannInterpolator"):
     sample(f"interpolate.{_name}", X, Y, AT, call=lambda f, x, y, at: f(x, y)(at))
 for _name in ("krogh_interpolate", "barycentric_interpolate", "pchip_interpolate"):
     sample(f"interpolate.{_name}", X, Y, AT)
 sample("interpolate.lagrange", Y[:4], call=lambda f, y: f(X[:4], y)(0.4))
 sample("interpolate.make_interp_spline", Y, AT, call=lambda f, y, at: f(X, y)(at))
-sample("interpolate.make_lsq_spline", Y, AT, call=lambda f, y, at: f(X, y, np.array([0.0, 0, 0, 0, 2, 4.1, 4.1, 4.1, 4.1]))(at))
+sample(
+    "interpolate.make_lsq_spline",
+    Y,
+    AT,
+    call=lambda f, y, at: f(X, y, np.array([0.0, 0, 0, 0, 2, 4.1, 4.1, 4.1, 4.1]))(at),
+)
 sample("interpolate.make_smoothing_spline", Y, AT, call=lambda f, y, at: f(X, y, lam=0.1)(at))
 sample("interpolate.make_splrep", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.make_splprep", Y, call=lambda f, y: f([Y, y], u=X)[0](AT))
@@ -32,14 +39,27 @@ sample("interpolate.BSpline", Y[:6], AT, call=lambda f, c, at: f(KNOTS, c, 3)(at
 sample("interpolate.BSpline", Y[:6], call=lambda f, c: f(KNOTS, c, 3).integrate(0.2, 2.0))
 sample("interpolate.PPoly", draw(3, 2), AT, call=lambda f, c, at: f(c, [0.0, 1.0, 3.0])(at))
 sample("interpolate.BPoly", draw(3, 2), AT, call=lambda f, c, at: f(c, [0.0, 1.0, 3.0])(at))
-sample("interpolate.NdPPoly", draw(2, 2, 1, 1), call=lambda f, c: f(c, ([0.0, 1.0], [0.0, 1.0]))([[0.3, 0.4]]))
+sample(
+    "interpolate.NdPPoly",
+    draw(2, 2, 1, 1),
+    call=lambda f, c: f(c, ([0.0, 1.0], [0.0, 1.0]))([[0.3, 0.4]]),
+)
 sample("interpolate.NdBSpline", draw(6, 6), call=lambda f, c: f((KNOTS, KNOTS), c, 3)([[0.3, 0.4]]))
 sample("interpolate.UnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y, s=0)(at))
 sample("interpolate.UnivariateSpline", Y, call=lambda f, y: f(X, y)(AT))
 sample("interpolate.InterpolatedUnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.LSQUnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y, [2.0])(at))
-sample("interpolate.splrep", Y, AT, call=lambda f, y, at: __import__("scipy").interpolate.splev(at, f(X, y)))
-sample("interpolate.splprep", Y, call=lambda f, y: __import__("scipy").interpolate.splev(AT, f([Y, y], u=X, s=0)[0])[1])
+sample(
+    "interpolate.splrep",
+    Y,
+    AT,
+    call=lambda f, y, at: __import__("scipy").interpolate.splev(at, f(X, y)),
+)
+sample(
+    "interpolate.splprep",
+    Y,
+    call=lambda f, y: __import__("scipy").interpolate.splev(AT, f([Y, y], u=X, s=0)[0])[1],
+)
 sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3)))
 sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3), der=1))
 sample("interpolate.splint", Y[:6], call=lambda f, c: f(0.2, 2.0, (KNOTS, c, 3)))
@@ -50,15 +70,50 @@ sample("interpolate.interp1d", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.interp1d", Y, AT, call=lambda f, y, at: f(X, y, kind="cubic")(at))
 sample("interpolate.interpn", GZ, AT2, call=lambda f, z, at: f((GX, GY), z, at))
 sample("interpolate.RegularGridInterpolator", GZ, AT2, call=lambda f, z, at: f((GX, GY), z)(at))
-sample("interpolate.RegularGridInterpolator", GZ, AT2, call=lambda f, z, at: f((GX, GY), z, method="cubic")(at))
-sample("interpolate.RectBivariateSpline", GZ, np.array([1.2, 2.7]), np.array([2.3, 3.1]), call=lambda f, z, a, b: f(GX, GY, z)(a, b, grid=False))
-sample("interpolate.RBFInterpolator", POINTS, draw(12), PLACES, call=lambda f, p, y, at: f(p, y)(at))
-sample("interpolate.RBFInterpolator", POINTS, draw(12), PLACES, call=lambda f, p, y, at: f(p, y, kernel="gaussian", epsilon=0.7, smoothing=0.1)(at))
-sample("interpolate.Rbf", draw(12), PLACES, call=lambda f, y, at: f(POINTS[:, 0], POINTS[:, 1], y, function="gaussian")(at[:, 0], at[:, 1]))
+sample(
+    "interpolate.RegularGridInterpolator",
+    GZ,
+    AT2,
+    call=lambda f, z, at: f((GX, GY), z, method="cubic")(at),
+)
+sample(
+    "interpolate.RectBivariateSpline",
+    GZ,
+    np.array([1.2, 2.7]),
+    np.array([2.3, 3.1]),
+    call=lambda f, z, a, b: f(GX, GY, z)(a, b, grid=False),
+)
+sample(
+    "interpolate.RBFInterpolator", POINTS, draw(12), PLACES, call=lambda f, p, y, at: f(p, y)(at)
+)
+sample(
+    "interpolate.RBFInterpolator",
+    POINTS,
+    draw(12),
+    PLACES,
+    call=lambda f, p, y, at: f(p, y, kernel="gaussian", epsilon=0.7, smoothing=0.1)(at),
+)
+sample(
+    "interpolate.Rbf",
+    draw(12),
+    PLACES,
+    call=lambda f, y, at: f(POINTS[:, 0], POINTS[:, 1], y, function="gaussian")(at[:, 0], at[:, 1]),
+)
 for _method in ("nearest", "linear"):
-    sample("interpolate.griddata", draw(12), PLACES, call=lambda f, y, at, m=_method: f(POINTS, y, at, method=m))
+    sample(
+        "interpolate.griddata",
+        draw(12),
+        PLACES,
+        call=lambda f, y, at, m=_method: f(POINTS, y, at, method=m),
+    )
 sample("interpolate.griddata", draw(12), call=lambda f, y: f(POINTS, y, PLACES, method="cubic"))
 sample("interpolate.LinearNDInterpolator", draw(12), PLACES, call=lambda f, y, at: f(POINTS, y)(at))
-sample("interpolate.CloughTocher2DInterpolator", draw(12), call=lambda f, y: f(POINTS, y, tol=1e-12)(PLACES))
-sample("interpolate.NearestNDInterpolator", draw(12), PLACES, call=lambda f, y, at: f(POINTS, y)(at))
+sample(
+    "interpolate.CloughTocher2DInterpolator",
+    draw(12),
+    call=lambda f, y: f(POINTS, y, tol=1e-12)(PLACES),
+)
+sample(
+    "interpolate.NearestNDInterpolator", draw(12), PLACES, call=lambda f, y, at: f(POINTS, y)(at)
+)
 sample("interpolate.pade", np.array([1.0, 1.0, 0.5, 1 / 6]), call=lambda f, a: f(a, 1)[0](0.3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.libraries.scipy.samples.common import definite, draw, sample, symmetric
+from tests.libraries.scipy.samples.common import definite, draw, sample
 
 A, B = draw(3, 3), draw(3, 2)
 W = A + 3 * np.eye(3)
@@ -12,6 +12,7 @@ S, R, C = definite(3), definite(3, 1), draw(3)
 Q = 0.3 * draw(3, 3, seed=4)
 BANDS = np.array([[0.0, 0.2, -0.1, 0.3], [3.0, 4.0, 3.5, 4.2], [0.1, 0.4, 0.2, 0.0]])
 UPPER = np.array([[0.0, 0.2, -0.1, 0.3], [3.0, 4.0, 3.5, 4.2]])
+FIRST = np.array([4.0, 0.0, 0.0])
 D, E = np.array([1.0, 3.0, 2.0, 5.0]), np.array([0.4, 0.3, -0.2])
 
 
@@ -73,8 +74,12 @@ sample("linalg.norm", A, call=lambda f, a: f(a, 2))
 sample("linalg.null_space", draw(2, 4), call=lambda f, a: (lambda n: n @ n.T)(f(a)))
 sample("linalg.ordqz", A, B[:, [0, 1, 1]], call=lambda f, a, b: f(a, b)[0] ** 2)
 sample("linalg.orth", draw(4, 2), call=lambda f, a: f(a) ** 2)
-sample("linalg.orthogonal_procrustes", draw(4, 2), draw(4, 2, seed=1), call=lambda f, a, b: f(a, b)[0])
-sample("linalg.orthogonal_procrustes", draw(4, 2), draw(4, 2, seed=1), call=lambda f, a, b: f(a, b)[1])
+sample(
+    "linalg.orthogonal_procrustes", draw(4, 2), draw(4, 2, seed=1), call=lambda f, a, b: f(a, b)[0]
+)
+sample(
+    "linalg.orthogonal_procrustes", draw(4, 2), draw(4, 2, seed=1), call=lambda f, a, b: f(a, b)[1]
+)
 sample("linalg.pinv", draw(4, 2))
 sample("linalg.pinvh", A, call=lambda f, a: f(a + a.T))
 sample("linalg.polar", A, call=lambda f, a: f(a)[0])
@@ -94,15 +99,36 @@ sample("linalg.solve", S, C, call=lambda f, s, c: f(s, c, assume_a="pos"))
 sample("linalg.solve", S, C, call=lambda f, s, c: f(s + s.T, c, assume_a="sym"))
 sample("linalg.solve_banded", BANDS, np.append(C, 1.0), call=lambda f, a, b: f((1, 1), a, b))
 sample("linalg.solve_circulant", C, B)
-sample("linalg.solve_continuous_are", Q, B, S, R[:2, :2], call=lambda f, a, b, q, r: f(a, b, q + q.T, r + r.T))
-sample("linalg.solve_continuous_are", Q, B, call=lambda f, a, b: f(a, b, np.eye(3), np.eye(2), s=0.1 * b))
+sample(
+    "linalg.solve_continuous_are",
+    Q,
+    B,
+    S,
+    R[:2, :2],
+    call=lambda f, a, b, q, r: f(a, b, q + q.T, r + r.T),
+)
+sample(
+    "linalg.solve_continuous_are",
+    Q,
+    B,
+    call=lambda f, a, b: f(a, b, np.eye(3), np.eye(2), s=0.1 * b),
+)
 sample("linalg.solve_continuous_lyapunov", W, A)
-sample("linalg.solve_discrete_are", Q, B, S, R[:2, :2], call=lambda f, a, b, q, r: f(a, b, q + q.T, r + r.T))
+sample(
+    "linalg.solve_discrete_are",
+    Q,
+    B,
+    S,
+    R[:2, :2],
+    call=lambda f, a, b, q, r: f(a, b, q + q.T, r + r.T),
+)
 sample("linalg.solve_discrete_lyapunov", Q, A)
 sample("linalg.solve_lyapunov", W, A)
 sample("linalg.solve_sylvester", W, S, A)
-sample("linalg.solve_toeplitz", C + [4, 0, 0], B)
-sample("linalg.solve_toeplitz", C + [4, 0, 0], C + [4, 0, 0], C, call=lambda f, c, r, b: f((c, r), b))
+sample("linalg.solve_toeplitz", C + FIRST, B)
+sample(
+    "linalg.solve_toeplitz", C + FIRST, C + FIRST, C, call=lambda f, c, r, b: f((c, r), b)
+)
 sample("linalg.solve_triangular", W, B, call=lambda f, a, b: f(a, b, lower=True))
 sample("linalg.solveh_banded", UPPER, np.append(C, 1.0))
 sample("linalg.sqrtm", S)

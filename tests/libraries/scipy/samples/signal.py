@@ -59,10 +59,18 @@ sample("signal.resample", X, call=lambda f, x: f(x, 15, window="hann"))
 sample("signal.resample_poly", X, call=lambda f, x: f(x, 3, 2))
 sample("signal.upfirdn", B, X, call=lambda f, b, x: f(b, x, 3, 2))
 sample("signal.stft", LONG, call=lambda f, x: f(x, nperseg=16)[2])
-sample("signal.istft", LONG, call=lambda f, x: f(np.reshape(x, (8, 8)) + 1j * np.reshape(x, (8, 8)), nperseg=14)[1])
+sample(
+    "signal.istft",
+    LONG,
+    call=lambda f, x: f(np.reshape(x, (8, 8)) + 1j * np.reshape(x, (8, 8)), nperseg=14)[1],
+)
 sample("signal.spectrogram", LONG, call=lambda f, x: f(x, nperseg=16)[2])
 sample("signal.welch", LONG, call=lambda f, x: f(x, nperseg=16)[1])
-sample("signal.welch", LONG, call=lambda f, x: f(x, fs=2.0, window="hamming", nperseg=16, scaling="spectrum")[1])
+sample(
+    "signal.welch",
+    LONG,
+    call=lambda f, x: f(x, fs=2.0, window="hamming", nperseg=16, scaling="spectrum")[1],
+)
 sample("signal.periodogram", LONG, call=lambda f, x: f(x)[1])
 sample("signal.csd", LONG, LONG[::-1].copy(), call=lambda f, x, y: f(x, y, nperseg=16)[1])
 sample("signal.coherence", LONG, draw(64, seed=3), call=lambda f, x, y: f(x, y, nperseg=16)[1])
@@ -73,7 +81,13 @@ sample("signal.freqz_sos", SOS, call=lambda f, s: f(_monic(s), 8)[1])
 sample("signal.sosfreqz", SOS, call=lambda f, s: f(_monic(s), 8)[1])
 sample("signal.freqz_zpk", ZEROS, POLES, GAIN, call=lambda f, z, p, k: f(z, p, k, 8)[1])
 sample("signal.freqs", B, A, call=lambda f, b, a: f(b, a, np.array([0.5, 1.0]))[1])
-sample("signal.freqs_zpk", ZEROS, POLES, GAIN, call=lambda f, z, p, k: f(z, p, k, np.array([0.5, 1.0]))[1])
+sample(
+    "signal.freqs_zpk",
+    ZEROS,
+    POLES,
+    GAIN,
+    call=lambda f, z, p, k: f(z, p, k, np.array([0.5, 1.0]))[1],
+)
 sample("signal.group_delay", B, A, call=lambda f, b, a: f((b, a), 8)[1])
 sample("signal.czt", X)
 sample("signal.zoom_fft", X, call=lambda f, x: f(x, [0.2, 0.5], m=6))
@@ -82,7 +96,13 @@ sample("signal.ZoomFFT", X, call=lambda f, x: f(20, [0.2, 0.5], m=6)(x))
 sample("signal.ShortTimeFFT", LONG, call=lambda f, x: f(np.hanning(16), 4, 1.0).stft(x))
 sample("signal.ShortTimeFFT", LONG, call=lambda f, x: f(np.hanning(16), 4, 1.0).spectrogram(x))
 sample("signal.chirp", T, np.array(1.0), np.array(3.0), call=lambda f, t, a, b: f(t, a, 1.0, b))
-sample("signal.chirp", T, np.array(1.0), np.array(3.0), call=lambda f, t, a, b: f(t, a, 1.0, b, method="logarithmic", phi=20))
+sample(
+    "signal.chirp",
+    T,
+    np.array(1.0),
+    np.array(3.0),
+    call=lambda f, t, a, b: f(t, a, 1.0, b, method="logarithmic", phi=20),
+)
 sample("signal.gausspulse", T, np.array(2.0), call=lambda f, t, fc: f(t, fc))
 sample("signal.sawtooth", 5 * T + 0.1, call=lambda f, t: f(t, 0.3))
 sample("signal.square", 5 * T + 0.1, call=lambda f, t: f(t, 0.3))
@@ -93,14 +113,22 @@ sample("signal.get_window", np.array(1.5), call=lambda f, s: f(("kaiser", s), 7)
 sample("signal.windows.gaussian", np.array(1.5), call=lambda f, s: f(7, s))
 sample("signal.windows.kaiser", np.array(1.5), call=lambda f, s: f(7, s))
 sample("signal.windows.tukey", np.array(0.5), call=lambda f, s: f(10, s))
-sample("signal.windows.general_gaussian", np.array(1.5), np.array(2.0), call=lambda f, p, s: f(7, p, s))
+sample(
+    "signal.windows.general_gaussian", np.array(1.5), np.array(2.0), call=lambda f, p, s: f(7, p, s)
+)
 sample("signal.windows.general_hamming", np.array(0.6), call=lambda f, s: f(7, s))
 sample("signal.windows.general_cosine", B, call=lambda f, a: f(7, a))
 sample("signal.windows.exponential", np.array(1.5), call=lambda f, s: f(7, tau=s))
 sample("signal.windows.chebwin", np.array(60.0), call=lambda f, s: f(7, s))
 sample("signal.firwin", np.array(0.3), call=lambda f, c: f(7, c))
-sample("signal.firwin2", np.array([0.0, 1.0, 1.0, 0.0]), call=lambda f, g: f(9, [0.0, 0.3, 0.6, 1.0], g))
-sample("signal.firls", np.array([0.9, 1.0, 0.1, 0.1]), call=lambda f, d: f(9, [0.0, 0.3, 0.5, 1.0], d))
+sample(
+    "signal.firwin2",
+    np.array([0.0, 1.0, 1.0, 0.0]),
+    call=lambda f, g: f(9, [0.0, 0.3, 0.6, 1.0], g),
+)
+sample(
+    "signal.firls", np.array([0.9, 1.0, 0.1, 0.1]), call=lambda f, d: f(9, [0.0, 0.3, 0.5, 1.0], d)
+)
 sample("signal.butter", np.array(0.3), call=lambda f, w: f(3, w)[0])
 sample("signal.butter", np.array(0.3), call=lambda f, w: f(3, w, output="sos"))
 sample("signal.cheby1", np.array(1.0), np.array(0.3), call=lambda f, r, w: f(3, r, w)[1])
@@ -114,9 +142,18 @@ sample("signal.bilinear_zpk", ZEROS, POLES, GAIN, call=lambda f, z, p, k: f(z, p
 for _name in ("lp2lp", "lp2hp"):
     sample(f"signal.{_name}", B, A, np.array(2.0), call=lambda f, b, a, w: f(b, a, w)[1])
 for _name in ("lp2bp", "lp2bs"):
-    sample(f"signal.{_name}", B, A, np.array(2.0), np.array(0.7), call=lambda f, b, a, w, v: f(b, a, w, v)[1])
+    sample(
+        f"signal.{_name}",
+        B,
+        A,
+        np.array(2.0),
+        np.array(0.7),
+        call=lambda f, b, a, w, v: f(b, a, w, v)[1],
+    )
 for _name in ("lp2lp_zpk", "lp2hp_zpk", "lp2bp_zpk", "lp2bs_zpk"):
-    sample(f"signal.{_name}", ZEROS, POLES, np.array(2.0), call=lambda f, z, p, w: f(z, p, 1.0, w)[2])
+    sample(
+        f"signal.{_name}", ZEROS, POLES, np.array(2.0), call=lambda f, z, p, w: f(z, p, 1.0, w)[2]
+    )
 sample("signal.tf2zpk", B, np.array([1.0, -0.5, 0.04]), call=lambda f, b, a: f(b, a)[1])
 sample("signal.zpk2tf", ZEROS, POLES, GAIN, call=lambda f, z, p, k: np.concatenate(f(z, p, k)))
 sample("signal.sos2tf", SOS, call=lambda f, s: f(s)[1])
@@ -135,7 +172,9 @@ sample("signal.step", SA, SB, SC, SD, call=lambda f, *m: f(m, T=T)[1])
 sample("signal.impulse", SA, SB, SC, SD, call=lambda f, *m: f(m, T=T)[1])
 sample("signal.freqresp", B, A, call=lambda f, b, a: f((b, a), [0.5, 1.0])[1])
 sample("signal.bode", B, A, call=lambda f, b, a: f((b, a), [0.5, 1.0])[1])
-sample("signal.place_poles", SA, SB, call=lambda f, a, b: f(a, b, np.array([-1.0, -2.0])).gain_matrix)
+sample(
+    "signal.place_poles", SA, SB, call=lambda f, a, b: f(a, b, np.array([-1.0, -2.0])).gain_matrix
+)
 sample("signal.cspline1d", X)
 sample("signal.qspline1d", X)
 sample("signal.cspline1d_eval", X, np.array([1.3, 4.2]))

@@ -22,17 +22,37 @@ def _made(data, form="csr"):
 
 
 for _format in ("csr", "csc", "coo"):
-    sample(f"sparse.{_format}_array", DATA, X, call=lambda f, d, x: f((d, (ROWS, COLUMNS)), shape=(4, 4)) @ x)
+    sample(
+        f"sparse.{_format}_array",
+        DATA,
+        X,
+        call=lambda f, d, x: f((d, (ROWS, COLUMNS)), shape=(4, 4)) @ x,
+    )
 sample("sparse.csr_matrix", DATA, X, call=lambda f, d, x: f((d, (ROWS, COLUMNS)), shape=(4, 4)) @ x)
 sample("sparse.csc_matrix", DATA, X, call=lambda f, d, x: f((d, (ROWS, COLUMNS)), shape=(4, 4)) @ x)
 sample("sparse.coo_matrix", DATA, X, call=lambda f, d, x: f((d, (ROWS, COLUMNS)), shape=(4, 4)) @ x)
 sample("sparse.csr_array", DATA, call=lambda f, d: f((d, WHERE, POINTER), shape=(4, 4)).toarray())
 sample("sparse.csr_array", DATA, X, call=lambda f, d, x: f((d, WHERE, POINTER), shape=(4, 4)).T @ x)
 sample("sparse.csr_array", DATA, call=lambda f, d: f((d, WHERE, POINTER), shape=(4, 4)).sum(axis=0))
-sample("sparse.csr_array", DATA, X, call=lambda f, d, x: f((d, WHERE, POINTER), shape=(4, 4)).multiply(x).toarray())
-sample("sparse.csr_array", DATA, call=lambda f, d: (f((d, WHERE, POINTER), shape=(4, 4)) + f(S)).toarray())
-sample("sparse.csr_array", DATA, call=lambda f, d: (f((d, WHERE, POINTER), shape=(4, 4)) @ f(S)).toarray())
-sample("sparse.csr_array", DATA, call=lambda f, d: (2 * f((d, WHERE, POINTER), shape=(4, 4))).toarray())
+sample(
+    "sparse.csr_array",
+    DATA,
+    X,
+    call=lambda f, d, x: f((d, WHERE, POINTER), shape=(4, 4)).multiply(x).toarray(),
+)
+sample(
+    "sparse.csr_array",
+    DATA,
+    call=lambda f, d: (f((d, WHERE, POINTER), shape=(4, 4)) + f(S)).toarray(),
+)
+sample(
+    "sparse.csr_array",
+    DATA,
+    call=lambda f, d: (f((d, WHERE, POINTER), shape=(4, 4)) @ f(S)).toarray(),
+)
+sample(
+    "sparse.csr_array", DATA, call=lambda f, d: (2 * f((d, WHERE, POINTER), shape=(4, 4))).toarray()
+)
 sample("sparse.csr_array", DATA, call=lambda f, d: f((d, WHERE, POINTER), shape=(4, 4)).diagonal())
 sample("sparse.csr_array", X, call=lambda f, x: f(S) @ x)
 sample("sparse.csr_array", X, call=lambda f, x: x @ f(S))
@@ -40,7 +60,12 @@ sample("sparse.csr_array", X, call=lambda f, x: f(S).multiply(x).toarray())
 sample("sparse.diags", X, call=lambda f, x: f([x, x[:3]], [0, 1]) @ np.ones(4))
 sample("sparse.diags_array", X, call=lambda f, x: f([x, x[:3]], offsets=[0, 1]).toarray())
 sample("sparse.dia_array", draw(2, 4), X, call=lambda f, d, x: f((d, [0, 1]), shape=(4, 4)) @ x)
-sample("sparse.bsr_array", draw(2, 2, 2), X, call=lambda f, d, x: f((d, np.array([0, 1]), np.array([0, 1, 2]))) @ x)
+sample(
+    "sparse.bsr_array",
+    draw(2, 2, 2),
+    X,
+    call=lambda f, d, x: f((d, np.array([0, 1]), np.array([0, 1, 2]))) @ x,
+)
 sample("sparse.spdiags", draw(2, 4), call=lambda f, d: f(d, [0, 1], 4, 4).toarray())
 sample("sparse.kron", DATA, call=lambda f, d: f(_made(d), S).toarray())
 sample("sparse.kronsum", DATA, call=lambda f, d: f(_made(d), S).toarray())
@@ -67,11 +92,29 @@ sample("sparse.linalg.gmres", DATA, X, call=lambda f, d, x: f(_made(d), x, rtol=
 sample("sparse.linalg.cg", DATA, X, call=lambda f, d, x: f(_made(d) + _made(d).T, x, rtol=1e-13)[0])
 sample("sparse.linalg.lsqr", X, call=lambda f, x: f(S, x, atol=1e-14, btol=1e-14)[0])
 sample("sparse.linalg.lsmr", X, call=lambda f, x: f(S, x, atol=1e-14, btol=1e-14)[0])
-sample("sparse.linalg.lsqr", DATA, X, call=lambda f, d, x: f(_made(d), x, atol=1e-14, btol=1e-14)[0])
-sample("sparse.linalg.eigsh", DATA, call=lambda f, d: f(_made(d) + _made(d).T, k=2, v0=np.ones(4), return_eigenvectors=False))
-sample("sparse.linalg.eigsh", DATA, call=lambda f, d: f(_made(d) + _made(d).T, k=2, v0=np.ones(4))[1] ** 2)
-sample("sparse.linalg.eigs", DATA, call=lambda f, d: np.sort(np.abs(f(_made(d), k=2, v0=np.ones(4), return_eigenvectors=False))))
-sample("sparse.linalg.svds", DATA, call=lambda f, d: f(_made(d), k=2, v0=np.ones(4), return_singular_vectors=False))
+sample(
+    "sparse.linalg.lsqr", DATA, X, call=lambda f, d, x: f(_made(d), x, atol=1e-14, btol=1e-14)[0]
+)
+sample(
+    "sparse.linalg.eigsh",
+    DATA,
+    call=lambda f, d: f(_made(d) + _made(d).T, k=2, v0=np.ones(4), return_eigenvectors=False),
+)
+sample(
+    "sparse.linalg.eigsh",
+    DATA,
+    call=lambda f, d: f(_made(d) + _made(d).T, k=2, v0=np.ones(4))[1] ** 2,
+)
+sample(
+    "sparse.linalg.eigs",
+    DATA,
+    call=lambda f, d: np.sort(np.abs(f(_made(d), k=2, v0=np.ones(4), return_eigenvectors=False))),
+)
+sample(
+    "sparse.linalg.svds",
+    DATA,
+    call=lambda f, d: f(_made(d), k=2, v0=np.ones(4), return_singular_vectors=False),
+)
 sample("sparse.linalg.expm_multiply", X, call=lambda f, x: f(0.1 * S, x))
 sample("sparse.linalg.expm_multiply", DATA, X, call=lambda f, d, x: f(_made(0.1 * d), x))
 sample("sparse.linalg.expm", DATA, call=lambda f, d: f(_made(0.1 * d, "csc")).toarray())
@@ -79,7 +122,11 @@ sample("sparse.linalg.inv", DATA, call=lambda f, d: f(_made(d, "csc")).toarray()
 sample("sparse.linalg.norm", DATA, call=lambda f, d: f(_made(d)))
 sample("sparse.linalg.matrix_power", DATA, call=lambda f, d: f(_made(d), 2).toarray())
 sample("sparse.linalg.LinearOperator", X, call=lambda f, x: f((4, 4), matvec=lambda y: 2 * y) @ x)
-sample("sparse.linalg.LinearOperator", X, call=lambda f, x: f((4, 4), matvec=lambda y: y * x).matvec(np.ones(4)))
+sample(
+    "sparse.linalg.LinearOperator",
+    X,
+    call=lambda f, x: f((4, 4), matvec=lambda y: y * x).matvec(np.ones(4)),
+)
 sample("sparse.linalg.aslinearoperator", X, call=lambda f, x: f(S) @ x)
 sample("sparse.linalg.onenormest", DATA, call=lambda f, d: f(_made(d)))
 sample("sparse.csgraph.laplacian", abs(draw(4, 4)))

@@ -14,9 +14,36 @@ PLANE, SPACE = draw(8, 2), draw(9, 3)
 
 sample("spatial.distance.cdist", A, B)
 sample("spatial.distance.pdist", A)
-for _metric in ("sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis", "minkowski", "seuclidean", "mahalanobis", "jensenshannon"):
-    sample("spatial.distance.cdist", abs(A) + 0.1, abs(draw(9, 3)) + 0.1, call=lambda f, a, b, m=_metric: f(a, b, m))
-for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis", "minkowski"):
+for _metric in (
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "cosine",
+    "correlation",
+    "canberra",
+    "braycurtis",
+    "minkowski",
+    "seuclidean",
+    "mahalanobis",
+    "jensenshannon",
+):
+    sample(
+        "spatial.distance.cdist",
+        abs(A) + 0.1,
+        abs(draw(9, 3)) + 0.1,
+        call=lambda f, a, b, m=_metric: f(a, b, m),
+    )
+for _name in (
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "cosine",
+    "correlation",
+    "canberra",
+    "braycurtis",
+    "minkowski",
+):
     sample(f"spatial.distance.{_name}", U, V)
 sample("spatial.distance.mahalanobis", U, V, definite(5))
 sample("spatial.distance.seuclidean", U, V, POSITIVE)
@@ -36,16 +63,49 @@ sample("spatial.ConvexHull", SPACE, call=lambda f, p: f(p).area)
 sample("spatial.KDTree", PLANE[:2] + 0.1, call=lambda f, q: f(PLANE).query(q)[0])
 sample("spatial.Voronoi", PLANE, call=lambda f, p: f(p).vertices)
 sample("spatial.Delaunay", PLANE, call=lambda f, p: p[f(p).simplices])
-sample("spatial.SphericalVoronoi", SPACE, call=lambda f, p: f(p / np.linalg.norm(p, axis=1)[:, None]).calculate_areas())
+sample(
+    "spatial.SphericalVoronoi",
+    SPACE,
+    call=lambda f, p: f(p / np.linalg.norm(p, axis=1)[:, None]).calculate_areas(),
+)
 for _name in ("from_rotvec", "from_mrp"):
-    sample("spatial.transform.Rotation", ANGLES, VECTOR, call=lambda f, r, x, n=_name: getattr(f, n)(r).apply(x))
-sample("spatial.transform.Rotation", ANGLES, VECTOR, call=lambda f, r, x: f.from_euler("xyz", r).apply(x))
+    sample(
+        "spatial.transform.Rotation",
+        ANGLES,
+        VECTOR,
+        call=lambda f, r, x, n=_name: getattr(f, n)(r).apply(x),
+    )
+sample(
+    "spatial.transform.Rotation",
+    ANGLES,
+    VECTOR,
+    call=lambda f, r, x: f.from_euler("xyz", r).apply(x),
+)
 sample("spatial.transform.Rotation", QUAT, VECTOR, call=lambda f, q, x: f.from_quat(q).apply(x))
 sample("spatial.transform.Rotation", ANGLES, call=lambda f, r: f.from_rotvec(r).as_matrix())
 sample("spatial.transform.Rotation", ANGLES, call=lambda f, r: f.from_rotvec(r).as_quat())
 sample("spatial.transform.Rotation", ANGLES, call=lambda f, r: f.from_rotvec(r).as_euler("zyx"))
-sample("spatial.transform.Rotation", ANGLES, VECTOR, call=lambda f, r, s: (f.from_rotvec(r) * f.from_rotvec(s)).inv().as_rotvec())
+sample(
+    "spatial.transform.Rotation",
+    ANGLES,
+    VECTOR,
+    call=lambda f, r, s: (f.from_rotvec(r) * f.from_rotvec(s)).inv().as_rotvec(),
+)
 sample("spatial.transform.Rotation", ANGLES, call=lambda f, r: f.from_rotvec(r).magnitude())
-sample("spatial.transform.Rotation", VECTOR, call=lambda f, x: f.from_rotvec([0.1, 0.2, 0.3]).apply(x))
-sample("spatial.transform.Rotation", A, B[:4], call=lambda f, a, b: f.align_vectors(a, b)[0].as_matrix())
-sample("spatial.transform.Slerp", np.array(0.3), call=lambda f, t: f([0, 1], __import__("scipy").spatial.transform.Rotation.from_rotvec([[0, 0, 1.0], [0, 1.0, 0]]))(t).as_matrix())
+sample(
+    "spatial.transform.Rotation", VECTOR, call=lambda f, x: f.from_rotvec([0.1, 0.2, 0.3]).apply(x)
+)
+sample(
+    "spatial.transform.Rotation",
+    A,
+    B[:4],
+    call=lambda f, a, b: f.align_vectors(a, b)[0].as_matrix(),
+)
+sample(
+    "spatial.transform.Slerp",
+    np.array(0.3),
+    call=lambda f, t: f(
+        [0, 1],
+        __import__("scipy").spatial.transform.Rotation.from_rotvec([[0, 0, 1.0], [0, 1.0, 0]]),
+    )(t).as_matrix(),
+)

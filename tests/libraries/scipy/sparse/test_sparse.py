@@ -306,21 +306,10 @@ def test_other_formats(format):
 
 A, B, X = array(), square(), drawn(4)
 OF_TRACED = {
-    "sparse @ sparse": lambda a: np.sum(a @ a.T @ X),
-    "plain sparse @": lambda a: np.sum((B @ a) @ X),
-    "@ plain sparse": lambda a: np.sum((a @ A.T) @ X),
-    "sum of two": lambda a: (a + a).sum(),
-    "difference": lambda a: (A - a).sum(),
-    "plain sum": lambda a: (A + a).sum(),
-    "element by element": lambda a: (a * drawn(5, 4)).sum(),
-    "multiply": lambda a: a.multiply(2.0).sum(),
     "power": lambda a: a.power(2).sum(),
     "**": lambda a: (a**2).sum(),
-    "quotient": lambda a: (a / drawn(5, 4)).sum(),
     "compare": lambda a: (a > 0).sum(),
-    "row": lambda a: a[0].sum(),
     "loop": lambda a: sum(row.sum() for row in a),
-    "tocsc": lambda a: (a.tocsc() @ X).sum(),
     "max": lambda a: a.max(),
     "abs": lambda a: abs(a).sum(),
     "np.sin": lambda a: np.sin(a).sum(),
@@ -345,13 +334,11 @@ def test_what_traced_sparse_arrays_cannot_do_is_an_error(name):
 
 
 BESIDE = {
-    "A * x": (lambda x: (A * x).sum(), "A @ x"),
-    "x * A": (lambda x: (x * A).sum(), "A @ x"),
     "A + x": (lambda x: (A + x).sum(), "unsupported operand"),
     "np.multiply": (lambda x: np.multiply(x, A).sum(), "csr_array"),
     "np.dot": (lambda x: np.dot(A, x).sum(), "csr_array"),
     "scipy's spsolve": (lambda x: linalg.spsolve(B, np.tile(x, 2)[:6]).sum(), "chainrules_scipy"),
-    "cg": (lambda x: linalg.cg(B, np.tile(x, 2)[:6])[0].sum(), "linear_solve"),
+    "cg": (lambda x: linalg.cg(B, np.tile(x, 2)[:6])[0].sum(), "chainrules_scipy.sparse import cg"),
     "splu": (lambda x: linalg.splu(B).solve(np.tile(x, 2)[:6]).sum(), "Variable"),
     "coo_array": (
         lambda x: (sparse.coo_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ X).sum(),

@@ -1,0 +1,291 @@
+"""NumPy's functions, and some of SciPy's, as copies of SciPy's text call them.
+
+Arrays that are made of what is traced stay traced; those that are made anew can be written to.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from scipy._lib import _array_api, _util, array_api_extra
+from scipy._lib.array_api_compat import numpy as compatible
+
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import Tracer, closed
+from chainrules_scipy.rows import array_of, readable
+
+_state = threading.local()
+
+
+@contextmanager
+def beside(arguments: Any) -> Iterator[None]:
+    """Have new arrays made like what is traced in a call, so that it may be written there."""
+    before = getattr(_state, "model", None)
+    _state.model = next(traced(arguments), before)
+    try:
+        yield
+    finally:
+        _state.model = before
+
+
+def traced(x: Any) -> Iterator[Any]:
+    """Go through what is traced in a tree of arguments."""
+    if isinstance(x, Tracer):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from traced(item)
+    elif isinstance(x, dict):
+        yield from traced(tuple(x.values()))
+    elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
+        captured = closed(x)
+        yield from traced(getattr(captured, "captured", ()))
+
+
+
+
+def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:
+    """Make an array, and leave what is traced so."""
+    if next(traced(x), None) is None:
+        return np.array(x, dtype, ndmin=ndmin) if copy else np.asarray(x, dtype)
+    y = array_of(x, floating=False)
+    y = y.copy() if copy else y
+    y = y if y.ndim else v.reshape(y[None], shape=())  # an array, and no number any more
+    y = (
+        y
+        if dtype is None or y.dtype == dtype or np.dtype(dtype).kind not in "fc"
+        else v.astype(y, dtype=np.dtype(dtype))
+    )
+    return y if y.ndim >= ndmin else y.reshape((1,) * (ndmin - y.ndim) + y.shape)
+
+
+def _asarray(x: Any, dtype: Any = None, *_: Any, copy: Any = None, **__: Any) -> Any:
+    return _array(x, dtype, copy=bool(copy))
+
+
+def _either(of_numbers: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs: (of_numbers if next(traced(xs), None) is None else function)(*xs)
+
+
+def _made(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that makes arrays, in which what is traced can be written."""
+
+    @functools.wraps(native)
+    def made(*args: Any, **options: Any) -> Any:
+        y = native(
+            *map(_static, args), **{k: _static(x) for k, x in options.items() if k != "device"}
+        )
+        model = getattr(_state, "model", None)
+        return (
+            y
+            if model is None or y.dtype.kind not in "fc"
+            else np.zeros(y.shape, y.dtype, like=model) + y
+        )
+
+    return made
+
+
+def _like(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that makes an array like another one, which takes what is traced."""
+
+    @functools.wraps(native)
+    def made(x: Any, *args: Any, **options: Any) -> Any:
+        return _made(native)(_static(x), *args, **options)
+
+    return made
+
+
+def _static(x: Any) -> Any:
+    return readable(x) if isinstance(x, Tracer) else x
+
+
+def _clipped(x: Any, /, min: Any = None, max: Any = None, **_: Any) -> Any:
+    return np.clip(x, min, max)
+
+
+def _full(shape: Any, fill: Any, dtype: Any = None, **_: Any) -> Any:
+    y = _made(np.zeros)(shape, dtype or np.result_type(getattr(fill, "dtype", type(fill))))
+    return y + fill if y.dtype.kind in "fc" else np.full(shape, fill, dtype)
+
+
+def _arange(*ends: Any, **options: Any) -> Any:
+    if next(traced(ends), None) is None:
+        return np.arange(*ends, **options)
+    start, step = (0.0 if len(ends) == 1 else ends[0]), (ends[2] if len(ends) == 3 else 1.0)
+    return start + step * np.arange(len(np.arange(*map(_static, ends))))
+
+
+def _asfarray_checked(x: Any, *args: Any, **options: Any) -> Any:
+    return x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
+
+
+def _apply_where(
+    where: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, **_: Any
+) -> Any:
+    """Compute what holds at each element, of elements of ones where that is not defined."""
+    args = [array_of(x) for x in (args if isinstance(args, (tuple, list)) else (args,))]
+    where = np.asarray(where)
+    if where.all():
+        return f1(*args)
+    if not where.any() and f2 is not None:
+        return f2(*args)
+    inside = f1(*[v.where(where, x, _inside(x, where)) for x in args])
+    if f2 is None:
+        return v.where(where, inside, fill_value)
+    return v.where(where, inside, f2(*[v.where(where, _inside(x, ~where), x) for x in args]))
+
+
+def _inside(x: Any, where: Any) -> Any:
+    """Return a value of x where it is inside, for all that are not; or 1."""
+    known = np.broadcast_to(readable(x), np.broadcast_shapes(x.shape, where.shape))[
+        np.broadcast_to(where, np.broadcast_shapes(x.shape, where.shape))
+    ]
+    return known[0] if known.size else np.ones((), x.dtype)
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_`` of arrays and ranges."""
+
+    def __init__(self, native: Any, columns: bool) -> None:
+        self.native, self.columns = native, columns
+
+    def __getitem__(self, parts: Any) -> Any:
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if next(traced(parts), None) is None:
+            return self.native[parts]
+        found = [
+            self.native[x] if isinstance(x, slice) else np.atleast_1d(_asarray(x)) for x in parts
+        ]
+        if self.columns:
+            found = [x if x.ndim > 1 else x[:, None] for x in found]
+        return np.concatenate(found, axis=-1 if self.columns else 0)
+
+
+def _promoted(
+    *xs: Any, broadcast: bool = False, force_floating: bool = False, xp: Any = None
+) -> Any:
+    """Convert to a common type, as SciPy's ``xp_promote`` does."""
+    found = [None if x is None else array_of(x, floating=force_floating) for x in xs]
+    dtype = np.result_type(*[x.dtype for x in found if x is not None])
+    found = [x if x is None or x.dtype == dtype else v.astype(x, dtype=dtype) for x in found]
+    if broadcast:
+        shape = np.broadcast_shapes(*[x.shape for x in found if x is not None])
+        found = [x if x is None else v.broadcast_to(x, shape=shape) for x in found]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+class _At:
+    """Where an array is written, as array_api_extra has it."""
+
+    def __init__(self, x: Any, where: Any = None) -> None:
+        self.x, self.where = x, where
+
+    def __getitem__(self, where: Any) -> _At:
+        return _At(self.x, where)
+
+    def _written(self, y: Any, *_: Any, **__: Any) -> Any:
+        x = (
+            self.x.copy()
+            if not isinstance(y, Tracer)
+            else np.zeros(self.x.shape, np.result_type(self.x.dtype, y.dtype), like=y) + self.x
+        )
+        if not x.ndim:
+            return v.where(self.where, y, x)
+        x[self.where] = y
+        return x
+
+    set = _written
+
+    def add(self, y: Any, **_: Any) -> Any:
+        return self._written(self.x[self.where] + y)
+
+    def multiply(self, y: Any, **_: Any) -> Any:
+        return self._written(self.x[self.where] * y)
+
+    def divide(self, y: Any, **_: Any) -> Any:
+        return self._written(self.x[self.where] / y)
+
+    def subtract(self, y: Any, **_: Any) -> Any:
+        return self._written(self.x[self.where] - y)
+
+
+class _Number:
+    """A class of numbers, which leaves what is traced as it is."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls, self.dtype = cls, np.dtype(cls)
+
+    def __call__(self, x: Any = 0) -> Any:
+        return v.reshape(x, shape=()) if isinstance(x, Tracer) else self.cls(x)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self.cls)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.cls
+
+    def __or__(self, other: Any) -> Any:
+        return self.cls | other
+
+    __ror__ = __or__
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+
+def _windows(x: Any, *args: Any, writeable: bool = False, **options: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, *args, **options)
+
+
+BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(complex)}
+
+INSTEAD: dict[Any, Any] = {
+    np.array: _array,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
+    np.ascontiguousarray: _asarray,
+    np.asfortranarray: _asarray,
+    np.asarray_chkfinite: _asfarray_checked,
+    np.require: _asarray,
+    np.zeros: _made(np.zeros),
+    np.empty: _made(np.zeros),
+    np.ones: _made(np.ones),
+    np.eye: _made(np.eye),
+    np.zeros_like: _like(np.zeros_like),
+    np.empty_like: _like(np.zeros_like),
+    np.ones_like: _like(np.ones_like),
+    np.lib.stride_tricks.sliding_window_view: _windows,
+    np.real: lambda x: x.real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.full: _full,
+    np.arange: _arange,
+    compatible.asarray: _asarray,
+    compatible.clip: _clipped,
+    compatible.arange: _arange,
+    compatible.zeros: _made(np.zeros),
+    compatible.empty: _made(np.zeros),
+    compatible.ones: _made(np.ones),
+    compatible.eye: _made(np.eye),
+    compatible.full: _full,
+    compatible.astype: lambda x, dtype, **_: x.astype(dtype),
+    _array_api.xp_promote: _promoted,
+    _array_api._asarray: lambda x, dtype=None, *_, **__: _asarray(x, dtype),
+    _array_api.is_numpy: lambda _: True,
+    _util._asarray_validated: lambda x, *_, **__: array_of(x, floating=False),
+    array_api_extra.at: _At,
+    array_api_extra.apply_where: _apply_where,
+    np.r_: _Joined(np.r_, columns=False),
+    np.c_: _Joined(np.c_, columns=True),
+} | {
+    f: _either(f, getattr(np, name))
+    for name, f in vars(math).items()
+    if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
+}
+"""What copies use in place of NumPy's and SciPy's functions."""

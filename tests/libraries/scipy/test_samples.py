@@ -1,0 +1,100 @@
+"""SciPy as people write it, where ours is installed: both modes, and the table of the docs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import chainrules_scipy
+from chainrules_tape import grad
+from tests.libraries.scipy.samples.judge import judged, samples
+from tests.libraries.scipy.table import names, rows, written
+
+TABLE = Path(__file__).resolve().parents[3] / "docs" / "scipy.csv"
+ALL = [(s, i) for of in samples().values() for i, s in enumerate(of) if s.operands]
+SOME = [s for s, i in ALL if i == 0 and s.name != "integrate.tplquad"][::24]
+
+
+@pytest.mark.parametrize("sample", SOME, ids=str)
+def test_sample(sample):
+    assert not judged(sample).startswith("wrong")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sample", "i"), ALL, ids=lambda x: str(x))
+def test_every_sample(sample, i):
+    assert not judged(sample).startswith("wrong")
+
+
+def test_the_table_has_scipys_names():
+    with TABLE.open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert [(row["name"], row["kind"]) for row in table] == names()
+
+
+@pytest.mark.slow
+def test_the_table_is_what_was_found():
+    assert TABLE.read_text(encoding="utf-8") == written(rows())
+
+
+# What a sample of one place does not see: shortcuts of SciPy's text where a number is 0 or 1.
+
+
+def test_shortcuts_are_not_followed():
+    """SciPy divides by a first coefficient where that is not 1, and has Box and Cox's log at 0."""
+    import scipy.signal
+    import scipy.stats
+
+    b, a, y = np.array([0.2, 0.3, 0.1]), np.array([1.0, -0.5, 0.2]), np.array([0.4, 0.7])
+    with chainrules_scipy.install():
+        for f in (lambda a: scipy.signal.lfilter_zi(b, a), lambda a: scipy.signal.lfiltic(b, a, y)):
+            up, down = (f(a + s * np.array([1e-6, 0, 0])) for s in (1, -1))
+            found = grad(lambda a, f=f: np.sum(f(a)))(a)[0]
+            assert abs(found - np.sum(up - down) / 2e-6) < 1e-6
+        x = np.array([-0.4, 0.3, 1.2])
+        for at in (0.0, 2.0):
+            f = lambda p: np.sum(scipy.stats.yeojohnson(x, p))
+            assert abs(grad(f)(at) - (f(at + 1e-5) - f(at - 1e-5)) / 2e-5) < 1e-8
+
+
+def test_equal_eigenvalues_of_a_covariance():
+    import scipy.stats
+
+    with chainrules_scipy.install():
+        f = lambda c: scipy.stats.multivariate_normal.logpdf(np.array([0.3, 0.4]), cov=c)
+        slope = grad(f)(np.eye(2))
+    np.testing.assert_allclose(np.diagonal(slope), [-0.5 + 0.045, -0.5 + 0.08])
+
+
+def test_rotations_at_none():
+    from scipy.spatial.transform import Rotation
+
+    x, w = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.2, 0.5])
+    with chainrules_scipy.install():
+        slope = grad(lambda r: Rotation.from_rotvec(r).apply(x) @ w)(np.zeros(3))
+    np.testing.assert_allclose(slope, np.cross(x, w))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("optimize.brentq", lambda f, p: f(lambda z: z - p, 0.0, 5.0)),
+        ("optimize.root", lambda f, p: f(lambda z: z - p, [0.0]).x[0]),
+        ("optimize.minimize", lambda f, p: f(lambda z: ((z - p) ** 2).sum(), [0.0]).x[0]),
+        ("integrate.odeint", lambda f, p: f(lambda y, t: -p * y, [1.0], [0.0, 1.0])[-1, 0]),
+        ("fft.fft", lambda f, p: f(p * np.ones(3))[0].real),
+        ("signal.welch", lambda f, p: f(p * np.ones(8))[1][0]),
+        ("stats.zscore", lambda f, p: f(p * np.arange(3.0))[0]),
+        ("interpolate.CubicSpline", lambda f, p: f(np.arange(4.0), p * np.arange(4.0))(1.5)),
+    ],
+)
+def test_refusals_say_the_line(name, call):
+    """Where nothing is installed."""
+    import importlib
+
+    module, _, last = name.rpartition(".")
+    with pytest.raises(Exception, match=f"from chainrules_scipy.{module} import {last}.*install"):
+        grad(lambda p: call(getattr(importlib.import_module(f"scipy.{module}"), last), p))(2.0)
