@@ -113,6 +113,7 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.hints import (
+    advice_at,
     advise,
 )
 from chainrules_py.primitives.plugins import (
@@ -230,6 +231,9 @@ from chainrules_py.rules.special.quadrature import (
     gammainc_shape,
     half_line,
     zeta_shape,
+)
+from chainrules_py.rules.special.special import (
+    around,
 )
 from chainrules_py.tangents.arithmetic import (
     accumulate,
@@ -452,6 +456,7 @@ __all__ = [
     "accumulate",
     "adjoint",
     "adjugate_by_svd",
+    "advice_at",
     "advise",
     "advisers",
     "alias",
@@ -461,6 +466,7 @@ __all__ = [
     "any_engine",
     "any_types",
     "applied",
+    "around",
     "array_of",
     "as_given",
     "asks_wanted",

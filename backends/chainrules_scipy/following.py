@@ -154,9 +154,10 @@ def _of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
     if isinstance(x, ModuleType):
         return _module(x)
-    if type(x) not in _classes:
+    kind: Any = type(x)
+    if kind not in _classes:
         return x
-    made = object.__new__(followed_class(type(x)))
+    made = object.__new__(followed_class(kind))
     for name, item in _fields(x).items():
         setattr(made, name, _of_followed(item))
     return made

@@ -111,17 +111,17 @@ def original(function: Any) -> Any:
 def place_method(cls: type, function: Callable[..., Any], name: str = "") -> None:
     """Have a function stand as the method of its name, for traced arguments."""
     name = name or function.__name__
-    native, before = getattr(cls, name), vars(cls).get(name, _ABSENT)
+    native: Any = getattr(cls, name)
+    before: Any = vars(cls).get(name, _ABSENT)
     is_static = isinstance(before, staticmethod)
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        traced = is_traced(args if is_static else args[1:])
-        traced = traced or (options and is_traced(options.values()))
+        traced = is_traced(args if is_static else args[1:]) or is_traced(options.values())
         return (function if traced else native)(*args, **options)
 
     _originals[dispatching] = native
-    put = staticmethod(dispatching) if is_static else dispatching
+    put: Any = staticmethod(dispatching) if is_static else dispatching
     _enter(_Place(cls, name, put, before))
 
 
@@ -132,7 +132,7 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     instance, and so is not initialised.
     """
     before = vars(cls).get("__new__", _ABSENT)
-    make = cls.__new__
+    make: Any = cls.__new__
 
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
         if made is cls and (is_traced(args) or is_traced(options.values())):

@@ -50,8 +50,6 @@ def traced(x: Any) -> Iterator[Any]:
         yield from traced(getattr(captured, "captured", ()))
 
 
-
-
 def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:
     """Make an array, and leave what is traced so."""
     if next(traced(x), None) is None:
@@ -192,11 +190,10 @@ class _At:
         return _At(self.x, where)
 
     def _written(self, y: Any, *_: Any, **__: Any) -> Any:
-        x = (
-            self.x.copy()
-            if not isinstance(y, Tracer)
-            else np.zeros(self.x.shape, np.result_type(self.x.dtype, y.dtype), like=y) + self.x
-        )
+        x = self.x.copy()
+        if isinstance(y, Tracer):
+            made: Any = np.zeros  # whose stubs do not know what arrays may be like
+            x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
         if not x.ndim:
             return v.where(self.where, y, x)
         x[self.where] = y
@@ -224,7 +221,7 @@ class _Number:
         self.cls, self.dtype = cls, np.dtype(cls)
 
     def __call__(self, x: Any = 0) -> Any:
-        return v.reshape(x, shape=()) if isinstance(x, Tracer) else self.cls(x)
+        return v.reshape(array_of(x), shape=()) if isinstance(x, Tracer) else self.cls(x)
 
     def __instancecheck__(self, x: Any) -> bool:
         return isinstance(x, self.cls)
@@ -263,7 +260,7 @@ INSTEAD: dict[Any, Any] = {
     np.empty_like: _like(np.zeros_like),
     np.ones_like: _like(np.ones_like),
     np.lib.stride_tricks.sliding_window_view: _windows,
-    np.real: lambda x: x.real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.full: _full,
     np.arange: _arange,
     compatible.asarray: _asarray,

@@ -27,11 +27,11 @@ def stands_for(
         for f in (native, function):
             alias(f, to=function if to is None else to, **row)
         place(native, function)
-        home = public_module(native)
+        home, name = public_module(native), function.__name__
         advise(
             native,
-            f"{home}.{native.__name__} makes plain arrays of its arguments: write "
-            f"{function.__name__}(...) after 'from {our_module(home)} import {function.__name__}', which "
+            f"{home}.{native.__name__} makes plain arrays of its arguments: write {name}(...) "
+            f"after 'from {our_module(home)} import {name}', which "
             "takes the same, or call chainrules_scipy.install() before",
         )
         return function

@@ -109,7 +109,8 @@ DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 def _basis(axis: Any, k: int) -> PiecewisePolynomial:
     """Return the splines of the unit vectors."""
-    return make_interp_spline(axis, np.eye(len(axis)), k)
+    found: PiecewisePolynomial = make_interp_spline(axis, np.eye(len(axis)), k)
+    return found
 
 
 def _of_corners(values: Any, places: Any, parts: Any, method: str, n: int) -> Any:

@@ -36,7 +36,7 @@ class Constraints:
     def __init__(self, given: Any, bounds: Any, n: int) -> None:
         many = given if isinstance(given, (list, tuple)) else [given]
         self.parts = [_part(c) for c in many]
-        self.bounds = None if bounds is None else ends(bounds, n)
+        self.bounds: Any = None if bounds is None else ends(bounds, n)
 
     def plain(self) -> Any:
         """Return the constraints as SciPy takes them, of plain numbers."""

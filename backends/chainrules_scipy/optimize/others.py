@@ -250,7 +250,7 @@ def linprog(
         raise NotDifferentiableError(msg)
     c = array_of(c)
     n = c.shape[0]
-    given = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
+    given: list[Any] = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
     plain = [None if x is None else readable(x) for x in given]
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
     low, high = ends([bounds] * n if single else bounds, n)
@@ -259,18 +259,19 @@ def linprog(
     if found.x is None:
         return found
     above, limits, equal, sums = given
-    rows, right = [], []
+    rows: list[Any] = []
+    limited: list[Any] = []
     if equal is not None:
-        rows, right = [equal], [sums]
+        rows, limited = [equal], [sums]
     if above is not None:
         tight = np.flatnonzero(np.abs(found.slack) <= 1e-8)
         rows.append(above[tight])
-        right.append(limits[tight])
+        limited.append(limits[tight])
     for end in (low, high):
         at = np.flatnonzero(np.abs(found.x - readable(end)) <= 1e-8)
         rows.append(np.eye(n)[at])
-        right.append(end[at])
-    matrix, right = v.concat(*rows, axis=0), v.concat(*right, axis=0)
+        limited.append(end[at])
+    matrix, right = v.concat(*rows, axis=0), v.concat(*limited, axis=0)
     if matrix.shape[0] != n or np.linalg.matrix_rank(readable(matrix)) < n:
         msg = (
             f"{matrix.shape[0]} constraints meet at the solution, of {n} numbers: a derivative "

@@ -57,7 +57,8 @@ def _class_of(*arrays: Any) -> type:
     """Return the class of what SciPy makes of arrays: a matrix if none is an array."""
     kinds = [a.pattern.cls if isinstance(a, TracedSparse) else type(a) for a in arrays]
     old = all(issubclass(k, native.spmatrix) for k in kinds)
-    return native.csr_matrix if old else native.csr_array
+    found: type = native.csr_matrix if old else native.csr_array
+    return found
 
 
 def _constructor(cls: Any, format: str) -> Callable[..., Any]:

@@ -342,7 +342,7 @@ def _dot(self: Any, x: Any) -> Any:
     return v.stack(*[_matvec(self, x[:, i]) for i in range(x.shape[1])], axis=1)
 
 
-for _name, _function in (("matvec", _matvec), ("rmatvec", _rmatvec), ("matmat", _dot)):
-    place_method(native.LinearOperator, _function, _name)
+for _name, _method in (("matvec", _matvec), ("rmatvec", _rmatvec), ("matmat", _dot)):
+    place_method(native.LinearOperator, _method, _name)
 for _name in ("dot", "__matmul__", "__mul__", "__call__"):
     place_method(native.LinearOperator, _dot, _name)

@@ -2,7 +2,8 @@
 
 A distribution of SciPy's under its name, ``from chainrules_scipy.stats import norm``, has ``pdf``,
 ``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf`` and ``isf``, or ``pmf`` and ``logpmf``,
-``stats``, ``entropy``, ``fit`` and their kin, that are differentiated in the value and in all parameters; everything else is SciPy's.
+``stats``, ``entropy``, ``fit`` and their kin, that are differentiated in the value and in all
+parameters; everything else is SciPy's. Statistics of samples follow SciPy's own text.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _NUMBERS = 100_000
 
 
 def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
-    """Return mean, variance, skewness and kurtosis of the standard distribution, by SciPy's text."""
+    """Return four moments of the standard distribution, by SciPy's text."""
     function = type(dist)._stats
     general = (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._stats
     known = [None] * 4 if function is general else None
@@ -123,11 +123,8 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
     x, known = array_of(data), dist.fit(readable(data), *args, **options)
     n = len(known)
     at_end = "floc" not in options and known[-2] in (np.min(readable(x)), np.max(readable(x)))
-    free = [
-        i
-        for i in range(n)
-        if not ((i == n - 2 and ("floc" in options or at_end)) or (i == n - 1 and "fscale" in options))
-    ]
+    held_ends = {n - 2: "floc" in options or at_end, n - 1: "fscale" in options}
+    free = [i for i in range(n) if not held_ends.get(i)]
     loc = known[-2] if not at_end else (np.min if known[-2] == np.min(readable(x)) else np.max)(x)
 
     def loss(theta: Any) -> Any:
@@ -153,7 +150,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         low = int(np.min(dist._get_support(*plain)[0]))
         count = int(np.max(at, initial=low)) - low + 1
         if count > _NUMBERS:
-            msg = f"{dist.name}.{name} at {low + count} is a sum of more than {_NUMBERS} probabilities"
+            msg = f"{dist.name}.{name} at {low + count} is a sum of over {_NUMBERS} probabilities"
             raise NotDifferentiableError(msg)
         places = low + np.arange(max(count, 1))
         shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]

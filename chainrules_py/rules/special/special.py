@@ -6,6 +6,7 @@ A difference that loses its digits far out is replaced there by the first terms 
 """
 
 import math
+from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.registry.pens import non_differentiable, rule, scalar_rule
@@ -95,7 +96,7 @@ def varied(word, place, *xs):
     return LinearMap(times, times_conj, around, word, place, *xs)
 
 
-def around(word, place, *xs):
+def around(word: Any, place: int, *xs: Any) -> Any:
     """Differentiate by values on both sides, to eighth and sixth order: NaN where these differ."""
     sides = [
         [

@@ -24,7 +24,7 @@ def test_sample(sample):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sample", "i"), ALL, ids=lambda x: str(x))
+@pytest.mark.parametrize("sample, i", ALL, ids=str)
 def test_every_sample(sample, i):
     assert not judged(sample).startswith("wrong")
 
