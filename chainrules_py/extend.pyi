@@ -225,15 +225,15 @@ from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,
 )
+from chainrules_py.rules.special.orders import (
+    around,
+)
 from chainrules_py.rules.special.quadrature import (
     WIDE,
     betainc_shape,
     gammainc_shape,
     half_line,
     zeta_shape,
-)
-from chainrules_py.rules.special.special import (
-    around,
 )
 from chainrules_py.tangents.arithmetic import (
     accumulate,

@@ -8,8 +8,6 @@ from scipy.spatial import transform as native
 
 from chainrules_scipy.following import follow_class, followed_module
 
-__all__ = ["RigidTransform", "Rotation", "RotationSpline", "Slerp"]
-
 
 def _portable(name: str) -> dict[str, Any]:
     """Return what has SciPy's text take its way for arrays of any library."""

@@ -56,7 +56,7 @@ def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
 
     Examples
     --------
-    >>> print(ConvexHull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).volume)
+    >>> print(ConvexHull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).volume.round(9))
     0.5
     """
     return _Hull(points, *args, **options)

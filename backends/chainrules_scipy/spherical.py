@@ -41,7 +41,7 @@ def _word(function: Callable[..., Any], name: str, base: Any = _of_degree) -> An
 def _spherical(name: str, sign: float) -> Any:
     """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
     theirs = getattr(native, name)
-    value = _word(theirs, name)
+    value = _word(lambda n, x: theirs(n, x, False), name)
     slope = _word(lambda n, x: theirs(n, x, True), f"{name}_slope")
 
     def second(y: Any, n: Any, x: Any) -> Any:

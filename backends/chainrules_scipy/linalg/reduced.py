@@ -221,7 +221,7 @@ def rq(
 
     Examples
     --------
-    >>> print(rq(np.eye(2), mode="r"))
+    >>> print(abs(rq(np.eye(2), mode="r")))
     [[1. 0.]
      [0. 1.]]
     """

@@ -6,16 +6,16 @@ Source: NIST Digital Library of Mathematical Functions, whose equations are cite
 import math
 
 from chainrules_py.registry.pens import rule, scalar_rule
-from chainrules_py.rules.special.quadrature import zeta_shape
-from chainrules_py.rules.special.special import (
+from chainrules_py.rules.special.orders import (
     floating,
     of_order,
-    series,
     times,
     times_conj,
     unstated,
     varied,
 )
+from chainrules_py.rules.special.quadrature import zeta_shape
+from chainrules_py.rules.special.special import series
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.vocabulary import (

@@ -6,21 +6,15 @@ A difference that loses its digits far out is replaced there by the first terms 
 """
 
 import math
-from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.registry.pens import non_differentiable, rule, scalar_rule
+from chainrules_py.registry.pens import non_differentiable, scalar_rule
+from chainrules_py.rules.special.orders import of_order, unstated
 from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
-from chainrules_py.tangents.linear_map import LinearMap
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.vocabulary import (
-    astype,
     beta,
     betainc,
     betaln,
     binom,
-    conj,
     cos,
     dawsn,
     digamma,
@@ -50,7 +44,6 @@ from chainrules_py.vocabulary import (
     rgamma,
     sin,
     square,
-    strong_multiply,
     where,
     wofz,
     xlog1py,
@@ -67,85 +60,6 @@ def series(coefficients, x):
     for c in reversed(coefficients):
         total = total * x + c
     return total
-
-
-# ------------------------------------------------------------------------ operands held fixed
-
-
-def unstated(word, place, x):
-    """Make the map of an operand that a word has no derivative in here; counts have none at all."""
-    if kind_of(x) in ("int", "bool"):
-        return NoTangent()
-    return LinearMap(refuse, refuse, word, place, x)
-
-
-def refuse(t, word, place, x):
-    name = word.operands[place]
-    msg = (
-        f"{word.__name__} has no derivative in its operand {name} here, which is {describe(x)}; "
-        f"hold it fixed with ignore_derivatives({name}), or say with wanted= that its cotangent "
-        f"is not"
-    )
-    raise NotDifferentiableError(msg)
-
-
-def varied(word, place, *xs):
-    """Make the map of a parameter that no formula differentiates in; counts have none at all."""
-    if kind_of(xs[place]) in ("int", "bool"):
-        return NoTangent()
-    return LinearMap(times, times_conj, around, word, place, *xs)
-
-
-def around(word: Any, place: int, *xs: Any) -> Any:
-    """Differentiate by values on both sides, to eighth and sixth order: NaN where these differ."""
-    sides = [
-        [
-            word(*[x + d if i == place else x for i, x in enumerate(xs)])
-            for d in (k * WIDTH, -k * WIDTH)
-        ]
-        for k in (1, 2, 3, 4)
-    ]
-    steps = [up - down for up, down in sides]
-    eighth, sixth = [
-        sum(
-            (c / WIDTH * d for c, d in zip(form[1:], steps[1:], strict=False)),
-            form[0] / WIDTH * steps[0],
-        )
-        for form in FORMS
-    ]
-    size = abs(eighth) + abs(sides[0][0]) + abs(sides[0][1])
-    return where(abs(eighth - sixth) <= 1e-6 * size, eighth, math.nan)
-
-
-WIDTH = 0.02
-FORMS = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (3 / 4, -3 / 20, 1 / 60))
-"""Weights of differences: B. Fornberg, Mathematics of Computation 51 (1988) 699."""
-
-
-def of_order(word, slope, fixed=varied):
-    """State dy = slope(y, n, x) dx, and in an order n the derivative by values around it."""
-
-    def of_order_rule(n, x):
-        y = word(n, x)
-        in_order = varied(word, 0, n, x) if fixed is varied else fixed(word, 0, n)
-        return y, (in_order, LinearMap(times, times_conj, slope, y, n, x))
-
-    rule(word, batched="broadcast")(of_order_rule)
-
-
-def floating(n, x):
-    """Convert an array of whole numbers to one that arithmetic with x takes."""
-    if kind_of(n) != "int" or not (hasattr(n, "dtype") and hasattr(x, "dtype")):
-        return n
-    return astype(n, dtype=real(x).dtype)
-
-
-def times(t, slope, *at):
-    return strong_multiply(t, slope(*at))
-
-
-def times_conj(t, slope, *at):
-    return strong_multiply(t, conj(slope(*at)))
 
 
 # ---------------------------------------------------------------------------------- gamma

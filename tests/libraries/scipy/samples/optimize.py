@@ -41,8 +41,6 @@ for _name in (
     "anderson",
     "newton_krylov",
     "diagbroyden",
-    "linearmixing",
-    "excitingmixing",
 ):
     sample(
         f"optimize.{_name}",
