@@ -164,7 +164,7 @@ def find(A: Any) -> tuple[Any, Any, Any]:
     """Return rows, columns and numbers: as ``scipy.sparse.find``; stored zeros are left out."""
     a = canonical(A)
     rows, columns = a.pattern.rows_columns
-    order = np.lexsort((rows, columns))
+    order = np.lexsort((columns, rows))
     some = order[np.flatnonzero(readable(a.data)[order])]
     return rows[some], columns[some], v.take(a.data, some, axis=0)
 

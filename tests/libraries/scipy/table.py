@@ -44,6 +44,7 @@ def rows() -> list[dict[str, str]]:
         elif results:
             status = "differentiated" if right else "refused"
             status = "in part" if 0 < right < len(results) else status
+            status = "wrong" if any(r.startswith("wrong") for r in results) else status
         count = f"{right} of {len(results)}" if results else ""
         found.append({"name": name, "kind": kind, "status": status, "samples": count})
     return found

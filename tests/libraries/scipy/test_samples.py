@@ -79,7 +79,7 @@ def test_rotations_at_none():
 
 
 @pytest.mark.parametrize(
-    ("name", "call"),
+    "name, call",
     [
         ("optimize.brentq", lambda f, p: f(lambda z: z - p, 0.0, 5.0)),
         ("optimize.root", lambda f, p: f(lambda z: z - p, [0.0]).x[0]),

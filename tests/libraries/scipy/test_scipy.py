@@ -94,7 +94,8 @@ def test_every_function_has_calls():
     private = {f.__name__ for f in rows - named if not f.__name__.startswith("_")}
     # Of itairy SciPy's values have six digits, pbvv gives NaN in single precision, and stdtridf
     # ends at 1e10: see below.
-    assert private & set(scipy.special.__all__) <= {"itairy", "pbvv", "stdtridf"}
+    judged = {name.removeprefix("special.") for name in samples()}
+    assert private & set(scipy.special.__all__) <= {"itairy", "pbvv", "stdtridf"} | judged
 
 
 def test_degrees_of_freedom():
@@ -186,9 +187,9 @@ def test_scipys_function_says_what_to_write(name):
 
 def test_a_ufunc_without_a_row_is_named():
     with pytest.raises(
-        NotDifferentiableError, match=r"scipy\.special\.mathieu_a has no derivative"
+        NotDifferentiableError, match=r"scipy\.special\.pro_ang1_cv has no derivative"
     ):
-        grad(lambda q: scipy.special.mathieu_a(2.0, q))(1.0)
+        grad(lambda c: scipy.special.pro_ang1_cv(1, 2, c, 1.7, 0.3)[0])(1.0)
 
 
 REFUSED = [
@@ -440,5 +441,5 @@ def test_implementations_by_ufuncs_are_of_the_backends_layer():
 def test_the_contract_is_stated():
     assert chainrules_scipy.chainrules_contract == 1
     with pytest.raises(NoRuleError, match="no primitive"):
-        rrule(scipy.linalg.hessenberg, np.eye(2))
+        rrule(scipy.linalg.cossin, np.eye(2))
     assert v.expm is not linalg.expm

@@ -219,8 +219,36 @@ def test_real_shapes(word, order, x):
     np.testing.assert_allclose(frule((1.0, 0.0), word, order, x)[1], expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("word, order, x", [o for o in ORDERS if o[0] not in SHAPES], ids=str)
-def test_a_derivative_in_a_real_order_is_an_error(word, order, x):
+FIXED = (v.polygamma, v.lambertw)
+
+
+@pytest.mark.parametrize(
+    "word, order, x", [o for o in ORDERS if o[0] not in (*SHAPES, *FIXED)], ids=str
+)
+def test_real_orders(word, order, x):
+    """By values around: right to about eight digits, in both modes, and twice."""
+    functions = {"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk}
+    functions |= {
+        "ive": lambda n, x: mp.exp(-x) * mp.besseli(n, x),
+        "kve": lambda n, x: mp.exp(x) * mp.besselk(n, x),
+        "hyp0f1": mp.hyp0f1,
+    }
+    f = functions[word.__name__]
+    for n, rtol in ((1, 1e-9), (2, 1e-6)):
+        expected = float(mp.diff(lambda a: f(a, x), order, n))
+        found = grad(lambda a: word(a, x)) if n == 1 else grad(grad(lambda a: word(a, x)))
+        np.testing.assert_allclose(found(order), expected, rtol=rtol)
+    once = float(mp.diff(lambda a: f(a, x), order))
+    np.testing.assert_allclose(frule((1.0, 0.0), word, order, x)[1], once, rtol=1e-9)
+
+
+def test_a_pole_of_a_parameter_is_no_number():
+    """There the formulas of two orders differ."""
+    assert np.isnan(grad(lambda b: v.hyp1f1(0.5, b, 0.3))(1e-3))
+
+
+@pytest.mark.parametrize("word, order, x", [o for o in ORDERS if o[0] in FIXED], ids=str)
+def test_a_derivative_in_a_real_count_is_an_error(word, order, x):
     name = word.operands[0]
     with pytest.raises(NotDifferentiableError, match=rf"{word.__name__} .* operand {name} "):
         grad(lambda n: word(n, x))(order)
@@ -243,10 +271,11 @@ def test_whole_arrays_beside_a_number():
         np.testing.assert_allclose(vjp(f, x)[1](np.ones(2))[0], want.sum(), rtol=1e-8)
 
 
-def test_operands_of_hypergeometric_functions_that_have_no_derivative():
+def test_parameters_of_hypergeometric_functions():
+    at = (0.5, 1.5, 2.5, 0.3)
     for k in range(3):
-        with pytest.raises(NotDifferentiableError, match="hyp2f1 has no derivative in its operand"):
-            grad(v.hyp2f1, k)(0.5, 1.5, 2.5, 0.3)
+        f = lambda z, k=k: mp.hyp2f1(*[z if i == k else x for i, x in enumerate(at)])
+        np.testing.assert_allclose(grad(v.hyp2f1, k)(*at), float(mp.diff(f, at[k])), rtol=1e-9)
 
 
 # ------------------------------------------------------------------------------ complex numbers
