@@ -225,7 +225,7 @@ FIXED = (v.polygamma, v.lambertw)
 @pytest.mark.parametrize(
     "word, order, x", [o for o in ORDERS if o[0] not in (*SHAPES, *FIXED)], ids=str
 )
-def test_real_orders(word, order, x):
+def test_orders_by_values_around(word, order, x):
     """By values around: right to about eight digits, in both modes, and twice."""
     functions = {"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk}
     functions |= {
