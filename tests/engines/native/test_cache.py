@@ -102,6 +102,31 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     assert cache.folder.__wrapped__() == where
 
 
+@pytest.mark.parametrize("way", ["nothing may be written", "a file is in its place"])
+def test_a_folder_that_cannot_be_used_is_not(tmp_path, monkeypatch, way):
+    where = tmp_path / "cache"
+    if way == "a file is in its place":
+        where.write_text("")
+    else:
+        where.mkdir(mode=0o500)
+        monkeypatch.setattr(cache.os, "access", lambda path, mode: False)  # root may write anywhere
+    monkeypatch.setenv("CHAINRULES_NATIVE_CACHE", str(where))
+    found = cache.folder.__wrapped__()
+    assert found != where
+    monkeypatch.setattr(cache, "folder", lambda: found)
+    assert "native" in once().source
+
+
+def test_no_folder_at_all_is_a_warning(monkeypatch):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    calls.driver()
+    monkeypatch.setattr(cache, "folder", full)
+    with pytest.warns(RecordingWarning, match="No space left"):
+        once()
+
+
 def test_what_was_not_used_for_longest_goes(empty, monkeypatch):
     monkeypatch.setattr(cache, "MOST_ENTRIES", 2)
     for i in range(4):
