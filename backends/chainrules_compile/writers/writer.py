@@ -40,6 +40,7 @@ class Writer(Protocol):
         names : mapping
             The names that the inputs have, in the function that the statements are put into.
         scope : Scope
-            Gives names to the objects that the statements need.
+            Gives names to the objects that the statements need, and says whether results need the
+            function's bits. A writer may set its `fits` and `save`.
         """
         ...
