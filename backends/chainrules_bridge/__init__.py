@@ -11,6 +11,7 @@ be tried (`supported`). Rows of one library are derived from those of another (`
 
 from chainrules_bridge.again import check_same, looking_again, prints, samples
 from chainrules_bridge.bodies import (
+    UNFIT,
     CalledBackWarning,
     check_promised,
     refuse_buffer,
@@ -35,6 +36,7 @@ from chainrules_bridge.transform import Transformation, Transformations, nesting
 from chainrules_bridge.windows import gathered_windows
 
 __all__ = [
+    "UNFIT",
     "CalledBackWarning",
     "Transformation",
     "Transformations",

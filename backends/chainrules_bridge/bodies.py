@@ -12,8 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, TracerError
+from chainrules_py import (
+    ChainRulesError,
+    NoRuleError,
+    NotDifferentiableError,
+    Primitive,
+    RuleError,
+    TracerError,
+)
 from chainrules_py.extend import captured, describe, flatten, lookups, name_of, where_defined
+
+
+UNFIT = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, ChainRulesError, LookupError,
+    NameError, RuntimeError, TypeError, ValueError, Warning,
+)  # fmt: skip
+"""What bodies raise for arrays of a library that they were not written for.
+
+Anything else is somebody's who interrupts them: a signal handler's, or an engine's that has seen
+enough.
+"""
 
 
 class CalledBackWarning(UserWarning):

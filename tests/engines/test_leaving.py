@@ -16,6 +16,7 @@ from chainrules_py import (
     NoRuleError,
     NotDifferentiableError,
     RuleError,
+    export,
     primitive,
     rrule,
     scalar_rule,
@@ -189,6 +190,38 @@ def test_what_is_wrong_with_a_body_is_raised_as_it_is(torch, jax):
     for call in (lambda: to_torch(broken)(torch.tensor(X)), lambda: jax.jit(to_jax(broken))(X)):
         with pytest.raises(FloatingPointError, match="not today"):
             call()
+
+
+class AlarmedError(Exception):
+    """What a signal handler raises."""
+
+
+@pytest.mark.parametrize("error", [AlarmedError, TimeoutError, MemoryError])
+def test_a_body_that_somebody_else_interrupts_is_not_called_back(error, torch, jax):
+    """It would run on, and nobody would hear of the error."""
+
+    def interrupted(x):
+        if not isinstance(x, np.ndarray):
+            raise error
+        return 2.0 * x
+
+    f = softplus_by(interrupted)
+    with pytest.raises(error):
+        export(f, to="torch")(torch.ones(2, requires_grad=True))
+    with pytest.raises(error):
+        jax.jit(export(f, to="jax"))(X)
+
+
+def test_a_checkpoint_of_pytorch_stops_a_body_that_has_captured_what_is_differentiated(torch):
+    a, x = (torch.tensor(number, requires_grad=True) for number in (1.25, 0.5))
+
+    @primitive
+    def f(x):
+        return v.sin(x) * a**2
+
+    scalar_rule(f, lambda y, x: v.cos(x) * a**2)
+    y = torch.utils.checkpoint.checkpoint(export(f, to="torch"), x.detach(), use_reentrant=False)
+    torch.testing.assert_close(torch.autograd.grad(y, a)[0], 2.0 * a * torch.sin(x))
 
 
 @pytest.mark.parametrize("partial", PARTIALS)

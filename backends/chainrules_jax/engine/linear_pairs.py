@@ -11,7 +11,7 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import refused_rule, warn_called_back
+from chainrules_bridge import UNFIT, refused_rule, warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
@@ -112,7 +112,7 @@ class Program:
             return self._called_back(operands, None)
         try:
             return self.opened(self._run(self._implementation, *operands, **self.options))
-        except Exception as error:
+        except UNFIT as error:
             if not (traced and self._is_body(self._implementation)):
                 raise
             return self._called_back(operands, error)

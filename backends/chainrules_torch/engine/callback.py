@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
-from chainrules_bridge import check_promised, tried, warn_called_back
+from chainrules_bridge import UNFIT, check_promised, tried, warn_called_back
 from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
     Cache,
@@ -103,7 +103,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         before = asked(operands) if _compiler._is_compiling_flag else ()
         try:
             y = body(*operands, **options)
-        except Exception as error:
+        except UNFIT as error:
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
             forget(operands, before)
