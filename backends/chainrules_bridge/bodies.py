@@ -22,7 +22,6 @@ from chainrules_py import (
 )
 from chainrules_py.extend import captured, describe, flatten, lookups, name_of, where_defined
 
-
 UNFIT = (
     ArithmeticError, AssertionError, AttributeError, BufferError, ChainRulesError, LookupError,
     NameError, RuntimeError, TypeError, ValueError, Warning,

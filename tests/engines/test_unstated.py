@@ -1,13 +1,18 @@
 """A derivative that nobody has stated: an error where it is asked for, beside those that are."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 
 from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_py import (
     LinearMap,
+    NoTangent,
     NotDifferentiableError,
     NotImplementedTangent,
+    ZeroTangent,
     export,
     primitive,
     rrule,
@@ -128,3 +133,56 @@ def test_forward_mode_as_well(form):
     np.testing.assert_array_equal(jvp(lambda x: f(x, y), (x,), (x,))[1], 2.0 * y)
     with pytest.raises(NotDifferentiableError, match=WHY):
         jvp(lambda y: f(x, y), (y,), (y,))
+
+
+class Line:
+    """A function that is an object."""
+
+    def __init__(self, a):
+        self.a = a
+
+    def __call__(self, x):
+        return self.a * x
+
+
+FUNCTIONS = (lambda a: lambda x: a * x, lambda a: functools.partial(operator.mul, a), Line)
+ZEROS = (
+    ZeroTangent,
+    NoTangent,
+    lambda: LinearMap(lambda t: ZeroTangent(), lambda t: NoTangent()),
+)
+
+
+def applied_with(zero):
+    """Three times what a function gives, by a rule that says nothing of the function."""
+    f = primitive(lambda g, x: 3.0 * g(x))
+
+    @rule(f)
+    def applied_rule(g: object, x):
+        return 3.0 * g(x), (zero(), LinearMap(lambda t: 6.0 * t, lambda t: 6.0 * t))
+
+    return f
+
+
+def applied_by_rrule():
+    f = primitive(lambda g, x: 3.0 * g(x))
+    rrule.register(f, types=(object, object))(
+        lambda g, x: (3.0 * g(x), lambda bar: (NoTangent(), 6.0 * bar))
+    )
+    return f
+
+
+APPLIED = (*[functools.partial(applied_with, zero) for zero in ZEROS], applied_by_rrule)
+ENGINES = [(door, engine) for door, engine in DOORS.items() if engine is not None]
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("door, engine", ENGINES)
+def test_zero_for_a_function_that_captured_what_is_differentiated_is_an_error(door, engine):
+    """What a function captured is its operand in an engine; the other operand has its gradient."""
+    for make in APPLIED:
+        f = export(make(), to=engine)
+        assert float(door(lambda a, x, f=f: a * f(lambda x: 2.0 * x, x), 1)) == 12.0
+        for function in FUNCTIONS:
+            with pytest.raises(NotDifferentiableError, match="gives zero for a function"):
+                door(lambda a, x, f=f, of=function: a * f(of(a), x), 0)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
+from chainrules_py.primitives.closures.convert import Closure
+from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
@@ -84,12 +86,16 @@ class GeneralRecipe(_Written):
         tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
         if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
             tests = []
+        functions = _functions(request)
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             given = stated(*xs, **options)
             maps: Any = given[1] if type(given) is tuple and len(given) == 2 else None
             if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
                 given = _checked(statement, given, n)
+            if functions:
+                told = [_told(m, statement, i in functions) for i, m in enumerate(given[1])]
+                given = given[0], tuple(told)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     return given[0], of_reals(given[0], given[1], xs, options)
@@ -314,7 +320,11 @@ class RruleRecipe(_Written, OneMode):
     def reverse(self, request: Request) -> Bound:
         """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
-        active, n = request.active, len(request.operands)
+        active, n, functions = request.active, len(request.operands), _functions(request)
+
+        def of(i: int, bars: Any, onto: Any) -> Any:
+            bar = given(bars[i], statement)
+            return project(_flowing(bar, statement) if i in functions else bar, onto)
 
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
@@ -324,15 +334,12 @@ class RruleRecipe(_Written, OneMode):
                     f"and returned {describe(bars)}"
                 )
                 raise RuleError(msg)
-            found = [
-                project(given(bars[i], statement), onto)
-                for i, onto in zip(active, spaces, strict=True)
-            ]
+            found = [of(i, bars, onto) for i, onto in zip(active, spaces, strict=True)]
             return found[0] if len(active) == 1 else tuple(found)
 
         def alone(k: int) -> Any:
             def pull_one(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
-                return project(given(pullback(y_bar)[active[k]], statement), spaces[k])
+                return of(active[k], pullback(y_bar), spaces[k])
 
             return pull_one
 
@@ -357,6 +364,42 @@ def _half(half: Any, name: str, statement: Statement) -> Any:
         )
         raise NotDifferentiableError(msg)
     return half
+
+
+def _functions(request: Request) -> frozenset[int]:
+    """List the operands that are functions, with values in them that are differentiated.
+
+    Words that are given functions may find that one is never called.
+    """
+    if isinstance(request.statement.primal, HigherOrder):
+        return frozenset()
+    return frozenset([i for i in request.active if request.operands[i] is Closure])
+
+
+def _told(m: Any, statement: Statement, of_function: bool) -> Any:
+    """Return the map of an operand; for a function's, one that raises where it would give zero."""
+    if not of_function:
+        return m
+    if type(m) is not LinearMap:
+        return _flowing(m, statement)
+
+    def told(half: Any) -> Any:
+        return half and (lambda *xs: _flowing(half(*xs), statement))
+
+    return LinearMap(told(m.push), told(m.pull), *m.saved)
+
+
+def _flowing(t: Any, statement: Statement) -> Any:
+    """Return what a rule gives for a function, which would be lost if it were zero."""
+    t = unthunk(t)
+    if is_zero(t):
+        msg = (
+            f"{statement!r} gives zero for a function that has captured what is being "
+            f"differentiated, so that this gradient would be lost; give a LinearMap for it, or "
+            f"pass what it captured as an operand"
+        )
+        raise NotDifferentiableError(msg)
+    return t
 
 
 _MAPS = frozenset((LinearMap, NoTangent, ZeroTangent))
