@@ -2,6 +2,7 @@
 #   make demo        first gradients on real data            make lint       all linters and type checkers
 #   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
 #   make test-all    the slow ones too                       make bench      the benchmarks
+#   make test-matrix    builds wheel and sdist, and installs and uses them under every Python that is there
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-nightly   every sample in twenty more draws, 20,000 programs of each generator (CHAINRULES_PROGRAMS=...)
@@ -27,10 +28,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-matrix test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,11s/^# *//p' Makefile
+	@sed -n '2,13s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -88,6 +89,10 @@ test-plain: $(VENV)/.stamp-test
 	CHAINRULES_WITHOUT=all $(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" \
 		tests/tape tests/programs $(ARGS)
 	CHAINRULES_WITHOUT=all $(ONE_THREAD) $(BIN)/python -m tests.fuzz.hashes tests/fuzz/hashes.json
+
+# Wheel and sdist, in clean environments of every Python >= 3.11 that is found: `MATRIX="3.11 3.13" make test-matrix`.
+test-matrix: $(VENV)/.stamp-test
+	$(BIN)/python -m tests.house.matrix $(MATRIX)
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)
