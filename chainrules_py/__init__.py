@@ -47,6 +47,7 @@ from chainrules_py.registry.removal import overriding, unregister
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.boundary import ignore_derivatives
 from chainrules_py.tangents.linear_map import LinearMap, identity
+from chainrules_py.tangents.rows import Rows
 from chainrules_py.tangents.space import project, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
@@ -84,6 +85,7 @@ __all__ = [
     "Primitive",
     "ProjectionError",
     "ReverseMode",
+    "Rows",
     "RuleError",
     "Scalar",
     "Tangent",

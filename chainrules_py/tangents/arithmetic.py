@@ -36,6 +36,7 @@ from chainrules_py.tangents.zeros import (
     Algebra,
     NoTangent,
     NotImplementedTangent,
+    Summand,
 )
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import PLAIN, too_deep
@@ -100,6 +101,10 @@ def _add_special(a: Any, b: Any) -> Any:
         return a
     if isinstance(a, Thunk) or isinstance(b, Thunk):
         return add_tangents(unthunk(a), unthunk(b))
+    if isinstance(a, Summand):
+        return a.plus(b) if isinstance(b, Summand) else a.added_to(b)
+    if isinstance(b, Summand):
+        return b.added_to(a)
     length = common_length(a, b)
     entries = dict(a._entries)
     for key, value in b._entries.items():
@@ -143,6 +148,10 @@ def _scale_special(t: Any, c: Any) -> Any:
         return c
     if isinstance(t, Thunk) or isinstance(c, Thunk):
         return scale(unthunk(t), unthunk(c))
+    if isinstance(t, Summand):
+        return t.times(c)
+    if isinstance(c, Summand):
+        return c.times(t)
     if isinstance(c, Tangent):
         t, c = c, t
     _check_factor(t, c)
@@ -160,13 +169,15 @@ def _divide(t: Any, c: Any) -> Any:
     if isinstance(t, Tangent):
         _check_factor(t, c)
         return map_fields(lambda entry: _divide(entry, c), t)
-    return t / c
+    return t.times(1 / c) if isinstance(t, Summand) else t / c
 
 
 def _negate(t: Any) -> Any:
     t = unthunk(t)
     if isinstance(t, (AbstractZero, NotImplementedTangent)):
         return t
+    if isinstance(t, Summand):
+        return t.times(-1)
     return map_fields(_negate, t) if isinstance(t, Tangent) else -t
 
 
@@ -212,7 +223,7 @@ def move(primal: Any, t: Any) -> Any:
         return rebuild(primal, [move(value, t._entries.get(key, ZERO)) for key, value in items])
     _check_leaf(primal, t)
     check_shape(primal, t)
-    return primal + t
+    return t.added_to(primal) if isinstance(t, Summand) else primal + t
 
 
 def canonicalize(primal: Any, t: Any) -> Any:
@@ -355,6 +366,8 @@ def _accumulate_special(total: Any, t: Any, owned: Owned) -> tuple[Any, Owned]:
         return _add_special(total, t), False
     if isinstance(total, Thunk) or isinstance(t, Thunk):
         return accumulate(unthunk(total), unthunk(t), owned)
+    if isinstance(total, Summand) or isinstance(t, Summand):
+        return add_tangents(total, t), False
     return _accumulate_fields(total, t, owned)
 
 

@@ -20,7 +20,7 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, is_zero
+from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
@@ -43,6 +43,8 @@ def check_tangent_of(x: Any, t: Any) -> Any:
 
 def _each(check: Callable[[Any, Any], Any], x: Any, t: Any) -> Any:
     """Check the fields of a tangent of a structure, each beside its own."""
+    if isinstance(t, Summand):
+        return check(x, t.dense())
     if not isinstance(t, Tangent):
         return t
     own = dict(fields_of(x)) if is_structure_type(type(x)) else {}

@@ -15,7 +15,7 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, is_zero
+from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import too_deep
@@ -478,6 +478,8 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
             msg = f"a {t!r} is no tangent of {onto.primal_type.__qualname__}"
             raise ProjectionError(msg)
         return t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
+    if isinstance(t, Summand):
+        return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
         return t
     msg = f"{describe(t)} is no tangent of {onto!r}"

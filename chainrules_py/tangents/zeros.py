@@ -103,6 +103,28 @@ class AbstractTangent:
         raise TypeError(msg)
 
 
+class Summand(AbstractTangent):
+    """Base of tangents of one array that know how they are added: `Rows`."""
+
+    __slots__ = ()
+
+    def dense(self) -> Any:
+        """Return the array that it stands for."""
+        raise NotImplementedError
+
+    def added_to(self, x: Any) -> Any:
+        """Return the sum with an array."""
+        raise NotImplementedError
+
+    def plus(self, other: Any) -> Any:
+        """Return the sum with another of its kind."""
+        raise NotImplementedError
+
+    def times(self, c: Any) -> Any:
+        """Return a multiple."""
+        raise NotImplementedError
+
+
 class AbstractZero(AbstractTangent):
     """Base of the two tangents that add nothing: `ZeroTangent` and `NoTangent`."""
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError, primitive, scalar_rule
+from chainrules_py import (
+    MutationError,
+    ProjectionError,
+    Rows,
+    ZeroTangent,
+    primitive,
+    scalar_rule,
+)
+from chainrules_py.extend import accumulate
 from chainrules_recall import first_part, repeated_steps
 from chainrules_tape import (
     checkpoint,
@@ -217,3 +226,75 @@ def test_what_is_saved_is_shown():
     assert {row.why for row in nothing.rows} == {"to run it again"}
     assert nothing.nbytes == X.nbytes + W.nbytes + B.nbytes
     assert "bytes in" in repr(saved)
+
+
+# ---------------------------------------------------------------------------- sparse cotangents
+
+TABLE = RNG.standard_normal((10, 3))
+PLACES = np.array([[1, 2, 1], [-1, 0, 1]])
+
+
+def embedded(table, w):
+    rows, more = table[PLACES], np.take(table, np.array([3, 3]), axis=0)
+    return np.sum(np.tanh(rows @ w)) + np.sum(more * more)
+
+
+@feature(45, "sparse cotangents of indexing", page="tape", best="Chainer, PyTorch: sparse_grad")
+@feature("N12", "a first-class sparse cotangent, which adds, scales and moves", page="tape",
+         best="asked for in PyTorch, Flux")  # fmt: skip
+def test_gradients_of_rows_are_rows():
+    w = RNG.standard_normal((3, 2))
+    dense, other = grad(embedded, (0, 1))(TABLE, w)
+    found, same = grad(embedded, (0, 1), sparse=True)(TABLE, w)
+    assert isinstance(found, Rows)
+    assert len(found.indices) == 8
+    np.testing.assert_allclose(found.dense(), dense)
+    np.testing.assert_array_equal(same, other)
+    np.testing.assert_allclose(TABLE - 0.1 * found, TABLE - 0.1 * dense)
+    table = TABLE.copy()
+    found.add_into(table, -0.1)
+    np.testing.assert_allclose(table, TABLE - 0.1 * dense)
+    np.testing.assert_allclose((found + found).dense(), 2 * dense)
+    np.testing.assert_allclose(found + dense, 2 * dense)
+    total, owned = accumulate(ZeroTangent(), found, False)
+    for t in (found, dense):
+        total, owned = accumulate(total, t, owned)
+    np.testing.assert_allclose(total, 3 * dense)
+    in_a_dict = grad(lambda p: embedded(p["table"], w), sparse=True)({"table": TABLE})["table"]
+    np.testing.assert_allclose(in_a_dict.dense(), dense)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).dense(), found.dense())
+    _, pullback = vjp(lambda t: t * 2.0, TABLE)  # as a cotangent it is the array
+    np.testing.assert_allclose(pullback(found)[0], 2.0 * dense)
+    with pytest.raises(ProjectionError):
+        found + Rows(np.array([0]), np.ones((1, 2)), np.zeros((4, 2)))
+    with pytest.raises(ProjectionError):
+        pullback(Rows(np.array([0]), np.ones((1, 2)), np.zeros((4, 2))))
+
+
+def test_what_is_read_otherwise_is_an_array():
+    w = RNG.standard_normal((3, 2))
+    for f in (
+        lambda t: embedded(t, w) + np.sum(t[2:4]),
+        lambda t: np.sum(t[t[:, 0] > 0]),
+        lambda t: np.sum(t[:, np.array([0, 2])]),
+        lambda t: np.sum(np.sin(t)[PLACES]),
+        lambda t: np.sum(t[2] * t[PLACES, np.array([0, 1, 2])][0, 0]),
+    ):
+        found = grad(f, sparse=True)(TABLE)
+        found = found.dense() if isinstance(found, Rows) else found
+        np.testing.assert_allclose(found, grad(f)(TABLE))
+    bent = jvp(grad(embedded, sparse=True), (TABLE, w), (TABLE, w))[1]
+    np.testing.assert_allclose(bent, jvp(grad(embedded), (TABLE, w), (TABLE, w))[1])
+    outer = grad(lambda t: np.sum(grad(embedded, sparse=True)(t, w) ** 2))(TABLE)
+    np.testing.assert_allclose(outer, grad(lambda t: np.sum(grad(embedded)(t, w) ** 2))(TABLE))
+
+
+def test_no_table_is_made_of_a_million_rows():
+    table, w = np.zeros((1_000_000, 64)), RNG.standard_normal((64, 8))
+    places = RNG.integers(0, len(table), 512)
+    tracemalloc.start()
+    found = grad(lambda t: np.sum(np.tanh(t[places] @ w)), sparse=True)(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.rows.shape == (512, 64)
+    assert peak < table.nbytes / 100

@@ -229,6 +229,7 @@ def value_and_grad(
     guard: GuardMode = "lock",
     unused: Unused = "zero",
     by_name: bool = False,
+    sparse: bool = False,
 ) -> Callable[P, tuple[R, Any]]:
     """Make a function that computes the value of f together with its gradient; see `grad`.
 
@@ -252,7 +253,7 @@ def value_and_grad(
         try:
             run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard=watch, names=names)
             seeds = [unit(run.y)]
-            found = run.pull(seeds, consume=True)
+            found = run.pull_sparsely(seeds) if sparse else run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
             if unused != "zero":
                 bars = without_zeros(run, found, bars, unused, names)
@@ -262,7 +263,7 @@ def value_and_grad(
         return (run.y, run.aux) if has_aux else run.y, arguments.deliver(bars)
 
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
-    settings |= {"unused": unused, "by_name": by_name}
+    settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
     return made(value_and_gradient, f, value_and_grad, argnums, **settings)  # type: ignore[no-any-return]
 
 
@@ -275,6 +276,7 @@ def grad(
     guard: GuardMode = "lock",
     unused: Unused = "zero",
     by_name: bool = False,
+    sparse: bool = False,
 ) -> Callable[P, Any]:
     """Make the function that computes the gradient of f, whose result is one real number.
 
@@ -299,6 +301,9 @@ def grad(
         a dense zero, None, or an error that names it.
     by_name : bool
         Whether the gradients come in a dict, by the names of the arguments.
+    sparse : bool
+        Whether the gradient in an array of which only rows were read, by arrays of places
+        (``table[places]``), is `Rows`. Of whatever else was done with it, it is an array.
 
     Returns
     -------
@@ -327,7 +332,7 @@ def grad(
     (12.0, 4.0)
     """
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
-    settings |= {"unused": unused, "by_name": by_name}
+    settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
     both = value_and_grad(f, argnums, **settings)
 
     def gradient(*operands: Any, **keywords: Any) -> Any:

@@ -15,8 +15,10 @@ from chainrules_py import (
     NotDifferentiableError,
     TracerError,
     ZeroTangent,
+    add_tangents,
     is_zero,
     space,
+    unthunk,
     zero_tangent,
 )
 from chainrules_py.extend import (
@@ -55,6 +57,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual, watch, watched
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.arguments import can_vary, check_varies
+from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -320,6 +323,16 @@ class ReverseRun(Recorded):
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
         self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
         return traced
+
+    def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:
+        """Pull back once, with rows for the inputs of which rows were read."""
+        pieces = collect_rows(self.tape, [i for i in self.inputs if i is not None])
+        found = self.pull(seeds, consume=True)
+        for k, i in enumerate(self.inputs):
+            if i is not None and pieces[i]:
+                rows = as_rows(pieces[i], self.leaves[k])
+                found[k] = rows if is_zero(found[k]) else add_tangents(unthunk(found[k]), rows)
+        return found
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an argument has in messages."""

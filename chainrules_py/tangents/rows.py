@@ -1,0 +1,94 @@
+"""Rows: the cotangent of a table of which a few rows were read."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.zeros import Summand
+from chainrules_py.vocabulary.creation import full_like
+from chainrules_py.vocabulary.indexing import Index, add_at, scatter_add
+from chainrules_py.vocabulary.joining import concat
+
+_FIRST = Index((Index.HOLE,))
+
+
+@final
+class Rows(Summand):
+    """A tangent that is zero but in some rows: their indices, and what is there.
+
+    An index may stand there several times: its rows add up. Sums of two are rows again; a sum with
+    an array is an array, as is what `dense` gives.
+
+    Parameters
+    ----------
+    indices : array of integers
+        Of one axis, none of them negative.
+    rows : array
+        As many, each of the shape of a row.
+    of : array or Space
+        What it is a tangent of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = Rows(np.array([2, 0, 2]), np.ones((3, 1)), np.zeros((3, 1)))
+    >>> t.dense().tolist(), (t + t).rows.shape
+    ([[1.0], [0.0], [2.0]], (6, 1))
+    """
+
+    __slots__ = ("indices", "of", "rows")
+
+    def __init__(self, indices: Any, rows: Any, of: Any) -> None:
+        self.indices, self.rows, self.of = indices, rows, space(of)
+        fits = type(self.of) is Space and len(self.of.shape) > 0
+        if not fits or tuple(rows.shape) != (*indices.shape, *self.of.shape[1:]):
+            msg = f"{describe(rows)} at {describe(indices)} are no rows of {self.of!r}"
+            raise ProjectionError(msg)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the table."""
+        return self.of.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        """That of the rows."""
+        return self.rows.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of indices and rows."""
+        return int(self.indices.nbytes + self.rows.nbytes)
+
+    def dense(self) -> Any:
+        """Return the whole table."""
+        zeros = full_like(self.rows, shape=self.shape, fill=0)
+        return scatter_add(zeros, self.rows, self.indices, index=_FIRST)
+
+    def added_to(self, x: Any) -> Any:
+        """Return an array with the rows added to it: a new one."""
+        return scatter_add(x, self.rows, self.indices, index=_FIRST)
+
+    def add_into(self, x: Any, factor: float = 1.0) -> None:
+        """Add a multiple of the rows to an array in place: ``g.add_into(table, -0.1)``."""
+        add_at(x, factor * self.rows, self.indices, index=_FIRST)
+
+    def plus(self, other: Rows) -> Rows:
+        """Return the sum with other rows of the same table."""
+        if self.shape != other.shape:
+            msg = f"{self!r} and {other!r} are no tangents of one table"
+            raise ProjectionError(msg)
+        indices = concat(self.indices, other.indices, axis=0)
+        return Rows(indices, concat(self.rows, other.rows, axis=0), self.of)
+
+    def times(self, c: Any) -> Rows:
+        """Return a multiple."""
+        return Rows(self.indices, self.rows * c, self.of)
+
+    def __reduce__(self) -> Any:
+        return Rows, (self.indices, self.rows, self.of)
+
+    def __repr__(self) -> str:
+        return f"Rows({len(self.indices)} of {self.shape[0]}, {describe(self.rows)})"
