@@ -250,6 +250,10 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
+from chainrules_py.tangents.own_space import (
+    declares_space,
+    register_tangent,
+)
 from chainrules_py.tangents.promotion import (
     real_numbers,
 )
@@ -498,6 +502,7 @@ __all__ = [
     "creation_composites",
     "decompositions_composites",
     "default_engine",
+    "declares_space",
     "deliver",
     "demand_rule",
     "describe",
@@ -603,6 +608,7 @@ __all__ = [
     "register_leaf",
     "register_rrule",
     "register_scalar_type",
+    "register_tangent",
     "remove",
     "resolved",
     "roots_standard",

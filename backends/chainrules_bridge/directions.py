@@ -10,6 +10,7 @@ from chainrules_py.extend import (
     Space,
     TreeDef,
     canonicalize,
+    declares_space,
     describe,
     flatten,
     flatten_tangent,
@@ -62,6 +63,12 @@ def deliver_many(
     tree: TreeDef, xs: list[Any], ts: Sequence[Any], given: Sequence[Any], theirs: Sequence[Any]
 ) -> Any:
     """Hand derivatives of many directions out, dense, with the leading axis of those given."""
+    if declares_space(tree):
+        msg = (
+            "batched=True gives tangents field by field, and a structure here declares its own: "
+            "take the directions one by one"
+        )
+        raise NotDifferentiableError(msg)
     like = next(t for t in given if not is_zero(t))
     dense = []
     for x, t in zip(xs, ts, strict=True):

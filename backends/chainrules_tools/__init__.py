@@ -8,6 +8,8 @@
     Time and memory of each rule, by line.
 ``derive_rule``, ``text_rule``, ``numeric_rule``
     Rules from a program, from text, and from finite steps.
+``oracle``
+    Calls of words, with their derivatives, as JSON.
 ``chainrules_tools.functions``
     Functions that users of ChainRules.jl look for.
 """
@@ -15,6 +17,7 @@
 from chainrules_tools.batching import vmap
 from chainrules_tools.derived import derive_rule
 from chainrules_tools.numeric import NumericDerivativeWarning, numeric_rule
+from chainrules_tools.oracle import oracle
 from chainrules_tools.profiling import Profile, profile
 from chainrules_tools.series import taylor
 from chainrules_tools.text_rules import text_rule
@@ -24,6 +27,7 @@ __all__ = [
     "Profile",
     "derive_rule",
     "numeric_rule",
+    "oracle",
     "profile",
     "taylor",
     "text_rule",

@@ -20,6 +20,7 @@ from chainrules_py.tangents.checks import (
     not_a_tangent_of,
     shape_of,
 )
+from chainrules_py.tangents.own_space import taken_in
 from chainrules_py.tangents.structural import (
     Tangent,
     check_fits,
@@ -262,6 +263,8 @@ def canonicalize(primal: Any, t: Any) -> Any:
         _check_leaf(primal, t)
         return t
     items = structure.items(primal)
+    if not isinstance(t, Tangent):
+        t = taken_in(type(primal), t)
     if isinstance(t, Tangent):
         check_fits(primal, items, t)
         given, canonical = t._entries, canonicalize

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import is_constant
+from chainrules_py.tangents.own_space import given_out
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
@@ -47,7 +48,9 @@ def _collect(treedef: TreeDef, t: Any, ts: list[Any]) -> None:
                 _collect(child, t[key], ts)
 
 
-def unflatten_tangent(treedef: TreeDef, ts: Iterable[Any], *, plain: bool = False) -> Any:
+def unflatten_tangent(
+    treedef: TreeDef, ts: Iterable[Any], *, plain: bool | Literal["own"] = False
+) -> Any:
     """Build the tangent of a value from its entries at the leaves; it is zero elsewhere.
 
     Parameters
@@ -56,9 +59,10 @@ def unflatten_tangent(treedef: TreeDef, ts: Iterable[Any], *, plain: bool = Fals
         That of the primal.
     ts : iterable of tangents
         One per leaf.
-    plain : bool
+    plain : bool or "own"
         Whether a tuple, list or dict has its tangent in a tuple, list or dict, as people get it,
-        or, in the form for machinery, in a `Tangent` as all structures have.
+        or, in the form for machinery, in a `Tangent` as all structures have; with "own" others in
+        the form that was declared for them (`register_tangent`).
 
     Examples
     --------
@@ -72,7 +76,7 @@ def unflatten_tangent(treedef: TreeDef, ts: Iterable[Any], *, plain: bool = Fals
     return tuple(ts) if plain and treedef.is_flat else _tangent(treedef, iter(ts), plain)
 
 
-def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool) -> Any:
+def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool | str) -> Any:
     structure = treedef.structure
     if structure is None:
         if treedef.num_leaves:
@@ -83,7 +87,8 @@ def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool) -> Any:
     if issubclass(cls, Tangent) or (plain and cls in PLAIN):
         return build(treedef, parts)
     length = len(parts) if structure.kind == "positions" else None
-    return Tangent.of(cls, dict(zip(treedef.keys, parts, strict=True)), length)
+    t = Tangent.of(cls, dict(zip(treedef.keys, parts, strict=True)), length)
+    return given_out(cls, t) if plain == "own" else t
 
 
 @final

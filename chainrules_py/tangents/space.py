@@ -13,6 +13,7 @@ from chainrules_py.errors import NotDifferentiableError, ProjectionError, descri
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
+from chainrules_py.tangents.own_space import projected
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
@@ -477,7 +478,8 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
         if t.primal_type is not onto.primal_type:
             msg = f"a {t!r} is no tangent of {onto.primal_type.__qualname__}"
             raise ProjectionError(msg)
-        return t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
+        whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
+        return whole if batch else projected(onto.primal_type, whole)
     if isinstance(t, Summand):
         return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):

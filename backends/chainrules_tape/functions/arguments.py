@@ -9,7 +9,7 @@ from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from numbers import Number
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
@@ -238,6 +238,10 @@ def _holds_numbers(x: Any) -> bool:
     if isinstance(x, (AbstractSet, deque, UserList, MappingProxyType, ChainMap, UserDict)):
         inside = x.values() if isinstance(x, Mapping) else x
         return any([kind_of(e) in ("real", "complex") for e in inside])
+    code = callable(x) or isinstance(x, ModuleType)
+    attributes = {} if code else getattr(x, "__dict__", {})
+    if any([kind_of(value) in ("real", "complex") for value in attributes.values()]):
+        return True  # an object that nobody registered
     try:
         return memoryview(x).format.lstrip("<>=@!")[:1] in _FLOATS
     except (TypeError, ValueError):  # ValueError: dates of NumPy's

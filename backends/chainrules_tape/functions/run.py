@@ -172,7 +172,7 @@ class Run:
             What they were made of, which is the person's already.
         """
         mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves))
-        return unflatten_tangent(tree, mine, plain=True)
+        return unflatten_tangent(tree, mine, plain="own")
 
 
 class Recorded(Run):

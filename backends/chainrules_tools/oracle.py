@@ -1,0 +1,72 @@
+"""Samples as data that others can read: calls of words, with their values and derivatives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import Primitive
+from chainrules_py.extend import kind_of
+from chainrules_tape import vjp
+
+
+def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str, Any]]]) -> str:
+    """Write calls of words as JSON, for other engines to test against.
+
+    Parameters
+    ----------
+    calls : iterable of tuple
+        ``(word, operands, options)``; words that give one array or number.
+
+    Returns
+    -------
+    str
+        A list of objects with ``function``, ``operands``, ``options``, ``value``, ``cotangent`` (of
+        the value) and ``expected``: a gradient for each operand, None where there is none. Arrays
+        are objects with ``dtype``, ``shape`` and ``data`` in C order; complex numbers are pairs,
+        and their cotangents those of the real adjoint.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import multiply
+    >>> found = json.loads(oracle([(multiply, (2.0, 3.0), {})]))
+    >>> found[0]["function"], found[0]["value"]["data"], found[0]["expected"][0]["data"]
+    ('multiply', [6.0], [3.0])
+    """
+    rows = []
+    for word, operands, options in calls:
+        moving = [i for i, x in enumerate(operands) if kind_of(x) in ("real", "complex")]
+
+        def along(*xs: Any, call: Any = (word, operands, options), places: Any = moving) -> Any:
+            f, given, named = call[0], list(call[1]), call[2]
+            for i, x in zip(places, xs, strict=True):
+                given[i] = x
+            return f(*given, **named)
+
+        y, pullback = vjp(along, *[operands[i] for i in moving])
+        steps = 0.5 + 0.25 * np.cos(np.arange(np.size(y), dtype=float))
+        y_bar = steps.reshape(np.shape(y)).astype(np.asarray(y).dtype)
+        bars: dict[int, Any] = dict(zip(moving, pullback(y_bar), strict=True))
+        rows.append({
+            "function": word.__name__,
+            "operands": [_data(x) for x in operands],
+            "options": {name: repr(value) for name, value in options.items()},
+            "value": _data(y),
+            "cotangent": _data(y_bar),
+            "expected": [_data(bars[i]) if i in bars else None for i in range(len(operands))],
+        })  # fmt: skip
+    return json.dumps(rows, indent=1)
+
+
+def _data(x: Any) -> dict[str, Any]:
+    x = np.asarray(x)
+    flat = np.stack([x.real, x.imag], axis=-1) if x.dtype.kind == "c" else x
+    shape = (x.size, 2) if x.dtype.kind == "c" else (x.size,)
+    return {
+        "dtype": str(x.dtype),
+        "shape": list(x.shape),
+        "data": flat.reshape(shape).tolist(),
+    }
