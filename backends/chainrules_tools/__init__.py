@@ -8,6 +8,8 @@
     Time and memory of each rule, by line.
 ``derive_rule``, ``text_rule``, ``numeric_rule``
     Rules from a program, from text, and from finite steps.
+``no_record``
+    A block that counts as constant.
 ``oracle``
     Calls of words, with their derivatives, as JSON.
 ``chainrules_tools.functions``
@@ -16,6 +18,7 @@
 
 from chainrules_tools.batching import vmap
 from chainrules_tools.derived import derive_rule
+from chainrules_tools.no_record import no_record
 from chainrules_tools.numeric import NumericDerivativeWarning, numeric_rule
 from chainrules_tools.oracle import oracle
 from chainrules_tools.profiling import Profile, profile
@@ -26,6 +29,7 @@ __all__ = [
     "NumericDerivativeWarning",
     "Profile",
     "derive_rule",
+    "no_record",
     "numeric_rule",
     "oracle",
     "profile",

@@ -9,6 +9,7 @@ import pytest
 
 from chainrules_py import (
     LinearMap,
+    MutationError,
     NotDifferentiableError,
     ProjectionError,
     TracerError,
@@ -28,6 +29,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tools import no_record
 from tests.features.rows import feature
 
 A = np.array([1.0, 2.0, 3.0])
@@ -262,3 +264,81 @@ def test_hooks_around_rules_are_met_in_other_engines():
         (5.0 * export(np.exp, to="torch")(x)).backward()
         assert float(x.grad) == 1.0
     assert jax.grad(lambda x: 5.0 * export(np.exp, to="jax")(x))(0.0) == 5.0
+
+
+# --------------------------------------------------------------------- blocks without a record
+
+
+def partly_recorded(x):
+    y = np.sin(x)
+    with no_record():
+        s = np.exp(y) * x
+        s = s / np.sum(s)
+        b = np.zeros(3, like=x)
+        b[1:] = x[1:]
+        s[0] = 2.0
+    return np.sum(s * y + b * x)
+
+
+@feature(84, "a no-record block, and a stop of gradients", page="tools", best="PyTorch: no_grad")
+def test_what_is_computed_in_the_block_is_constant():
+    y = np.sin(A)
+    s = np.exp(y) * A
+    s = s / np.sum(s)
+    s[0] = 2.0
+    expected = s * np.cos(A) + np.array([0.0, *A[1:]])
+    np.testing.assert_allclose(grad(partly_recorded)(A), expected)
+    np.testing.assert_allclose(vjp(partly_recorded, A)[1](1.0)[0], expected)
+    np.testing.assert_allclose(linearize(partly_recorded, A)[1](A), expected @ A)
+    np.testing.assert_allclose(grad(checkpoint(partly_recorded))(A), expected)
+    np.testing.assert_allclose(grad(checkpoint(partly_recorded, save="cheap"))(A), expected)
+    by_hand = Tape()
+    x = by_hand.variable(A)
+    np.testing.assert_allclose(by_hand.grad(partly_recorded(x), x), expected)
+    with Tape(differentiable=True) as tape:
+        x = tape.variable(A)
+        np.testing.assert_allclose(tape.grad(partly_recorded(x), x).value, expected)
+    with pytest.raises(TracerError, match="forward mode"):
+        jvp(partly_recorded, (A,), (A,))
+
+    def inside(x):
+        with no_record():
+            slope = grad(lambda z: np.sum(z * z * x))(x)
+        return np.sum(slope * x)
+
+    np.testing.assert_allclose(grad(inside)(A), 2 * A * A)
+
+
+def test_nothing_older_is_written_to_in_the_block():
+    def whole(x):
+        y = x * 1.0
+        with no_record():
+            y[0] = 5.0
+        return np.sum(y)
+
+    def through_a_view(x):
+        y = x * 1.0
+        with no_record():
+            view = y[1:]
+            view += 1.0
+        return np.sum(y)
+
+    for f in (whole, through_a_view):
+        with pytest.raises(MutationError, match="no_record"):
+            grad(f)(A)
+
+
+def test_the_block_in_other_engines():
+    jax = pytest.importorskip("jax")
+    torch = pytest.importorskip("torch")
+
+    def scaled(x):
+        with no_record():
+            scale = x * x
+        return scale * x
+
+    with pytest.raises(TracerError, match="JAX"):
+        jax.grad(scaled)(3.0)
+    x = torch.tensor(3.0, requires_grad=True)
+    scaled(x).backward()
+    assert float(x.grad) == 9.0

@@ -78,6 +78,8 @@ class Calls(Notes):
         if self.last is None:
             return
         (i, call), self.last = self.last, None
+        if self.tape[i][0] is None:  # nothing was recorded of it
+            return
         if self.recalled.add(i, call, self.tape[i], self.names.get(i)):
             self.tape[i] = (folded, self.recalled)
 

@@ -32,7 +32,7 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_tape.checkpoint.folds import Folds, folded
-from chainrules_tape.core.tape import BareTape, Notes, frozen
+from chainrules_tape.core.tape import BareTape, Notes, frozen, recorders
 from chainrules_tape.core.variable import BareVariable
 
 _FEW = 4096
@@ -144,7 +144,11 @@ class Segment:
             tape.held = tape.guard.held
             object.__setattr__(tape, "__class__", tape.when_open)
             operands, keywords = self.arguments.value(tape)
-            y = self._filled(tape)(*operands, **keywords)
+            recorders.under_way.append(tape)
+            try:
+                y = self._filled(tape)(*operands, **keywords)
+            finally:
+                recorders.under_way.pop()
             records = tape[after]
         finally:
             restore()

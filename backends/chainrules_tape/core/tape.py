@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
@@ -85,6 +87,25 @@ class Notes:
         """Keep a call, if that is what this tape does."""
 
 
+class Recorders(threading.local):
+    """Runs and tapes that may trace in this thread.
+
+    Attributes
+    ----------
+    under_way : list
+        Those that are under way, from the outside in.
+    made : mapping
+        Tapes that people made by hand, as long as they live.
+    """
+
+    def __init__(self) -> None:
+        self.under_way: list[Any] = []
+        self.made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+recorders = Recorders()
+
+
 class BareTape(list[tuple[Any, ...]]):
     """Records of one differentiation, in the order of the calls.
 
@@ -107,7 +128,16 @@ class BareTape(list[tuple[Any, ...]]):
     when_open: ClassVar[type[BareTape]]
     when_closed: ClassVar[type[BareTape]]
     when_consumed: ClassVar[type[BareTape]]
-    __slots__ = ("classes", "folds", "guard", "held", "level", "notes", "persistent")
+    __slots__ = (
+        "__weakref__",
+        "classes",
+        "folds",
+        "guard",
+        "held",
+        "level",
+        "notes",
+        "persistent",
+    )
 
     def __init__(
         self,
@@ -232,6 +262,7 @@ class BareTape(list[tuple[Any, ...]]):
             msg = f"{describe(value)} is no array and no number, so no derivative is taken in it"
             raise NotDifferentiableError(msg)
         made = self.leaf(value, name)
+        recorders.made[id(self)] = self
         if name is not None:
             self.note().names[made.index] = name
         return made

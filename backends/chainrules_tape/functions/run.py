@@ -52,7 +52,7 @@ from chainrules_py.extend import (
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import Structured
-from chainrules_tape.core.tape import BareTape, frozen
+from chainrules_tape.core.tape import BareTape, frozen, recorders
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual, watch, watched
 from chainrules_tape.forward.linear_tape import LinearTape
@@ -121,12 +121,15 @@ class Run:
                 self.leaves = list(map(frozen, given))
                 break
         traced = self._enter(self.leaves)
+        under_way = recorders.under_way
+        under_way.append(self)
         try:
             y = settled(f(*unflatten(self.tree, traced)))
         except Exception as error:
             explain_error(error)
             raise
         finally:
+            under_way.pop()
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
