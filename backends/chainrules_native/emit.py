@@ -10,6 +10,7 @@ from chainrules_native.items import (
     RAISES,
     Argument,
     Copy,
+    Factored,
     Finite,
     Gather,
     Group,
@@ -332,6 +333,20 @@ def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
     kernels.statements.append("if (*w) return 1;")
 
 
+def _factored(kernels: Kernels, _: Storage, item: Factored) -> None:
+    """Call a loop of `numpy.linalg`, which tells of an error by the flag of invalid operations."""
+    views = [*item.given, item.out]
+    turns = [x.strides[0] if len(x.shape) > 2 else 0 for x in views]
+    inner = [step for x in views for step in x.strides[-2:]]
+    pointers = ", ".join([f"a{i}" for i in range(len(views))])
+    dims, steps = (", ".join(map(str, x)) for x in ((item.turns, *item.sizes), (*turns, *inner)))
+    text = f"  char* p[] = {{{pointers}}}; I d[] = {{{dims}}}, e[] = {{{steps}}};\n"
+    text += "  feclearexcept(FE_INVALID);\n"
+    text += f"  ((loop_t)L[{2 * item.loop}])(p, d, e, L[{2 * item.loop + 1}]);\n"
+    kernels.call(f"{text}  *s = fetestexcept(FE_INVALID) != 0;\n", [address(x) for x in views])
+    kernels.statements.append("if (*w) return 1;")
+
+
 def _scan(kernels: Kernels, _: Storage, item: Scan) -> None:
     out, source, axis = item.out, item.source, item.axis
     if not out.size:
@@ -379,6 +394,7 @@ _WRITERS: dict[type[Item], Callable[[Kernels, Storage, Any], None]] = {
     Product: _product,
     Gather: _gather,
     Scan: _scan,
+    Factored: _factored,
     Finite: _finite,
     Guard: _guard,
 }

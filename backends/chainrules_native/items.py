@@ -204,6 +204,28 @@ class Scan:
 
 
 @final
+class Factored:
+    """What a loop of `numpy.linalg` gives of a stack of matrices; an error is no fit.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        The dims of a matrix, as the signature of the loop names them.
+    turns : int
+        How many matrices there are.
+    """
+
+    __slots__ = ("given", "loop", "out", "sizes", "turns")
+
+    def __init__(self, out: View, given: list[View], loop: int, sizes: Shape, turns: int) -> None:
+        self.out = out
+        self.given = given
+        self.loop = loop
+        self.sizes = sizes
+        self.turns = turns
+
+
+@final
 class Finite:
     """Question whether a product of an array with itself, summed by BLAS, is finite."""
 
@@ -226,7 +248,7 @@ class Guard:
         self.answer = answer
 
 
-Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Finite | Guard
+Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Factored | Finite | Guard
 
 
 def views_of(item: Item) -> tuple[list[View], list[View]]:
@@ -240,6 +262,8 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
         return [item.source], [item.out]
     if isinstance(item, Product):
         return [item.a, item.b], [item.out]
+    if isinstance(item, Factored):
+        return item.given, [item.out]
     if isinstance(item, Gather):
         if item.write is None:
             return [item.source, *item.indices], [item.out]

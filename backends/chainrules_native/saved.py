@@ -132,8 +132,9 @@ def save(
     """
     saving, name = _Saving(program, names, scope), in_c(name)
     text, work = emit(saving.lowering.items, saving.results, f"{name}_run")
+    source = _source(saving, name, text, work)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.c").write_text(_source(saving, name, text, work), encoding="utf-8")
+    (folder / f"{name}.c").write_text(source, encoding="utf-8")
     (folder / f"{name}.h").write_text(_header(saving, name), encoding="utf-8")
     (folder / f"{name}.py").write_text(_loader(saving, name), encoding="utf-8")
 

@@ -15,6 +15,7 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
+from chainrules_native.factors import FACTORS
 from chainrules_native.items import RAISES, Copy, Finite, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
@@ -393,6 +394,7 @@ for _ufunc, _functions in _REDUCTIONS.items():
 WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
+WORDS |= FACTORS
 WORDS |= PLACES
 WORDS |= PRODUCTS
 WORDS |= REARRANGED

@@ -1,4 +1,5 @@
 /* What programs are written with: loads, sums in the order of NumPy's, its loops by address. */
+#include <fenv.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

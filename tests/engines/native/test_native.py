@@ -276,6 +276,54 @@ def test_writes_to_places_that_arrays_say():
     check(f, *RNG.standard_normal((2, 5, 5)), whole=False)
 
 
+def test_factors_and_what_is_solved_with_them():
+    a = RNG.standard_normal((6, 6))
+    a = a @ a.T + np.eye(6)
+
+    def f(a, b, c):
+        lower = np.linalg.cholesky(a)
+        stack = np.linalg.inv(np.stack([a, a * 2.0])) + np.linalg.cholesky(np.stack([a, a]))
+        return lower * 2.0, np.linalg.solve(lower, b), np.linalg.solve(a.T, c), stack * 0.5
+
+    given = a, RNG.standard_normal(6), RNG.standard_normal((6, 2))
+    lines = [line for line in check_once(f, *given).source.splitlines() if "native" in line]
+    assert len(lines) == 1
+
+
+def check_once(f, *args):
+    g = compiled(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same(g(*args), f(*args))
+        assert same(g(*args), f(*args))
+    return g
+
+
+def test_what_has_no_factor_raises():
+    a = np.eye(3) + 1.0
+    factor = check_once(lambda a: np.linalg.cholesky(a) * 2.0, a)
+    with pytest.raises(np.linalg.LinAlgError):
+        factor(-a)
+    solve = check_once(lambda a, b: np.linalg.solve(a, b) * 2.0, a, np.ones(3))
+    with pytest.raises(np.linalg.LinAlgError):
+        solve(np.zeros((3, 3)), np.ones(3))
+    assert same(factor(a), np.linalg.cholesky(a) * 2.0)
+    nan = np.full((3, 3), np.nan)
+    assert same(solve(nan, np.ones(3)), np.linalg.solve(nan, np.ones(3)) * 2.0)
+
+
+@pytest.mark.slow
+def test_factors_at_all_kinds_of_arguments():
+    a = RNG.standard_normal((5, 5))
+
+    def f(a, b):
+        s = a @ a.T + 5.0 * np.eye(5)
+        y = np.linalg.solve(s, b)
+        return np.sum(np.linalg.cholesky(s)[:, 1] * y) + np.sum(np.linalg.inv(s) @ b)
+
+    check(value_and_grad(f, (0, 1)), a, RNG.standard_normal(5), whole=False)
+
+
 def test_an_index_outside_raises_as_numpy_does():
     g = compiled(lambda x, i: x[i] * 2.0 + x[i])
     x = np.arange(5.0)
