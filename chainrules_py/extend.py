@@ -78,7 +78,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.normal_form": "scalar_at_home",
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
-    "chainrules_py.registry.table": "enter find_rule looked_into name_of primal_of remove unbind",
+    "chainrules_py.registry.table": (
+        "enter find_rule looked_into name_of on_change primal_of remove unbind"
+    ),
     "chainrules_py.tracing.array_like": "ArrayLike new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -8,6 +8,7 @@ import linecache
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
@@ -26,7 +27,7 @@ from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, close, raise_first, same
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
-from chainrules_py.extend import Tracer, flatten, made_again
+from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 from chainrules_py.program import Program
 
 P = ParamSpec("P")
@@ -150,6 +151,14 @@ class Compiled(Generic[P, R]):
         self._changed: set[str] = set()
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
+        self._age = 0
+        with _adding:
+            _compiled.add(self)
+
+    def forget(self) -> None:
+        """Let the programs go: rules that they were recorded by may be others now."""
+        self._age += 1  # without the lock: who holds it may be waiting for the table of rules
+        self._runs, self.programs = (), ()
 
     def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one where there is none yet."""
@@ -174,6 +183,7 @@ class Compiled(Generic[P, R]):
             last = f"the last was recorded for {self.programs[0]!r}" if self.programs else ""
             self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {last}")
             return f(*args, **keywords)
+        age = self._age
         try:
             with self._lock:
                 made = self._made(args, keywords)
@@ -208,8 +218,9 @@ class Compiled(Generic[P, R]):
             self._warn(msg)
             return expected
         with self._lock:
-            self.programs = (made, *self.programs)
-            self._runs = (made.run, *self._runs)
+            if age == self._age:
+                self.programs = (made, *self.programs)
+                self._runs = (made.run, *self._runs)
         return y
 
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
@@ -373,6 +384,20 @@ class Compiled(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
+
+
+_compiled: weakref.WeakSet[Compiled[Any, Any]] = weakref.WeakSet()
+_adding = lock_of_a_table()
+
+
+def _forget_all() -> None:
+    with _adding:
+        found = tuple(_compiled)
+    for each in found:
+        each.forget()
+
+
+on_change.append(_forget_all)
 
 
 def settled(captures: Captures, before: State) -> list[str]:

@@ -29,6 +29,9 @@ _asked: weakref.WeakSet[Primitive[..., Any]] = weakref.WeakSet()
 named.append(Primitive)
 _caches: dict[frozenset[Capability], Cache] = {frozenset(): Cache()}
 _plain = _caches[frozenset()]
+on_change: list[Callable[[], object]] = []
+"""Called when what people stated changes of a primal that was asked about: who keeps what follows
+from rules, as compiled programs do, lets it go."""
 _MISSING = object()
 
 
@@ -71,6 +74,8 @@ def enter(statement: Statement) -> None:
         # over and over does not make the others forget theirs.
         if statement.primal in _asked:
             invalidate()
+            if not statement.source.is_ours:
+                _changed()
 
 
 def remove(statements: Collection[Statement]) -> None:
@@ -80,6 +85,12 @@ def remove(statements: Collection[Statement]) -> None:
             kept = [s for s in primal.stated[0] if s not in statements]
             primal.stated = tuple(kept), {}
         invalidate()
+        _changed()
+
+
+def _changed() -> None:
+    for tell in on_change:
+        tell()
 
 
 def _table(

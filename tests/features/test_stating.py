@@ -7,6 +7,7 @@ import pytest
 
 import chainrules_py.vocabulary as v
 from chainrules_compat import augmented_rule
+from chainrules_compile import compile
 from chainrules_py import (
     Capability,
     Config,
@@ -31,7 +32,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import enter, find_rule
 from chainrules_py.testing import check_rule
-from chainrules_tape import grad, hessian, jacobian, jvp
+from chainrules_tape import grad, hessian, hook, jacobian, jvp
 from tests.features.rows import feature
 
 A = np.array([0.3, 1.0, 2.0])
@@ -271,3 +272,19 @@ def test_rules_go_and_come_back():
         assert grad(np.sin)(1.0) == 1.0
     assert grad(np.sin)(0.0) == 1.0
     assert grad(np.sin)(1.0) == np.cos(1.0)
+
+
+def test_compiled_programs_follow_the_rules():
+    slope = compile(grad(lambda x: np.sum(np.exp(x) * x)))
+    plain = slope(A)
+    np.testing.assert_allclose(plain, np.exp(A) * (1 + A))
+    with hook(np.exp, lambda bar: 0.0 * bar):
+        np.testing.assert_allclose(slope(A), np.exp(A))
+    np.testing.assert_array_equal(slope(A), plain)
+
+    def flat(x):
+        return v.exp(x), (LinearMap(lambda t: 0.0 * t, lambda b: 0.0 * b),)
+
+    with overriding(v.exp, flat):
+        np.testing.assert_allclose(slope(A), np.exp(A))
+    np.testing.assert_array_equal(slope(A), plain)
