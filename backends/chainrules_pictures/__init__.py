@@ -5,5 +5,6 @@ Nothing here knows what a tape or a program is: nodes go in, and text comes out.
 
 from chainrules_pictures.formulas import formula
 from chainrules_pictures.graph import Node, graphviz, svg
+from chainrules_pictures.notebook import load_ipython_extension, of_variable
 
-__all__ = ["Node", "formula", "graphviz", "svg"]
+__all__ = ["Node", "formula", "graphviz", "load_ipython_extension", "of_variable", "svg"]

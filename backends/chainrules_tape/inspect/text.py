@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from chainrules_pictures import of_variable
 from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.core.links import parents
@@ -37,6 +38,9 @@ class Named(BareVariable):
     def name(self) -> str:
         """The name that it was given, or v and its number."""
         return name_of(self.tape, self.index)
+
+    def _repr_html_(self) -> str:
+        return of_variable(self)
 
 
 def listing(tape: BareTape) -> str:
