@@ -156,7 +156,9 @@ static PyObject* native_call(PyObject* self, PyObject* const* args, size_t nargs
     if (missed && !p->guarded) { Py_INCREF(p->miss); answer = p->miss; goto done; }
     for (Py_ssize_t i = 0; i < p->n_out; i++)
         if (!results[i] && !(results[i] = number(p->out + i, out[i]))) goto done;
-    if (p->n_out + p->guarded == 1 && !p->guarded) {
+    if (p->n_out == 0 && p->guarded) {
+        answer = PyBool_FromLong(!missed);   /* one result stands alone, in no tuple */
+    } else if (p->n_out == 1 && !p->guarded) {
         answer = results[0];
         results[0] = NULL;
     } else if ((answer = PyTuple_New(p->n_out + p->guarded))) {

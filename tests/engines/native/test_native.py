@@ -368,6 +368,17 @@ def test_answers_are_guards():
     assert len(g.programs) == 2
 
 
+def test_a_guard_alone_is_an_answer():
+    # What comes before is NumPy's, and nothing comes after: the function of C gives a guard alone.
+    def f(x):
+        return 2.0 if np.sum(np.real(x)) < 0.6 else 3.0
+
+    g = compiled(value_and_grad(lambda x: f(x) * np.sin(np.array(1.5))))
+    for x in (0.5, 0.7, 0.5, -1.0, 0.6):
+        assert g(x)[0] == f(x) * np.sin(1.5)
+    assert len(g.programs) == 2
+
+
 def test_arrays_without_elements_and_without_axes():
     g = compiled(lambda x: (x * 2.0 + x, np.sum(x * x), x.T + 1.0))
     assert same(g(np.zeros((0, 3))), (np.zeros((0, 3)), np.float64(0.0), np.ones((3, 0))))
