@@ -255,6 +255,7 @@ def test_a_linear_hook_is_transposed_in_forward_mode():
         np.testing.assert_allclose(jvp(peaks, (A,), (W[1],))[1], grad(peaks)(A) @ W[1])
 
 
+@pytest.mark.slow
 def test_hooks_around_rules_are_met_in_other_engines():
     jax = pytest.importorskip("jax")
     torch = pytest.importorskip("torch")
@@ -328,6 +329,7 @@ def test_nothing_older_is_written_to_in_the_block():
             grad(f)(A)
 
 
+@pytest.mark.slow
 def test_the_block_in_other_engines():
     jax = pytest.importorskip("jax")
     torch = pytest.importorskip("torch")
