@@ -353,8 +353,8 @@ class Compiled(Generic[P, R]):
     def save(self, path: Any) -> None:
         """Write the newest program to a file, as a module that needs NumPy alone.
 
-        Captured arrays are written down as they were when it was recorded. For the target ``"c"``,
-        a path that does not end in ``.py`` is a folder of C.
+        Captured arrays are written down as they were when it was recorded. A program for the
+        target ``"c"`` is written to a folder, as C.
 
         Raises
         ------
@@ -362,7 +362,13 @@ class Compiled(Generic[P, R]):
             If the program uses what cannot be written down.
         """
         program = self._newest()
-        if program.scope.save is not None and Path(path).suffix != ".py":
+        if program.scope.save is not None:
+            if Path(path).suffix == ".py":
+                msg = (
+                    f"a program for {self._target} is saved as a folder, not as {path}; name one, "
+                    f"or compile it for the target 'numpy', and save that"
+                )
+                raise RecordingError(msg)
             program.scope.save(self.__name__, Path(path))
             return
         source = program.source if program.standby is None else program.standby.made()[1]

@@ -26,6 +26,7 @@ from chainrules_native.vectors import C_NAMES
 from chainrules_native.words import lower
 from chainrules_py.program import Program, Value
 
+REMEDY = "compile it for the target 'numpy', and save that"
 _OPERATORS = {
     "add": "{0} + {1}",
     "multiply": "{0} * {1}",
@@ -74,7 +75,7 @@ class _Saving:
             except UnwritableError:
                 msg = (
                     f"{name_of(call.function)} is not written in C, so the program cannot be saved "
-                    f"as a folder of C; save a file that ends in .py, which needs NumPy"
+                    f"as C; {REMEDY}"
                 )
                 raise RecordingError(msg) from None
         self.results = [self._output(x) for x in program.outputs]
@@ -85,7 +86,7 @@ class _Saving:
             shape, dtype = form(x)
             c_type(dtype)
         except UnwritableError:
-            msg = f"{name} is {x!r}, which C has no numbers for; save a file that ends in .py"
+            msg = f"{name} is {x!r}, which C has no numbers for; {REMEDY}"
             raise RecordingError(msg) from None
         view = View(_version(shape, dtype, f"I[{k}]"), 0, shape, _strides(shape, dtype), dtype)
         self.lowering.inputs.append(x)
@@ -104,7 +105,7 @@ class _Saving:
             lowering.add(Copy(own, view))
             return own
         if type(x) not in (int, float, bool) and not isinstance(x, np.generic):
-            msg = f"the program gives {x!r}, which is no array; save a file that ends in .py"
+            msg = f"the program gives {x!r}, which is no array; {REMEDY}"
             raise RecordingError(msg)
         dtype = np.asarray(x).dtype
         own = lowering.new((), dtype)
@@ -204,7 +205,7 @@ def _loop(k: int, ufunc: np.ufunc, types: str) -> str:
     given, _, result = types.partition("->")
     kind = _SIZES.get(result)
     if kind is None or set(given) != {result}:
-        msg = f"{ufunc.__name__} of {types} is not written in C; save a file that ends in .py"
+        msg = f"{ufunc.__name__} of {types} is not written in C; {REMEDY}"
         raise RecordingError(msg)
     head = f"static void loop{k}(char** p, const I* n, const I* s, void* d) {{\n"
     if ufunc is np.matmul:
@@ -221,7 +222,7 @@ def _loop(k: int, ufunc: np.ufunc, types: str) -> str:
     if name is not None:
         text = f"{name}{{f}}({', '.join([f'{{{i}}}' for i in operands])})"
     if text is None:
-        msg = f"{ufunc.__name__} is not written in C; save a file that ends in .py"
+        msg = f"{ufunc.__name__} is not written in C; {REMEDY}"
         raise RecordingError(msg)
     end = "f" if kind == "float" else ""
     places = [f"AT({kind}, p[{i}] + i * s[{i}])" for i in operands]

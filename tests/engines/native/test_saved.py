@@ -159,6 +159,13 @@ def test_the_module_needs_numpy_alone(tmp_path):
 def test_what_is_not_c_is_refused(f, tmp_path):
     g = compile(f, target="c")
     g(np.eye(3))
-    with pytest.raises(RecordingError, match=r"save a file that ends in .py"):
+    with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
+
+
+def test_a_module_is_refused(tmp_path):
+    g = compile(lambda x: x * 2.0 + x, target="c")
+    g(np.ones(3))
+    with pytest.raises(RecordingError, match="for the target 'numpy'"):
+        g.save(tmp_path / "saved.py")
