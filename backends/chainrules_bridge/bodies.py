@@ -20,7 +20,15 @@ from chainrules_py import (
     RuleError,
     TracerError,
 )
-from chainrules_py.extend import captured, describe, flatten, lookups, name_of, where_defined
+from chainrules_py.extend import (
+    captured,
+    describe,
+    flatten,
+    lookups,
+    map_leaves,
+    name_of,
+    where_defined,
+)
 
 UNFIT = (
     ArithmeticError, AssertionError, AttributeError, BufferError, ChainRulesError, LookupError,
@@ -103,7 +111,7 @@ def tried(
             if f.shape_from_data:
                 msg = "results of other shapes for other numbers"
                 raise ValueError(msg)
-            y = body(*[_some(x) for x in operands], **options)
+            y = body(*map_leaves(_some, tuple(operands)), **options)
             # A compiler never calls what gives nothing, so that nobody would see it give more.
             if _is_empty(y) and not any(map(_is_empty, operands)):
                 msg = "a result without elements"

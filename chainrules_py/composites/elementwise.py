@@ -63,6 +63,7 @@ def choose(a: Any, choices: list[Any], mode: str = "raise") -> Any:
     the one that is met in turning around, ``"wrap"``.
     """
     n = len(choices)
+    a = v.where(a, 1, 0) if kind_of(a) == "bool" else a
     if mode == "wrap":
         a = v.remainder(a, n)
     elif mode == "clip":

@@ -27,9 +27,13 @@ _MOST = 256
 
 
 class News:
-    """Whether anything was entered since the last time, and how many classes that come and go."""
+    """Whether anything was entered since the last time, and how many classes that come and go.
+
+    What is noted before a collection may be entered after it, so that the next one looks as well.
+    """
 
     entered = False
+    lately = False
     classes = 0
 
 
@@ -186,7 +190,8 @@ def forget() -> None:
 
 
 def _before_collection(phase: str, info: dict[str, int]) -> None:
-    if phase == "start" and info["generation"] == 2 and News.entered:
+    if phase == "start" and info["generation"] == 2 and (News.entered or News.lately):
+        News.lately = News.entered
         try:
             forget()
         except RecursionError:  # at the end of somebody's stack: there will be another collection

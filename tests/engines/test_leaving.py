@@ -441,3 +441,20 @@ def test_results_in_dicts_are_compiled_around(torch, near):
     f, x = export(named), torch.tensor(X, requires_grad=True)
     compiled = torch.compile(lambda x: f(2.0 * x)["sine"].sum(), backend="eager")
     near(torch.autograd.grad(compiled(x), x)[0], 2.0 * np.cos(2.0 * X))
+
+
+COMPILED = {
+    "choose of booleans": lambda x: export(np.choose, to="jax")(x > 0.0, [x, 2.0 * x]),
+    "linspace of numbers": lambda x: x[0] * export(np.linspace, to="jax")(0.0, 1.0, 4),
+    "lexsort": lambda x: x[export(np.lexsort, to="jax")((x,))],
+}
+IN_NUMPY = {
+    "choose of booleans": lambda x: np.where(x > 0.0, 2.0 * x, x),
+    "linspace of numbers": lambda x: x[0] * np.linspace(0.0, 1.0, 4),
+    "lexsort": np.sort,
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_booleans_counts_and_lists_of_arrays_in_what_jax_compiles(name, jax, near):
+    near(jax.jit(COMPILED[name])(jax.numpy.asarray(X)), IN_NUMPY[name](X))

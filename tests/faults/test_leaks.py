@@ -14,6 +14,7 @@ import pytest
 
 from chainrules_compat import custom_jvp
 from chainrules_py import LinearMap, Tangent, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py.values import forgetting
 from chainrules_py.values.forgetting import forget, is_lasting
 from chainrules_tape import grad, hessian, jvp, linearize
 
@@ -271,6 +272,19 @@ def test_many_classes_are_forgotten_without_a_collection(monkeypatch):
     finally:
         gc.enable()
     assert sum(each() is not None for each in made) < 300
+
+
+def test_what_is_entered_around_a_collection_goes_at_the_next(monkeypatch):
+    """Who enters a class says so before, and a collection may come between."""
+    table = {}
+    monkeypatch.setattr(forgetting, "_tables", [lambda: (table,)])
+    for _ in range(3):
+        cls = type("Here", (), {})
+        forgetting.entering(cls)
+        gc.collect()
+        table[cls] = "known"
+        gc.collect()
+        assert not table
 
 
 def test_what_is_there_for_good():

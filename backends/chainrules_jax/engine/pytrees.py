@@ -54,12 +54,13 @@ def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands as JAX takes them: NumPy's arrays become its own.
 
     Python's numbers stay what they are beside arrays, whose dtype they do not change; where there
-    are no arrays they become some.
+    are no arrays they become some, but no integers beside others, which may be counts.
     """
     operands = tuple(map(_converted, operands))
     if any(map(is_value, flatten(operands)[0])):
         return operands
-    return tuple([jnp.asarray(x) if type(x) in (int, float, complex) else x for x in operands])
+    classes = set(map(type, operands)) & {float, complex} or {int}
+    return tuple([jnp.asarray(x) if type(x) in classes else x for x in operands])
 
 
 def _converted(x: Any) -> Any:
