@@ -34,14 +34,16 @@ def populations(p: np.ndarray) -> np.ndarray:
         return np.stack([y[0] * (birth - catch * y[1]), y[1] * (growth * y[0] - death)])
 
     start = np.stack([hares, lynxes])
-    return scipy.integrate.solve_ivp(
+    found: np.ndarray = scipy.integrate.solve_ivp(
         change, (0.0, 20.0), start, t_eval=years, rtol=1e-6, atol=1e-6
     ).y
+    return found
 
 
 def residuals(p: np.ndarray) -> np.ndarray:
     """Return how far the logarithms are from those of the pelts."""
-    return np.log(populations(p) / pelts).reshape(-1)
+    found: np.ndarray = np.log(populations(p) / pelts).reshape(-1)
+    return found
 
 
 def fit(steps: int = 50) -> scipy.optimize.OptimizeResult:

@@ -16,8 +16,14 @@ import scipy.stats
 import chainrules_scipy
 from chainrules_tape import grad, hessian
 
-TREATED = "6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+".split()
-OTHERS = "1 1 2 2 3 4 4 5 5 8 8 8 8 11 11 12 12 15 17 22 23".split()
+TREATED = (
+    *("6", "6", "6", "6+", "7", "9+", "10", "10+", "11+", "13", "16", "17+", "19+", "20+", "22"),
+    *("23", "25+", "32+", "32+", "34+", "35+"),
+)
+OTHERS = (
+    *("1", "1", "2", "2", "3", "4", "4", "5", "5", "8", "8", "8", "8", "11", "11", "12", "12"),
+    *("15", "17", "22", "23"),
+)
 
 weeks = np.array([float(t.rstrip("+")) for t in TREATED + OTHERS])
 ended = np.array([not t.endswith("+") for t in TREATED + OTHERS])
@@ -32,7 +38,8 @@ def loss(p: np.ndarray) -> float:
     scale, shape = np.exp(p[0] + p[1] * treated), np.exp(-p[2])
     density = scipy.stats.weibull_min.logpdf(weeks, shape, scale=scale)
     beyond = scipy.stats.weibull_min.logsf(weeks, shape, scale=scale)
-    return -np.sum(np.where(ended, density, beyond))
+    found: float = -np.sum(np.where(ended, density, beyond))
+    return found
 
 
 def fit() -> tuple[np.ndarray, np.ndarray]:

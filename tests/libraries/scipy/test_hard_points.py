@@ -1,0 +1,98 @@
+"""Derivatives of special functions at 2,000 hard points, against fifty digits (slow).
+
+Points are tiny and large, near whole numbers, near roots, and at both ends of what a function
+takes. Where a derivative is not right to 1e-10, it is right to a few roundings of its argument,
+or it is named here.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special as special
+
+import chainrules_scipy  # noqa: F401
+from chainrules_tape import grad
+
+LINE, RIGHT, UNIT = "line", "right", "unit"
+FUNCTIONS = {
+    "gammaln": (RIGHT, mp.loggamma),
+    "digamma": (RIGHT, mp.digamma),
+    "rgamma": (LINE, mp.rgamma),
+    "erf": (LINE, mp.erf),
+    "erfc": (LINE, mp.erfc),
+    "erfcx": (LINE, lambda x: mp.exp(x * x) * mp.erfc(x)),
+    "erfinv": (UNIT, mp.erfinv),
+    "ndtr": (LINE, mp.ncdf),
+    "log_ndtr": (LINE, lambda x: mp.log(mp.ncdf(x))),
+    "expit": (LINE, lambda x: 1 / (1 + mp.exp(-x))),
+    "log_expit": (LINE, lambda x: -mp.log(1 + mp.exp(-x))),
+    "logit": (UNIT, lambda x: mp.log(x / (1 - x))),
+    "entr": (UNIT, lambda x: -x * mp.log(x)),
+    "j0": (LINE, lambda x: mp.besselj(0, x)),
+    "j1": (LINE, lambda x: mp.besselj(1, x)),
+    "y0": (RIGHT, lambda x: mp.bessely(0, x)),
+    "i0e": (LINE, lambda x: mp.exp(-abs(x)) * mp.besseli(0, x)),
+    "i1e": (LINE, lambda x: mp.exp(-abs(x)) * mp.besseli(1, x)),
+    "k0e": (RIGHT, lambda x: mp.exp(x) * mp.besselk(0, x)),
+    "k1e": (RIGHT, lambda x: mp.exp(x) * mp.besselk(1, x)),
+    "exp1": (RIGHT, mp.e1),
+    "expi": (RIGHT, mp.ei),
+    "spence": (RIGHT, lambda x: mp.polylog(2, 1 - x)),
+    "ellipk": (UNIT, mp.ellipk),
+    "ellipe": (UNIT, mp.ellipe),
+    "dawsn": (LINE, lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)),
+    "exprel": (LINE, lambda x: mp.expm1(x) / x),
+    "cosm1": (LINE, lambda x: mp.cos(x) - 1),
+}
+COUNT = 72
+VANISHING = ("erf", "erfc", "ndtr", "log_ndtr")
+"""Functions that come as near to a number as 1e-280, where fifty digits are too few."""
+
+
+def points(kind: str, seed: int) -> np.ndarray:
+    """Draw numbers of all sizes, and some beside whole ones and roots."""
+    rng = np.random.default_rng(seed)
+    far = 1.0 if kind == UNIT else 25.0
+    tiny = 10.0 ** rng.uniform(-14, 0, COUNT // 3) * (0.9 if kind == UNIT else 1.0)
+    wide = rng.uniform(0, far, COUNT // 3)
+    whole = np.round(rng.uniform(1, far, COUNT - 2 * (COUNT // 3)))
+    near = whole + 10.0 ** rng.uniform(-10, -1, len(whole)) * rng.choice([-1, 1], len(whole))
+    if kind == UNIT:
+        near = 1 - 10.0 ** rng.uniform(-8, -0.1, len(near))
+    x = np.concatenate([tiny, wide, near])
+    return x if kind != LINE else x * rng.choice([-1.0, 1.0], len(x))
+
+
+def errors(name: str) -> list[tuple[float, float]]:
+    """Return points where the derivative is not right, with the error that no rounding explains."""
+    kind, f = FUNCTIONS[name]
+    found = []
+    with mp.workdps(330 if name in VANISHING else 50), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in points(kind, sum(map(ord, name))):
+            slope = grad(getattr(special, name))(float(x))
+            truth, bend = (mp.diff(f, mp.mpf(float(x)), n) for n in (1, 2))
+            truth, bend = mp.re(truth), mp.re(bend)
+            allowed = 1e-10 * abs(truth) + 8 * 2.0**-52 * abs(mp.mpf(float(x)) * bend) + 1e-300
+            if not abs(mp.mpf(float(slope)) - truth) <= allowed:
+                found.append((float(x), float(abs(slope - truth) / abs(truth))))
+    return found
+
+
+NOT_RIGHT: dict[str, str] = {}
+"""Functions with points where the derivative is worse, and why."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_hard_points(name):
+    found = errors(name)
+    assert bool(found) == (name in NOT_RIGHT), found
+
+
+def test_there_are_two_thousand():
+    assert len(FUNCTIONS) * COUNT >= 2000
