@@ -17,7 +17,6 @@ from chainrules_scipy.interpolate.fitted import (
     BarycentricInterpolator,
     BPoly,
     BSpline,
-    FloaterHormannInterpolator,
     InterpolatedUnivariateSpline,
     KroghInterpolator,
     LSQUnivariateSpline,
@@ -27,6 +26,8 @@ from chainrules_scipy.interpolate.fitted import (
     RectBivariateSpline,
     Spline,
     UnivariateSpline,
+    barycentric_interpolate,
+    lagrange,
     make_lsq_spline,
     make_smoothing_spline,
     spalde,
@@ -48,6 +49,8 @@ from chainrules_scipy.interpolate.scattered import (
 from chainrules_scipy.interpolate.splines import interp1d, make_interp_spline
 
 __all__ = [
+    "barycentric_interpolate",
+    "lagrange",
     "Akima1DInterpolator",
     "BPoly",
     "BSpline",
@@ -55,7 +58,6 @@ __all__ = [
     "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
-    "FloaterHormannInterpolator",
     "InterpolatedUnivariateSpline",
     "KroghInterpolator",
     "LSQUnivariateSpline",

@@ -24,17 +24,41 @@ from chainrules_scipy.interpolate.splines import pieces
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(
-    native,
-    *("lagrange", "make_splprep", "make_splrep", "pade", "splder", "splantider"),
-    *("krogh_interpolate", "barycentric_interpolate"),
+    native, "krogh_interpolate", "make_splprep", "make_splrep", "splantider", "splder"
 )
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
-BarycentricInterpolator = follow_class(native.BarycentricInterpolator, "__call__", "derivative")
-FloaterHormannInterpolator = (
-    follow_class(native.FloaterHormannInterpolator, "__call__")
-    if hasattr(native, "FloaterHormannInterpolator")
-    else None
-)
+
+
+@constructs(native.BarycentricInterpolator)
+def BarycentricInterpolator(xi: Any, yi: Any = None, axis: int = 0, **_: Any) -> Any:  # noqa: N802
+    """Interpolate by a polynomial: SciPy's text has no derivative at the nodes, Krogh's has."""
+    return KroghInterpolator(xi, yi, axis)
+
+
+@stands_for(native.barycentric_interpolate)
+def barycentric_interpolate(
+    xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None
+) -> Any:
+    """Interpolate by a polynomial: as ``scipy.interpolate.barycentric_interpolate``."""
+    return FOLLOWED["krogh_interpolate"](xi, yi, x, der, axis)
+
+
+class _Polynomial:
+    """A polynomial of traced coefficients, none of which is left out for being 0."""
+
+    def __init__(self, c: Any) -> None:
+        self.c = self.coef = self.coeffs = c
+        self.order = len(c) - 1
+
+    def __call__(self, x: Any) -> Any:
+        return np.polyval(self.c, array_of(x))
+
+
+@stands_for(native.lagrange)
+def lagrange(x: Any, w: Any) -> Any:
+    """Interpolate by a polynomial: as ``scipy.interpolate.lagrange``."""
+    x = array_of(x)
+    return _Polynomial(v.solve(np.vander(x), array_of(w)))
 
 
 class Spline(PiecewisePolynomial):
@@ -373,3 +397,9 @@ def _bernstein(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     power = native.PPoly.from_bernstein_basis(self)
     found = PiecewisePolynomial(power.c, power.x, self.extrapolate, self.axis)
     return found(x, nu, extrapolate)
+
+
+@functools.partial(place_method, native.BarycentricInterpolator, name="__call__")
+def _through_nodes(self: Any, x: Any) -> Any:
+    """Evaluate a polynomial of SciPy's at traced places."""
+    return KroghInterpolator(self.xi, np.reshape(self.yi, (self.n, *self._y_extra_shape)))(x)

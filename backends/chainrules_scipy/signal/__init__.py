@@ -11,7 +11,7 @@ from chainrules_scipy.signal.convolving import (
     oaconvolve,
 )
 from chainrules_scipy.signal.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
-from chainrules_scipy.signal.followed import FOLLOWED, lfilter_zi, lfiltic
+from chainrules_scipy.signal.followed import FOLLOWED, chirp, lfilter_zi, lfiltic
 from chainrules_scipy.signal.linear import (
     cspline2d,
     detrend,
@@ -41,6 +41,7 @@ from chainrules_scipy.signal.systems import (
 )
 
 __all__ = [
+    "chirp",
     "bilinear",
     "bode",
     "cont2discrete",

@@ -8,7 +8,9 @@ import numpy as np
 import scipy.signal as native
 from scipy.signal import windows
 
-from chainrules_scipy.following import follow_all, follow_class, followed
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import varies
+from chainrules_scipy.following import follow, follow_all, follow_class, followed
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 CZT = follow_class(native.CZT, "__call__")
@@ -16,7 +18,7 @@ ZoomFFT = follow_class(native.ZoomFFT)
 ShortTimeFFT = follow_class(native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("bilinear_zpk", "butter", "cheby1", "cheby2", "chirp", "coherence", "csd", "cspline1d"),
+    *("bilinear_zpk", "butter", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "envelope", "firls", "firwin", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gauss_spline", "gausspulse", "get_window"),
     *(
@@ -47,6 +49,24 @@ FOLLOWED |= follow_all(
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
 )
+
+
+_chirp = follow(native.chirp)
+
+
+@stands_for(native.chirp)
+def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any, **how: Any) -> Any:
+    """Compute a wave of changing frequency: as ``scipy.signal.chirp``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where SciPy takes a shortcut, for two frequencies that are equal.
+    """
+    if method[:3] in ("log", "hyp") and varies((f0, f1)) and readable(f0) == readable(f1):
+        msg = f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
+        raise NotDifferentiableError(msg)
+    return _chirp(t, f0, t1, f1, method, *args, **how)
 
 
 _filter_start = followed(native.lfilter_zi)

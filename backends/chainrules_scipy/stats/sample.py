@@ -10,7 +10,7 @@ from scipy.stats import _morestats, contingency
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.following import follow, follow_all, follow_class, instead_of, numpy_with
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, stands_for
 
 
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
@@ -23,7 +23,7 @@ def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
 instead_of(_morestats._yeojohnson_transform, _power)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("alexandergovern", "bartlett", "boxcox", "boxcox_llf", "chisquare"),
+    *("alexandergovern", "bartlett", "boxcox", "chisquare"),
     *("circmean", "circstd", "circvar", "combine_pvalues", "cramervonmises", "describe"),
     *("differential_entropy", "directional_stats", "entropy", "f_oneway", "fligner", "gmean"),
     *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "kstat", "kstatvar"),
@@ -46,6 +46,20 @@ class _Covariance:
 FOLLOWED["linregress"] = follow(
     native.linregress, np=numpy_with(cov=lambda *xs, **how: _Covariance(np.cov(*xs, **how)))
 )
+
+
+@stands_for(native.boxcox_llf)
+def boxcox_llf(
+    lmb: Any, data: Any, *, axis: int = 0, keepdims: bool = False, nan_policy: str = "propagate"
+) -> Any:
+    """Compute a log-likelihood: as ``scipy.stats.boxcox_llf``, also at the power 0."""
+    x = array_of(data)
+    y = v.boxcox(x, lmb)
+    known = (lmb - 1) * v.sum(v.log(x), axis=axis, keepdims=keepdims)
+    return known - x.shape[axis] / 2 * v.log(v.var(y, axis=axis, keepdims=keepdims))
+
+
+FOLLOWED["boxcox_llf"] = boxcox_llf
 
 
 class _Kernel:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import importlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import chainrules_scipy
+from chainrules_py import NotDifferentiableError
 from chainrules_tape import grad
 from tests.libraries.scipy.samples.judge import judged, samples
 from tests.libraries.scipy.table import names, rows, written
@@ -60,6 +62,45 @@ def test_shortcuts_are_not_followed():
             assert abs(grad(f)(at) - (f(at + 1e-5) - f(at - 1e-5)) / 2e-5) < 1e-8
 
 
+XS = [0.0, 1.0, 2.0]
+SHORT = [
+    ("stats.boxcox_llf", lambda f, p: f(p, np.arange(1.0, 5.0)), 0.0),
+    (
+        "interpolate.BarycentricInterpolator",
+        lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p),
+        1.0,
+    ),
+    (
+        "interpolate.BarycentricInterpolator",
+        lambda f, p: f([p, 1.0, 2.0], [0.0, 1.0, 5.0])(1.5),
+        0.0,
+    ),
+    ("interpolate.KroghInterpolator", lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p), 1.0),
+    ("interpolate.lagrange", lambda f, p: f([0.0, 1.0, 2.0], [p, 1.0, 2.0])(1.5), 0.0),
+    ("signal.normalize", lambda f, p: np.sum(f([1.0, 0.5], [p, -0.5])[0]), 1.0),
+    ("signal.chirp", lambda f, p: f(0.3, p, 1.0, 2.0), 2.0),
+    ("linalg.fractional_matrix_power", lambda f, p: f(np.diag([4.0, 9.0]), p)[0, 0], 1.0),
+]
+
+
+@pytest.mark.parametrize("name, call, at", SHORT)
+def test_where_a_shortcut_could_be(name, call, at):
+    """Numbers at which a text may go another way: nodes, zeros, ones."""
+    module, _, last = name.rpartition(".")
+    f = lambda p: call(getattr(importlib.import_module(f"scipy.{module}"), last), p)
+    with chainrules_scipy.install():
+        found = grad(f)(at)
+    truth = (f(at + 1e-5) - f(at - 1e-5)) / 2e-5
+    assert abs(found - truth) <= 1e-5 * (1 + abs(truth))
+
+
+def test_a_shortcut_without_a_derivative_is_refused():
+    import scipy.signal
+
+    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="shortcut"):
+        grad(lambda p: scipy.signal.chirp(0.3, p, 1.0, 2.0, "logarithmic"))(2.0)
+
+
 def test_equal_eigenvalues_of_a_covariance():
     import scipy.stats
 
@@ -93,8 +134,6 @@ def test_rotations_at_none():
 )
 def test_refusals_say_the_line(name, call):
     """Where nothing is installed."""
-    import importlib
-
     module, _, last = name.rpartition(".")
     with pytest.raises(Exception, match=f"from chainrules_scipy.{module} import {last}.*install"):
         grad(lambda p: call(getattr(importlib.import_module(f"scipy.{module}"), last), p))(2.0)
