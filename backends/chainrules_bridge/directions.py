@@ -43,7 +43,9 @@ def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
     for i, (x, t) in enumerate(zip(flatten(value)[0], found, strict=False)):
         if is_zero(t):
             continue
-        of, shape = space(x), tuple(getattr(t, "shape", ()))
+        of = space(x)
+        given: Any = getattr(t, "shape", ())
+        shape: tuple[int, ...] = tuple(given)
         fits = type(of) is Space and len(shape) > 0 and shape[1:] == of.shape
         real = kind_of(t) != "complex" or (fits and of.kind == "complex")
         if not fits or not real or n not in (None, shape[0]):

@@ -208,6 +208,7 @@ def doctor(script: str | None, as_json: bool) -> None:
 
 def _installation(as_json: bool) -> int:
     import importlib.metadata
+    import importlib.util
 
     rows, broken = [], 0
     groups = [

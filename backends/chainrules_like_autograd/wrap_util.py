@@ -30,12 +30,13 @@ def unary_to_nary(operator: Function) -> Function:
 
                 x = args[place]
             else:
+                places: tuple[int, ...] = tuple(argnum)
 
                 def unary(x: Any) -> Any:
-                    given = dict(zip(argnum, x, strict=True))
+                    given = dict(zip(places, x, strict=True))
                     return fun(*[given.get(i, a) for i, a in enumerate(args)], **options)
 
-                x = tuple([args[i] for i in argnum])
+                x = tuple([args[i] for i in places])
             return operator(wraps(fun)(unary), x, *rest, **settings)
 
         call.__name__ = f"{get_name(operator)}_of_{get_name(fun)}_wrt_argnum_{argnum}"

@@ -206,7 +206,8 @@ def _first(item: Reduction, kept: Shape, kind: str) -> str:
 
 def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, step: int) -> str:
     if not dims:
-        dims, steps, into = (1,), (step,), (0,)
+        one: tuple[Shape, Shape, Shape] = ((1,), (step,), (0,))
+        dims, steps, into = one
     *outer, n = dims
     to, given = at("a0", into[:-1]), at("a1", steps[:-1])
     s, t = steps[-1], into[-1]

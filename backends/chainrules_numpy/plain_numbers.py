@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ for _name, _line in (OTHERWISE | {name: f"np.{name}(x)" for name in ALIKE.split(
             _called = f"{_module.__name__}.{_name}"
             advise(getattr(_module, _name), f"{_called} takes plain numbers: write {_line}")
 
-INSTEAD = {
+INSTEAD: dict[Any, str] = {
     np.array: "np.array makes plain memory: write np.stack([x, y]) for np.array([x, y]), x.copy() "
     "for np.array(x), chainrules_tape.asarray for lists in lists",
     np.asarray: "np.asarray makes plain memory: leave x as it is, or write x.copy(); for a list, "

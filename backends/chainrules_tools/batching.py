@@ -8,7 +8,7 @@ example, and a function that looks at values is run once for each: what comes ou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import chainrules_py.vocabulary as v
 from chainrules_py import Config, NotDifferentiableError, TracerError
@@ -157,7 +157,7 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
     if isinstance(y, Batch) and y.level == level:
         y = y.payload
     elif _is_array(y):
-        y = v.broadcast_to(y, shape=(n, *y.shape))
+        y = v.broadcast_to(cast(Any, y), shape=(n, *y.shape))
     elif type_info(type(y)).is_number:
         return _stack([y] * n, 0)
     else:
@@ -203,8 +203,8 @@ class Batch(ArrayLike):
         """There is no single value."""
         return _refuse(self)
 
-    value = __payload__
-    __bool__ = _refuse
+    value: Any = __payload__
+    __bool__: Any = _refuse
     shape = property(lambda x: tuple(x.payload.shape[1:]))
     ndim = property(lambda x: x.payload.ndim - 1)
     size = property(lambda x: v.index(x.payload, 0).size)
@@ -274,19 +274,19 @@ def _at_once(
     """Return the call of a word for all examples, given what computes it; None if nobody says."""
     classes = tuple([getattr(type(x), "__dispatch_type__", type(x)) for x in operands])
     rule = find_rule(word, classes)
-    statement = None if rule is None else rule.reverse or rule.forward
+    statement: Any = None if rule is None else rule.reverse or rule.forward
     recipe: Any = None if statement is None else statement.recipe
     payloads = [x.payload if m else x for x, m in _marked(operands, mine)]
     if word is v.astype:
         return lambda f: f(*payloads, **options)
     if word is v.matmul:
         return lambda f: _product(f, *payloads, *mine)
-    if not options and (word in _PLAIN or (recipe is not None and recipe.is_elementwise)):
+    if not options and (word in _PLAIN or getattr(recipe, "is_elementwise", False)):
         ndim = max([getattr(x, "ndim", 0) for x in operands])
         aligned = [_aligned(x, ndim) if m else x for x, m in _marked(payloads, mine)]
         return lambda f: f(*aligned, **options)
-    ways = getattr(recipe, "batched", False) if recipe is not None and recipe.is_linear else False
-    if ways is False or ways == "broadcast":
+    ways = getattr(recipe, "batched", False)
+    if recipe is None or not recipe.is_linear or ways is False or ways == "broadcast":
         return None
     linear = recipe.stated_in(len(operands))
     if any([m and not flag for m, flag in zip(mine, linear, strict=True)]):

@@ -150,7 +150,7 @@ def _imaginary(f: Callable[[Any], Any], h: float) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            y = np.asarray(f(1j * h))
+            y: Any = np.asarray(f(1j * h))
     except Exception:  # whatever a body says to complex numbers
         return None
     return y.imag / h if y.dtype.kind == "c" else None

@@ -397,7 +397,8 @@ def refuse_numbers(x: Any) -> NoReturn:
 
 def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
     """Sum over the axes that an operand of this shape was broadcast along."""
-    if (not hasattr(t, "shape") or isinstance(t, type)) and kind_of(t) == "none":
+    is_array = hasattr(t, "shape") and not issubclass(type(t), type)
+    if not is_array and kind_of(t) == "none":
         refuse_tangent(t)
     have = tuple(getattr(t, "shape", ()))[batch:]
     extra = len(have) - len(shape)

@@ -139,6 +139,10 @@ def _taped(f: Any, x: Any) -> None:
         f(tape.variable(x))
 
 
+def _gradient(f: Callable[[Any], Any]) -> Any:
+    return grad(lambda x: _one(f(x)))
+
+
 DOORS: dict[str, Callable[[Any, Any], Any]] = {
     "grad": lambda f, x: grad(lambda x: _one(f(x)))(x),
     "value_and_grad": lambda f, x: value_and_grad(lambda x: _one(f(x)))(x),
@@ -147,7 +151,7 @@ DOORS: dict[str, Callable[[Any, Any], Any]] = {
     "linearize": linearize,
     "Tape": _taped,
     "grad of grad": lambda f, x: grad(lambda x: _one(grad(lambda x: _one(f(x)))(x)))(x),
-    "jvp of grad": lambda f, x: jvp(grad(lambda x: _one(f(x))), (x,), (x,)),
+    "jvp of grad": lambda f, x: jvp(_gradient(f), (x,), (x,)),
     "jacobian": lambda f, x: jacobian(lambda x: _one(f(x)))(x),
 }
 

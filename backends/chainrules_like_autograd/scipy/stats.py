@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -47,7 +48,7 @@ class MultivariateNormal:
     def entropy(self, mean: Any = None, cov: Any = 1.0) -> Any:
         """Return the entropy."""
         cov = np.reshape(cov, (1, 1)) if np.ndim(cov) == 0 else cov
-        return 0.5 * np.linalg.slogdet(2 * np.pi * np.e * cov)[1]
+        return 0.5 * np.linalg.slogdet(2 * np.pi * math.e * cov)[1]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(scipy.stats.multivariate_normal, name)
