@@ -44,17 +44,17 @@ def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
         if is_zero(t):
             continue
         of = space(x)
-        given: Any = getattr(t, "shape", ())
-        shape: tuple[int, ...] = tuple(given)
-        fits = type(of) is Space and len(shape) > 0 and shape[1:] == of.shape
+        shape: tuple[int, ...] = tuple(getattr(t, "shape", ()))
+        length = next(iter(shape), None)
+        fits = type(of) is Space and length is not None and shape[1:] == of.shape
         real = kind_of(t) != "complex" or (fits and of.kind == "complex")
-        if not fits or not real or n not in (None, shape[0]):
+        if not fits or not real or n not in (None, length):
             msg = (
                 f"{what} with batched=True takes for {describe(x)} an array with one more axis in "
                 f"front, which counts directions, and as long everywhere; it got {describe(t)}"
             )
             raise ProjectionError(msg)
-        n, found[i] = shape[0], project(t, of, batch=1)
+        n, found[i] = length, project(t, of, batch=1)
     if n is None:
         msg = f"{what} with batched=True was given no direction that is not zero"
         raise ProjectionError(msg)

@@ -208,7 +208,6 @@ def doctor(script: str | None, as_json: bool) -> None:
 
 def _installation(as_json: bool) -> int:
     import importlib.metadata
-    import importlib.util
 
     rows, broken = [], 0
     groups = [

@@ -204,10 +204,12 @@ def _first(item: Reduction, kept: Shape, kind: str) -> str:
     return f"  {nest(dims)}AT({kind}, {to}) = AT({kind}, {given});\n"
 
 
+_ALONE: Shape = (0,)
+
+
 def _reduce(item: Reduction, dims: Shape, steps: Shape, into: Shape, kind: str, step: int) -> str:
     if not dims:
-        one: tuple[Shape, Shape, Shape] = ((1,), (step,), (0,))
-        dims, steps, into = one
+        dims, steps, into = (1,), (step,), _ALONE
     *outer, n = dims
     to, given = at("a0", into[:-1]), at("a1", steps[:-1])
     s, t = steps[-1], into[-1]
