@@ -1,7 +1,9 @@
-"""The engine, as rules see it."""
+"""The engine, as rules see it, and what of it is under way."""
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -38,3 +40,22 @@ class TapeConfig(Config):
 
 
 config = TapeConfig()
+
+
+class Recorders(threading.local):
+    """Runs and tapes that may trace in this thread.
+
+    Attributes
+    ----------
+    under_way : list
+        Those that are under way, from the outside in.
+    made : mapping
+        Tapes that people made by hand, as long as they live.
+    """
+
+    def __init__(self) -> None:
+        self.under_way: list[Any] = []
+        self.made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+recorders = Recorders()

@@ -9,8 +9,9 @@ from typing import Any
 
 from chainrules_py import MutationError, TracerError
 from chainrules_py.vocabulary import put_along_axis_add, put_at, scatter_add
+from chainrules_tape.config import recorders
 from chainrules_tape.core.links import LEAF, parents
-from chainrules_tape.core.tape import BareTape, recorders
+from chainrules_tape.core.tape import BareTape
 
 _WRITES = {put_at, scatter_add, put_along_axis_add}
 

@@ -21,12 +21,7 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import too_deep
 from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
-from chainrules_py.values.type_info import (
-    as_scalar,
-    check_served,
-    namespace_of,
-    type_info,
-)
+from chainrules_py.values.type_info import as_scalar, check_served, namespace_of, type_info
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.elementwise import real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
@@ -47,12 +42,8 @@ def dtype_kind(dtype: Any, like: type) -> str:
     except KeyError:
         pass
     isdtype = namespace_of(like).isdtype
-    names = {
-        "bool": "bool",
-        "integral": "int",
-        "real floating": "real",
-        "complex floating": "complex",
-    }
+    names = {"bool": "bool", "integral": "int"}
+    names |= {"real floating": "real", "complex floating": "complex"}
     try:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
     except TypeError:

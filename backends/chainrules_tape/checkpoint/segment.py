@@ -32,7 +32,8 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_tape.checkpoint.folds import Folds, folded
-from chainrules_tape.core.tape import BareTape, Notes, frozen, recorders
+from chainrules_tape.config import recorders
+from chainrules_tape.core.tape import BareTape, Notes, frozen
 from chainrules_tape.core.variable import BareVariable
 
 _FEW = 4096

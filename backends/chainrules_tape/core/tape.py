@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
@@ -19,6 +17,7 @@ from chainrules_py.extend import (
     new_level,
     rebuild,
 )
+from chainrules_tape.config import recorders
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF
 
@@ -85,25 +84,6 @@ class Notes:
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call, if that is what this tape does."""
-
-
-class Recorders(threading.local):
-    """Runs and tapes that may trace in this thread.
-
-    Attributes
-    ----------
-    under_way : list
-        Those that are under way, from the outside in.
-    made : mapping
-        Tapes that people made by hand, as long as they live.
-    """
-
-    def __init__(self) -> None:
-        self.under_way: list[Any] = []
-        self.made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
-
-recorders = Recorders()
 
 
 class BareTape(list[tuple[Any, ...]]):

@@ -49,10 +49,11 @@ from chainrules_py.extend import (
     unflatten,
     unflatten_tangent,
 )
+from chainrules_tape.config import recorders
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import Structured
-from chainrules_tape.core.tape import BareTape, frozen, recorders
+from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, dual, watch, watched
 from chainrules_tape.forward.linear_tape import LinearTape
