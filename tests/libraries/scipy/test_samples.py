@@ -17,7 +17,7 @@ from tests.libraries.scipy.table import names, rows, written
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "scipy.csv"
 ALL = [(s, i) for of in samples().values() for i, s in enumerate(of) if s.operands]
-SOME = [s for s, i in ALL if i == 0 and s.name != "integrate.tplquad"][::24]
+SOME = [s for s, i in ALL if i == 0 and s.name != "integrate.tplquad"][::48]
 
 
 @pytest.mark.parametrize("sample", SOME, ids=str)
