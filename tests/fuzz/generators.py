@@ -162,6 +162,11 @@ GENERATORS: dict[str, Generator] = {
         lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS),
                  [*keeps.DOORS, *keeps.RAW]),
     ),
+    "keeps, exported": _tables(
+        "the same in PyTorch, JAX and autograd",
+        keeps.verdict,
+        lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS), list(keeps.ENGINES)),
+    ),
     "gives": _tables(
         "rules of which a part gives another shape, an imaginary part, texts, nothing at all; an "
         "error",

@@ -6,7 +6,7 @@ million, with another ``CHAINRULES_SEED`` others.
 
 import pytest
 
-from tests.fuzz import aliases
+from tests.fuzz import aliases, keeps
 from tests.fuzz.generators import GENERATORS, PROGRAMS, SEED, Generator, judge
 from tests.fuzz.smaller import simpler, smallest, without_one
 
@@ -17,6 +17,11 @@ BLOCKS = 20
 @pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects", "keeps", "gives"])
 def test_some_programs(name):
     judge(name, range({"owned": 400, "effects": 100, "gives": 200, "keeps": 40}.get(name, 60)))
+
+
+def test_a_value_that_a_body_keeps_is_copied_in_every_engine(engines):
+    for door in ("torch, grad", "torch, jvp", "autograd, grad", "autograd, jvp"):
+        assert not keeps.verdict("the value", "nowhere", "of itself", door)
 
 
 @pytest.mark.nightly

@@ -101,7 +101,7 @@ def called_back(
         if not any(map(is_traced, leaves)):
             given = unflatten(layout, [np.asarray(x) for x in leaves])
             found, out = partition(body(*given, **options), _is_numpy)
-            return unflatten(out, [jnp.asarray(x) for x in found])
+            return unflatten(out, [jnp.array(x) for x in found])
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
         given = unflatten(layout, avals)
         if result is None:

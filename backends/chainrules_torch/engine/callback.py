@@ -140,7 +140,7 @@ def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
     device = next((x.device for x in operands if is_tensor(x)), None)
     if device is None:
         return y
-    return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, (), device), y)
+    return map_leaves(lambda leaf: leaf if is_tensor(leaf) else _as_tensor(leaf, device), y)
 
 
 def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -233,7 +233,7 @@ class _Kernel:
         device, narrow = _home(operands)
         plain = [_array(x) if is_tensor(x) else x for x in operands]
         y = self.body(*plain, **self.options)
-        return map_leaves(lambda leaf: _as_tensor(leaf, plain, device, narrow), y)
+        return map_leaves(lambda leaf: _as_tensor(leaf, device, narrow), y)
 
     def tried(self, operands: Sequence[Any]) -> Any:
         """Return tensors like those of the result, as far as a trial tells."""
@@ -284,15 +284,11 @@ _SAME: Mapping[Any, Any] = {}
 _EAGER = (torch.Tensor, torch.nn.Parameter)
 
 
-def _as_tensor(
-    y: Any, operands: Sequence[Any], device: torch.device, narrow: Mapping[Any, Any] = _SAME
-) -> Any:
+def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) -> Any:
     """Convert what NumPy gave to a tensor, in memory of its own; of a dtype that NumPy has not."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
         return y
-    y = np.asarray(y)
-    shares = y.base is not None or any([y is x for x in operands]) or not y.flags.writeable
-    made = torch.from_numpy(y.copy() if shares else y).to(device)
+    made = torch.from_numpy(np.array(y)).to(device)  # which a function of NumPy's may keep
     return made.to(narrow.get(made.dtype, made.dtype))
 
 
