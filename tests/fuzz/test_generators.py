@@ -16,7 +16,7 @@ BLOCKS = 20
 
 @pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects", "keeps", "gives"])
 def test_some_programs(name):
-    judge(name, range({"owned": 400, "effects": 100, "gives": 200, "keeps": 40}.get(name, 60)))
+    judge(name, range({"owned": 400, "effects": 100, "gives": 200, "keeps": 20}.get(name, 60)))
 
 
 def test_a_value_that_a_body_keeps_is_copied_in_every_engine(engines):
