@@ -24,7 +24,7 @@ from chainrules_jax import export  # noqa: E402
 from chainrules_py.registry.explain import rules_for  # noqa: E402
 
 MODES = ("fwd", "rev")
-EVERY = 40
+EVERY = 200
 """Of how many calls one is made at every change."""
 DIFFERENT: dict[str, str] = {}
 """By word, why differences say something else."""
