@@ -257,12 +257,10 @@ class _Walk:
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
-            if fields is attributes:
-                may_gain = not fills and bool(type(x).__dictoffset__)
-            else:  # a module, class or function, that code gives what it has not yet
-                may_gain = not (self.own & self.names <= found.keys())
-            read = functools.partial(chosen, fields, wanted)
-            self.note(Place(x, read, before, path, ".", fills), may_gain)
+            lacks = not self.own & self.names <= found.keys()  # what code gives it later
+            grows = bool(type(x).__dictoffset__) and not fills
+            place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
+            self.note(place, grows if fields is attributes else lacks)
 
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
@@ -320,8 +318,8 @@ class _Walk:
         self.names |= names.attributes
         if f.__name__ not in _MAKERS:
             self.own |= names.shared
-            if "global" in names.assigned:  # one that it assigns need not exist yet
-                self.reach.varies |= not names.own <= f.__globals__.keys()
+            if "global" in names.assigned and not names.own <= f.__globals__.keys():
+                self.reach.varies = True  # by a global that it will assign
             if self.reach.writes:
                 self.names |= names.shared
                 if "global" in names.assigned:
