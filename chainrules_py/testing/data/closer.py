@@ -17,7 +17,7 @@ from chainrules_diagnosis import slope_behind_stairs
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative, slopes
 
-_CLOSER = (0, 11, 22, 33)
+_CLOSER, _MIXED = (0, 11, 22, 33), (13, 22, 33)
 Images: TypeAlias = Callable[[Case], Any]
 
 
@@ -135,8 +135,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     size = 1.0 / np.max(np.abs(d) / case.steps)
     number = np.abs(case.bars_vector(case.operands)) @ np.abs(d)
     size = number / np.sum(d * d) if is_single and number else size
-    digits = _CLOSER if is_single else (13, 22, 33)
-    looked = [derivative(there, size * 2.0**-n) for n in digits]
+    looked = [derivative(there, size * 2.0**-n) for n in (_CLOSER if is_single else _MIXED)]
     for found, error in looked:
         near = np.abs(have[places] - found) <= np.maximum(allowed[places], 10 * error)
         taken = near & (10 * error < 0.4 * gap)
