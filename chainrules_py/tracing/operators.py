@@ -324,7 +324,7 @@ def _defers(self: Any, other: Any) -> bool:
     def is_known() -> bool:
         return issubclass(cls, Tracer) or type_info(cls).is_array or type_info(cls).is_number
 
-    return not (is_known() or is_table(cls) or (see(None, (cls,)) and is_known()))
+    return not (is_known() or (see(None, (cls,)) and is_known()) or is_table(cls))
 
 
 for _name, (_word, _primal) in unary_operators.items():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -77,3 +80,15 @@ def test_what_is_no_table_stays_as_it_is():
     assert as_array(x) is x
     assert not is_table(list)
     assert is_table(Part)
+
+
+def test_the_first_operand_of_another_library_is_no_table():
+    """Asking whether it is one loads what speaks for its library, which then knows the class."""
+    pytest.importorskip("dask.array")
+    code = (
+        "import dask.array as da, numpy as np; from chainrules_tape import grad;"
+        "x = da.ones((4, 2), chunks=2); slope = grad(lambda w: np.sum(x @ w))(np.zeros(2));"
+        "print(np.asarray(slope).tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[4.0, 4.0]", done.stderr
