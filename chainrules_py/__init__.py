@@ -4,6 +4,8 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 `frule` and `rrule`.
 """
 
+import sys as _sys
+
 # What computes the words, and what derives them, is announced there.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
@@ -127,6 +129,8 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> object:
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
-        raise ImportError(msg)
+        # A `from` import shows no message of an AttributeError; for all else there is no such name.
+        imports = _sys._getframe(1).f_code.co_name == "_handle_fromlist"
+        raise ImportError(msg) if imports else AttributeError(msg)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

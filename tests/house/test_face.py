@@ -27,6 +27,9 @@ def test_name_says_what_it_is_and_the_pages_tell_of_it(name):
 def test_names_of_engines_are_refused_with_the_line_to_write():
     with pytest.raises(ImportError, match="from chainrules_tape import grad"):
         from chainrules_py import grad  # noqa: F401
+    assert not hasattr(chainrules_py, "grad")
+    with pytest.raises(AttributeError, match="from chainrules_tape import grad"):
+        chainrules_py.grad
     assert not hasattr(chainrules_py, "nothing")
     assert {*chainrules_py.__all__} <= {*dir(chainrules_py)}
 
