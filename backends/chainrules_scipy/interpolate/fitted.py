@@ -306,7 +306,7 @@ def splprep(
 @stands_for(native.splev)
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """Evaluate a spline: as ``scipy.interpolate.splev``, in places and coefficients."""
-    spline: Any = tck if isinstance(tck, PiecewisePolynomial) else None
+    spline: Any = tck if issubclass(type(tck), PiecewisePolynomial) else None
     if spline is None:
         t, c, k = tck
         if isinstance(c, (list, tuple)) and np.ndim(c[0]):

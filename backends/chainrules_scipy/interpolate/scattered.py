@@ -73,7 +73,7 @@ def LinearNDInterpolator(  # noqa: N802
         corners = v.take(values, triangles.simplices[which], axis=0)
         parts = v.reshape(parts, shape=(*parts.shape, *(1,) * (values.ndim - 1)))
         y = v.sum(parts * corners, axis=which.ndim)
-        outside = np.reshape(which < 0, which.shape + (1,) * (values.ndim - 1))
+        outside: Any = np.reshape(which < 0, which.shape + (1,) * (values.ndim - 1))
         return v.where(outside, fill_value, y) if outside.any() else y
 
     return interpolated
@@ -89,7 +89,8 @@ def NearestNDInterpolator(  # noqa: N802
 
     def interpolated(*args: Any, **how: Any) -> Any:
         at = (readable(_places(args)) - offset) / size
-        return v.take(values, tree.query(at, **how)[1], axis=0)
+        nearest: Any = tree.query(at, **how)[1]
+        return v.take(values, nearest, axis=0)
 
     return interpolated
 

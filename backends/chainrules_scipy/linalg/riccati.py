@@ -50,7 +50,8 @@ def solve_continuous_are(
     """
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
-    x = native.solve_continuous_are(*map(readable, (a, b, q, r)), *plain, balanced)
+    solve: Any = native.solve_continuous_are
+    x = solve(*map(readable, (a, b, q, r)), *plain, balanced)
     if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹
         under = v.inv(e)
         a, q = a @ under, adjoint(under) @ q @ under
@@ -95,7 +96,8 @@ def solve_discrete_are(
     """
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
-    x = native.solve_discrete_are(*map(readable, (a, b, q, r)), *plain, balanced)
+    solve: Any = native.solve_discrete_are
+    x = solve(*map(readable, (a, b, q, r)), *plain, balanced)
     if e is not None:
         under = v.inv(e)
         a, q = a @ under, adjoint(under) @ q @ under

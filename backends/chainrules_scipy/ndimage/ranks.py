@@ -68,7 +68,7 @@ def _chosen(
     seen = np.where(places < 0, cval, readable(x).reshape(-1)[places])
     seen = seen if added is None else seen + readable(added)
     which = np.argsort(seen, axis=-1, kind="stable")[..., rank, None]
-    where = np.take_along_axis(places, which, -1)[..., 0]
+    where: Any = np.take_along_axis(places, which, -1)[..., 0]
     y = v.take(v.reshape(x, shape=(-1,)), np.maximum(where, 0), axis=0)
     y = y if (where >= 0).all() else v.where(where < 0, float(cval), y)
     return y if added is None else y + v.take(added, which[..., 0], axis=0)

@@ -248,9 +248,8 @@ def _norm_of(a: Any) -> float:
     if isinstance(a, Operator):
         return float(np.sqrt(a.shape[0])) * 10.0
     a = _plain(a)
-    return (
-        float(native.onenormest(a)) if not sparse.issparse(a) else float(abs(a).sum(axis=0).max())
-    )
+    size: Any = abs(a).sum(axis=0).max() if sparse.issparse(a) else native.onenormest(a)
+    return float(size)
 
 
 def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

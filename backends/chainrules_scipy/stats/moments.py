@@ -45,8 +45,8 @@ def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
         raise NotDifferentiableError(msg)
     found["m"] = None if found["m"] is None else loc + scale * found["m"]
     found["v"] = None if found["v"] is None else scale * scale * found["v"]
-    y = tuple(array_of(found[m]) for m in moments)
-    return y if len(y) > 1 else y[0]
+    y = [array_of(found[m]) for m in moments]
+    return tuple(y) if len(y) > 1 else y[0]
 
 
 def mean(dist: Any, *args: Any, **options: Any) -> Any:

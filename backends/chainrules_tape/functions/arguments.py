@@ -242,8 +242,9 @@ def _holds_numbers(x: Any) -> bool:
     attributes = {} if code else getattr(x, "__dict__", {})
     if any([kind_of(value) in ("real", "complex") for value in attributes.values()]):
         return True  # an object that nobody registered
+    buffer: Any = x
     try:
-        return memoryview(x).format.lstrip("<>=@!")[:1] in _FLOATS
+        return memoryview(buffer).format.lstrip("<>=@!")[:1] in _FLOATS
     except (TypeError, ValueError):  # ValueError: dates of NumPy's
         return False
 

@@ -250,17 +250,29 @@ def check_owned(case: Case) -> None:
         raise WrongError(msg, "aliased cotangent")
 
 
+def of_varying(case: Case) -> tuple[list[int], Callable[..., Any]]:
+    """Return which operands can be perturbed, and the call as a function of these."""
+    active = [i for i, part in enumerate(case.parts) if part.size]
+
+    def call(*xs: Any) -> Any:
+        given = dict(enumerate(case.operands)) | dict(zip(active, xs, strict=True))
+        return case.call(*given.values())
+
+    return active, call
+
+
 def _check_engine_results(case: Case) -> None:
     """Check that what an engine gives is each receiver's own as well."""
     engine = default_engine()
-    if engine is None or len(case.operands) < 2:
+    active, call = of_varying(case)
+    if engine is None or len(case.operands) < 2 or not active:
         return
-    y_bar = case.cotangent(case.w[:, -1])
-    bars = engine.vjp(case.call, *case.operands)[1](y_bar)
-    for i, (name, bar) in enumerate(zip(case.operand_names(), bars, strict=True)):
+    y_bar, names = case.cotangent(case.w[:, -1]), case.operand_names()
+    bars = engine.vjp(call, *[case.operands[i] for i in active])[1](y_bar)
+    for i, (k, bar) in enumerate(zip(active, bars, strict=True)):
         others = {"another cotangent": [b for k, b in enumerate(bars) if k != i]}
         theirs = {"an operand": case.operands, "the cotangent": y_bar}
-        _check_apart(f"the cotangent of {name}", bar, theirs | others)
+        _check_apart(f"the cotangent of {names[k]}", bar, theirs | others)
 
 
 def _check_apart(name: str, t: Any, theirs: dict[str, Any]) -> None:
@@ -296,16 +308,10 @@ def check_accumulation(case: Case) -> None:
         raise NotJudgedError(msg)
     _check_pull_into(case)
     engine = default_engine()
-    active = [i for i, part in enumerate(case.parts) if part.size]
+    active, call = of_varying(case)
     if engine is None or not active:
         return
-
-    def thrice(*xs: Any) -> Any:
-        full = list(case.operands)
-        for i, x in zip(active, xs, strict=True):
-            full[i] = x
-        return case.call(*full), case.call(*full), case.call(*full)
-
+    thrice = lambda *xs: (call(*xs), call(*xs), call(*xs))
     ws = [case.w[:, 0], case.w[:, -1], case.w[:, 0]]
     y, pullback = engine.vjp(thrice, *[case.operands[i] for i in active])
     bars = pullback(Tangent.of(type(y), {k: case.cotangent(w) for k, w in enumerate(ws)}, 3))

@@ -12,7 +12,7 @@ from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.testing.checks.contract import check_types
+from chainrules_py.testing.checks.contract import check_types, of_varying
 from chainrules_py.testing.checks.nesting import Loss, second_derivative
 from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.closer import (
@@ -312,16 +312,10 @@ def check_nested_values(case: Case) -> None:
     if engine is None or not (case.has_push and case.has_pull):
         msg = "no engine is installed, or only one mode is stated"
         raise NotJudgedError(msg)
-    active = [i for i, part in enumerate(case.parts) if part.size]
+    active, value = of_varying(case)
     if not active:
         return
     dots = case.tangents(case.u[:, -1])
-
-    def value(*xs: Any) -> Any:
-        full = list(case.operands)
-        for i, x in zip(active, xs, strict=True):
-            full[i] = x
-        return case.call(*full)
 
     def inner(*xs: Any) -> Any:
         return engine.vjp(value, *xs)[0]
