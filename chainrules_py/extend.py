@@ -26,7 +26,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef exactly flatten map_leaves partition too_deep unflatten"
     ),
-    "chainrules_py.values.tables": "as_array register_table tables",
+    "chainrules_py.values.tables": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),

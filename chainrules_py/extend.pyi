@@ -379,6 +379,7 @@ from chainrules_py.values.structure import (
 )
 from chainrules_py.values.tables import (
     as_array,
+    as_arrays,
     register_table,
     tables,
 )
@@ -618,6 +619,7 @@ __all__ = [
     "tables",
     "register_table",
     "as_array",
+    "as_arrays",
     "row",
     "scalar_at_home",
     "scale",

@@ -147,7 +147,7 @@ class ArrayLike(PythonProtocols):
     def __array_function__(
         self, function: Any, types: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        if tables and keywords:
+        if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
         if self.home is None:
             try:

@@ -5,7 +5,7 @@ Beside what is traced they are the arrays of their values, and their labels are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py.values.structure import structure_of
@@ -28,3 +28,9 @@ def is_table(cls: type) -> bool:
 def as_array(x: Any) -> Any:
     """Return the array of a table's numbers, and anything else as it is."""
     return next((tables[base](x) for base in type(x).__mro__ if base in tables), x)
+
+
+def as_arrays(xs: Iterable[Any]) -> list[Any]:
+    """Return values with the arrays of tables for these: nothing is called for the others."""
+    classes = tuple(tables)
+    return [as_array(x) if isinstance(x, classes) else x for x in xs]

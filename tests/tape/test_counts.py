@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chainrules_py.values.tables import tables
 from chainrules_tape import Tape, value_and_grad
 from tests.plain import needs_short_ways
 
@@ -57,6 +58,16 @@ def test_what_an_operation_costs(name):
 def test_what_an_argument_costs():
     """With the addition that uses it: being taken apart, guarded, recorded, and handed out."""
     assert counts.of_argument() <= 13
+
+
+def test_tables_that_a_library_has_cost_nothing_where_there_are_none(monkeypatch):
+    class Table:
+        pass
+
+    few = counts.of_argument()
+    monkeypatch.setitem(tables, Table, np.asarray)
+    assert counts.of_argument() == few
+    assert counts.of_operation("np.sum(x, axis=1)")["forward"] <= LIMITS["np.sum(x, axis=1)"][0]
 
 
 def test_what_a_product_with_a_hessian_costs():

@@ -28,7 +28,7 @@ from chainrules_py.extend import (
     Space,
     Tracer,
     TreeDef,
-    as_array,
+    as_arrays,
     batched,
     count,
     describe,
@@ -115,7 +115,7 @@ class Run:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
         given, self.tree = flatten(primals)
         if tables:
-            given = list(map(as_array, given))
+            given = as_arrays(given)
         self.leaves = given
         for x in given:
             if issubclass(type(x), Tracer):
