@@ -50,6 +50,7 @@ __all__ = [
     "read",
     "read_rows_by",
     "read_whole",
+    "reads_rows",
     "reshaping",
     "rounded",
     "shape_back",
@@ -121,6 +122,13 @@ def subscripts(cls: type) -> bool:
     """Tell whether reading an array of a class is to subscript it, as the library's word says."""
     own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
     return own is True
+
+
+def reads_rows(word: Any, options: dict[str, Any]) -> bool:
+    """Tell whether a call with an array of places reads rows: entries along the first axis."""
+    if word is take:
+        return options["axis"] == 0  # type: ignore[no-any-return]
+    return word is read and options == read_rows_by
 
 
 def adds_in_place(recipe: Any) -> bool:

@@ -7,8 +7,7 @@ from typing import Any, final
 
 from chainrules_py import Rows, is_zero, unthunk
 from chainrules_py.extend import Tracer, kind_of, type_info
-from chainrules_py.vocabulary import Index, concat, getitem, reshape, take
-from chainrules_py.vocabulary.views import read
+from chainrules_py.vocabulary.views import joining, reads_rows, shape_back
 from chainrules_tape.core.tape import BareTape
 
 
@@ -52,19 +51,17 @@ def collect_rows(tape: BareTape, inputs: Iterable[int]) -> dict[int, list[tuple[
 
 def _array_of(word: Any, record: tuple[Any, ...]) -> Any:
     """Return the array of places that rows were read by; None where it is read otherwise."""
-    if word not in (getitem, read, take) or len(record) != 5 or type(record[2]) is not dict:
+    if len(record) != 5 or type(record[2]) is not dict or not reads_rows(word, record[2]):
         return None
-    options, array = record[2], record[4]
-    first = options["axis"] == 0 if word is take else options["index"] == Index((Index.HOLE,))
-    plain = not isinstance(array, Tracer) and type_info(type(array)).is_array
-    return array if first and plain and kind_of(array) == "int" and array.ndim > 0 else None
+    array = record[4]
+    plain = not issubclass(type(array), Tracer) and type_info(type(array)).is_array
+    return array if plain and kind_of(array) == "int" and array.ndim > 0 else None
 
 
 def as_rows(pieces: list[tuple[Any, Any]], x: Any) -> Any:
     """Return what was collected for an input as rows."""
     n, row = x.shape[0], tuple(x.shape[1:])
-    places = [reshape(a, shape=(-1,)) for a, _ in pieces]
-    bars = [reshape(b, shape=(p.shape[0], *row)) for p, (_, b) in zip(places, pieces, strict=True)]
-    whole = places[0] if len(places) == 1 else concat(*places, axis=0)
-    bar = bars[0] if len(bars) == 1 else concat(*bars, axis=0)
+    places = [shape_back(a, (-1,)) for a, _ in pieces]
+    bars = [shape_back(b, (p.shape[0], *row)) for p, (_, b) in zip(places, pieces, strict=True)]
+    whole, bar = (a[0] if len(a) == 1 else joining(type(a[0]))(a) for a in (places, bars))
     return Rows(whole % n, bar, x)
