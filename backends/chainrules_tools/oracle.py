@@ -33,8 +33,10 @@ def oracle(calls: Iterable[tuple[Primitive[..., Any], tuple[Any, ...], dict[str,
     --------
     >>> from chainrules_py.vocabulary import multiply
     >>> found = json.loads(oracle([(multiply, (2.0, 3.0), {})]))
-    >>> found[0]["function"], found[0]["value"]["data"], found[0]["expected"][0]["data"]
-    ('multiply', [6.0], [3.0])
+    >>> [found[0][key]["data"] for key in ("value", "cotangent")]
+    [[6.0], [0.75]]
+    >>> [bar["data"] for bar in found[0]["expected"]]
+    [[2.25], [1.5]]
     """
     rows = []
     for word, operands, options in calls:
