@@ -73,7 +73,8 @@ def left_behind(step, n):
     for _ in range(n):
         step()
     gc.collect()
-    return len(gc.get_objects()) - objects, resident() - size
+    size = resident() - size  # before the objects are listed, which takes megabytes
+    return len(gc.get_objects()) - objects, size
 
 
 def resident():
