@@ -66,6 +66,7 @@ def follow(native: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
             copied = followed(inspect.unwrap(native) if instead else native, **instead)
             return copied(*args, **options)
 
+    function.__doc__ = f"Compute SciPy's `{native.__name__}`, of traced values too."
     return stands_for(native)(function)
 
 
@@ -109,6 +110,8 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
             return (followed_class if is_traced((*args, *options.values())) else _same)(cls)(
                 *args, **options
             )
+
+    make.__doc__ = f"Make SciPy's `{cls.__name__}`, of traced values too."
 
     def of_class(name: str) -> Callable[..., Any]:
         @functools.wraps(getattr(cls, name))
