@@ -13,7 +13,8 @@ from typing import Any
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.type_info import namespace, type_info
+from chainrules_py.values.type_info import type_info
+from chainrules_py.vocabulary.manipulation import copy
 
 
 def give_own(bound: Any, mode: str) -> None:
@@ -82,7 +83,7 @@ def _own(ts: list[Any], i: int, given: tuple[Any, ...]) -> Any:
             return t
         if any([type(x) is cls and memory is info.memory.owner(x) for x in given]):
             return t
-    return namespace(t).asarray(t, copy=True)
+    return copy(t)
 
 
 def _references(ts: Any, i: int) -> int:
