@@ -215,11 +215,13 @@ class Pulls:
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
 
-        def part(y_bar: Any, *kept: Any) -> Any:
-            given = check_partial(p(*kept), y_bar, statement, real, kept)
-            return times(y_bar, conj(given) if conjugate else given)
+        def given(y_bar: Any, kept: Any) -> Any:
+            return check_partial(p(*kept), y_bar, statement, real, kept)
 
-        return part
+        # A flag would be among what the rule looks up, where copies of a pullback compare it.
+        if conjugate:
+            return lambda y_bar, *kept: times(y_bar, conj(given(y_bar, kept)))
+        return lambda y_bar, *kept: times(y_bar, given(y_bar, kept))
 
 
 # Pairs of partials whose two products are best made by one function: the product and the sum.
