@@ -94,10 +94,8 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
     RuleError
         If it is no function, or takes other parameters.
     """
-    variadic = (f"*{primal.variadic}",) if primal.variadic else ()
-    star = ("*",) if primal.options and not variadic else ()
-    wanted = ", ".join((*first, *primal.operands, *variadic, *star, *primal.options))
     if not callable(half):
+        wanted = _parameters(primal, first)
         msg = f"{said} is {half!r}, and no function of ({wanted}); write lambda {wanted}: ..."
         raise RuleError(msg)
     found = parameters_of(half)
@@ -110,11 +108,19 @@ def check_half(said: str, half: Any, primal: Primitive[..., Any], *first: str) -
         fits = found.variadic is not None
     missing = () if found.keywords else [name for name in primal.options if name not in options]
     if not fits or missing:
+        wanted = _parameters(primal, first)
         msg = (
             f"{said} at {where_defined(half)} takes ({', '.join(found.names)}); it has to take "
             f"({wanted}), as {primal.__name__}{primal.signature} of {where_defined(primal)} does"
         )
         raise RuleError(msg)
+
+
+def _parameters(primal: Primitive[..., Any], first: tuple[str, ...]) -> str:
+    """Write the parameters of a half."""
+    variadic = (f"*{primal.variadic}",) if primal.variadic else ()
+    star = ("*",) if primal.options and not variadic else ()
+    return ", ".join((*first, *primal.operands, *variadic, *star, *primal.options))
 
 
 def checked_types(
