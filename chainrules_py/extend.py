@@ -19,7 +19,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "Mode alone at_once lock_of_a_table under_way",
+    "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table under_way",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),

@@ -347,6 +347,7 @@ from chainrules_py.values.locks import (
     Mode,
     alone,
     at_once,
+    in_own_context,
     lock_of_a_table,
     under_way,
 )
@@ -534,6 +535,7 @@ __all__ = [
     "holders",
     "hosted",
     "hosts",
+    "in_own_context",
     "in_place_operators",
     "indexing_composites",
     "inner_standard",

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.extend import TreeDef, flatten, type_info, unflatten
+from chainrules_py.extend import TreeDef, flatten, in_own_context, type_info, unflatten
 
 Shape = tuple[int, ...]
 
@@ -177,6 +177,9 @@ class Under:
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Call it so."""
+        return in_own_context(self._call, operands, options)
+
+    def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         with np.errstate(**dict(self.errors)):
             return self.function(*operands, **options)
 

@@ -27,7 +27,14 @@ from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, close, raise_first, same
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
-from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
+from chainrules_py.extend import (
+    Tracer,
+    flatten,
+    in_own_context,
+    lock_of_a_table,
+    made_again,
+    on_change,
+)
 from chainrules_py.program import Program
 
 P = ParamSpec("P")
@@ -317,7 +324,10 @@ class Compiled(Generic[P, R]):
             made: dict[str, Any] = {}
             exec(compile(source, filename, "exec"), scope, made)  # noqa: S102
             linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-            return made[name], source, body.program or program
+            run = made[name]
+            if body.in_own_context:
+                run = functools.partial(in_own_context, run)
+            return run, source, body.program or program
 
         standby, rest = None, dict(self._passes)
         for title, step in self._passes.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.quiet import quietly
 from chainrules_py import vocabulary as v
 
 _maximum: Any = np.maximum.reduce
@@ -25,16 +26,14 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
     """Add the largest terms apart from the others: small ones count beside a sum near 0."""
     x, largest = _shifted(x, axis)
     if x.dtype.kind == "c":
-        with np.errstate(divide="ignore"):
-            y = np.log(np.add.reduce(np.exp(x), axis=axis, keepdims=True)) + largest
+        y = quietly(np.log, np.add.reduce(np.exp(x), axis=axis, keepdims=True)) + largest
     else:
         top = x == 0
         count = np.add.reduce(top, axis=axis, keepdims=True, dtype=x.dtype)
         rest = np.add.reduce(np.where(top, x.dtype.type(0), np.exp(x)), axis=axis, keepdims=True)
-        with np.errstate(divide="ignore"):
-            y = np.log(count) + np.log1p(rest / np.maximum(count, 1)) + largest
-            if not count.all():  # where nothing is finite
-                y = np.where(count == 0, np.log(rest), y)
+        y = quietly(np.log, count) + np.log1p(rest / np.maximum(count, 1)) + largest
+        if not count.all():  # where nothing is finite
+            y = np.where(count == 0, quietly(np.log, rest), y)
     return y if keepdims else y.squeeze(axis)[()]
 
 
@@ -49,5 +48,4 @@ def softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
 def log_softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
     """Compute the logarithm of the softmax as SciPy does, to the last bit."""
     x = _shifted(x, axis)[0]
-    with np.errstate(divide="ignore"):
-        return x - np.log(np.add.reduce(np.exp(x), axis=axis, keepdims=True))
+    return x - quietly(np.log, np.add.reduce(np.exp(x), axis=axis, keepdims=True))

@@ -121,6 +121,15 @@ def _going_on(block: _Block | None) -> _Block | None:
     return block
 
 
+def in_own_context(f: Any, *xs: Any, **options: Any) -> Any:
+    """Call a function in a copy of the context, which goes with what the call set there.
+
+    A ``with`` block that an interrupt met while it was entered or left would leave it set:
+    ``np.errstate`` lies in the context.
+    """
+    return contextvars.copy_context().run(f, *xs, **options)
+
+
 def _free() -> None:
     for thread, undo in reversed(tuple(under_way)):  # what was begun within another comes first
         if thread != threading.get_ident():

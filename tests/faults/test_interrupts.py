@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import signal
 
+import numpy as np
 import pytest
 
+from chainrules_compile import compile
+from chainrules_py import vocabulary as v
 from chainrules_py.primitives.dispatch import Cache, invalidate
 from chainrules_py.values.forgetting import forget
+from chainrules_tape import value_and_grad
 from tests.faults.interrupts import (
     AtPoint,
     at_points,
@@ -15,10 +19,13 @@ from tests.faults.interrupts import (
     by_signal,
     handled_at_points,
     interrupted,
+    points_of,
 )
-from tests.faults.programs import PROGRAMS, answer, left_behind, pulled_again, quiet
+from tests.faults.programs import PROGRAMS, X, answer, left_behind, pulled_again, quiet
 
 TIMER = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
+silenced = compile(value_and_grad(lambda x, y: np.sum(np.sqrt(np.sqrt(x / y) / y) / y * 0.0)))
+
 HOW = [pytest.param(by_signal, 130, marks=TIMER), (by_exception, 26)]
 
 
@@ -65,6 +72,30 @@ def test_an_interrupt_while_a_table_is_opened_or_emptied(change):
         assert cache.table == {"key": n}
         invalidate()
         assert not cache.table
+        if not came:
+            break
+    assert 3 < n < 99
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: v.divide(X, np.zeros(12)),
+        lambda: v.log(np.zeros(2)),
+        lambda: v.pow(np.zeros(2), -1.5),
+        lambda: v.logsumexp(np.full(2, -np.inf)),
+        lambda: v.log_softmax(X),
+        lambda: v.strong_multiply(X, np.full(12, np.inf)),
+        lambda: silenced(np.zeros(12), X)[0],
+    ],
+)
+def test_an_interrupt_while_numpys_errors_are_set(call):
+    numpys = np.errstate.__enter__.__code__.co_filename
+    there = lambda code: points_of(code) if code.co_filename == numpys else ()
+    call()
+    for n in range(1, 100):
+        came = AtPoint(n, check=there).run(call)
+        assert left_behind() == []
         if not came:
             break
     assert 3 < n < 99

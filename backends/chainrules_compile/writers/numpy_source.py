@@ -92,7 +92,8 @@ class NumpyWriting(Speller):
             said = [f"    {line}".replace("\n", "\n    ") for line in self.lines[self._silent :]]
             self.lines[self._silent :] = said
         outputs = [self.text(x) for x in self.program.outputs]
-        return Body(self.lines, outputs, self.program)
+        silent = any(x is np.errstate for x in self.scope.values())
+        return Body(self.lines, outputs, self.program, silent)
 
     def statements(
         self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]

@@ -20,11 +20,14 @@ class Body(NamedTuple):
         The expressions of the program's outputs.
     program : Program, optional
         The program as it was written, where the writer has made another of it: a rolled one, say.
+    in_own_context : bool
+        Whether the statements set something of the context, as `np.errstate` does.
     """
 
     lines: list[str]
     outputs: list[str]
     program: Program | None = None
+    in_own_context: bool = False
 
 
 class Writer(Protocol):
