@@ -6,11 +6,16 @@ import os
 import time
 from collections import defaultdict
 
+import numpy as np
+import pytest
+
 # Before anything is collected: under --import-mode=importlib a package that is first met as a file
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
 
 os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
+
+ERRORS = np.geterr()
 
 # `make test` on two cores is to stay below this, in seconds.
 BUDGET = 12 * 60
@@ -54,3 +59,10 @@ def pytest_configure(config):
         config.pluginmanager.register(Shadow(), "compiled")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Suites(), "suites")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    errors = np.seterr(**ERRORS)
+    if errors != ERRORS:  # a later test of warnings would see none
+        pytest.fail(f"{item.nodeid} leaves NumPy's errors as {errors}")
