@@ -6,6 +6,7 @@ import os
 import time
 from collections import defaultdict
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -14,6 +15,10 @@ import pytest
 import chainrules_py  # noqa: F401
 
 os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
+
+# The same draws in every run; `seed` gives others.
+hypothesis.settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("fixed")
 
 ERRORS = np.geterr()
 
