@@ -73,8 +73,21 @@ def fits(forms: Sequence[Form]) -> Any:
     return driver().Fits([tuple(form) for form in forms])
 
 
+def loaded(text: str) -> ctypes.CDLL:
+    """Compile a text, and return the library; it stays as long as the process.
+
+    Raises
+    ------
+    CompilerError
+        If it cannot be compiled.
+    """
+    made = ctypes.CDLL(str(library(text)))
+    _loaded.append(made)
+    return made
+
+
 def program(
-    text: str,
+    made: ctypes.CDLL,
     name: str,
     inputs: Sequence[Spec],
     outputs: Sequence[Spec],
@@ -83,16 +96,8 @@ def program(
     guarded: bool,
     large: bool,
 ) -> Any:
-    """Compile a text, and return one of its functions as a callable.
-
-    Raises
-    ------
-    CompilerError
-        If it cannot be compiled.
-    """
-    loaded = ctypes.CDLL(str(library(text)))
-    _loaded.append(loaded)
-    address = ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value
+    """Return one of the functions of a library as a callable."""
+    address = ctypes.cast(getattr(made, name), ctypes.c_void_p).value
     table = [address for loop in loops for address in loop]
     given = [tuple(spec) for spec in inputs], [tuple(spec) for spec in outputs]
-    return driver().Native(address, *given, table, work, guarded, large, loaded)
+    return driver().Native(address, *given, table, work, guarded, large, made)

@@ -32,6 +32,8 @@ BLOCK = 512
 SLOT = BLOCK * 16 + 64
 """Bytes of scratch memory for a block; a power of two would put all blocks into the same lines."""
 
+_DOUBLE = np.dtype(np.float64)
+
 _LARGEST_GROUP = 400
 _LARGEST_SMALL_GROUP = 24
 """How many operations a group has at most: in blocks, and where all is one block."""
@@ -178,6 +180,19 @@ class Lowering:
         types = () if text is None else tuple(map(c_type, dtypes))
         made = Operation(out, operands, text, loop, types=types, check=check, vector=vector)
         self.operate(made, out.size)
+        return out
+
+    def of_doubles(self, xs: tuple[Any, ...], text: str, check: str | None) -> View:
+        """Lower an operation on doubles that are no arrays, as `computed` would in more steps."""
+        out = View(Version(Buffer(8), len(self.items)), 0, (), (), _DOUBLE)
+        operands: list[Operand] = [
+            Argument(self.view(x), (1,), (0,))
+            if type(x) is Value
+            else Literal(literal(x, _DOUBLE), _DOUBLE)
+            for x in xs
+        ]
+        types = ("double",) * len(operands)
+        self.operate(Operation(out, operands, text, types=types, check=check), 1)
         return out
 
     def element(self, y: Value, view: View) -> View:

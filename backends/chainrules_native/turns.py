@@ -8,55 +8,139 @@ Compilers take a second for ten thousand statements, and none for the loop.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-_NUMBER = re.compile(r"(?<=\+ )\d+|(?<=[IO]\[)\d+")
+_NUMBER = re.compile(r"(?<=\+ |[IO]\[)(\d+)")
+HOLE, _END = "\0", "\1"
+"""What stands for a number in the form of a statement, and between statements."""
+
 _FEWEST = 4
 """Turns that are worth a loop."""
 
 _TRIES = 20_000
-"""How often a loop is looked for: 50 us each, in vain where nothing repeats."""
+"""How often a loop is looked for."""
 
 _NEXT = 12
 """How many later places of the first statement may be where the second turn begins."""
 
 
-def rolled(statements: list[str]) -> list[tuple[str, int]]:
-    """Return statements, and how many each was made of, with loops for those that repeat."""
-    texts = [_NUMBER.split(statement) for statement in statements]
-    numbers = [list(map(int, _NUMBER.findall(statement))) for statement in statements]
-    ids: dict[tuple[str, ...], int] = {}
-    kinds = np.array([ids.setdefault(tuple(text), len(ids)) for text in texts], np.int64)
-    first = np.concatenate([[0], np.cumsum([len(n) for n in numbers])])
-    flat = np.array([x for n in numbers for x in n], np.int64)
-    later = _later(kinds)
-    found: list[tuple[str, int]] = []
+class Line(NamedTuple):
+    """Statement, or loop of statements.
+
+    Attributes
+    ----------
+    form : str
+        Its text, with holes for its numbers.
+    numbers : list of int
+    size : int
+        Of how many statements it was made.
+    """
+
+    form: str
+    numbers: list[int]
+    size: int = 1
+
+    @property
+    def text(self) -> str:
+        """The statement itself."""
+        return _filled(self.form, map(str, self.numbers))
+
+
+def _filled(form: str, numbers: Any) -> str:
+    parts = form.split(HOLE)
+    return parts[0] + "".join([x for pair in zip(numbers, parts[1:], strict=True) for x in pair])
+
+
+def rolled(statements: list[str]) -> list[Line]:
+    """Return statements, with loops for those that repeat."""
+    pieces = _NUMBER.split(_END.join(statements))
+    forms = HOLE.join(pieces[::2]).split(_END) if statements else []
+    flat = np.array(pieces[1::2], np.int64)
+    ids: dict[str, int] = {}
+    kinds = np.array([ids.setdefault(form, len(ids)) for form in forms], np.int64)
+    counts = np.array([form.count(HOLE) for form in ids], np.int64)
+    first = np.concatenate([[0], np.cumsum(counts[kinds])]) if forms else np.zeros(1, np.int64)
+    numbers, begins = flat.tolist(), first.tolist()
+    tries = _Tries(kinds, first, flat)
+    found: list[Line] = []
     i = 0
-    tries = _TRIES
-    while i < len(statements):
-        period, turns = _best(kinds, first, flat, later, i) if tries else (1, 1)
-        tries = max(tries - 1, 0)
+    while i < len(forms):
+        period, turns = tries.best(i)
         if turns < _FEWEST:
-            found.append((statements[i], 1))
+            found.append(Line(forms[i], numbers[begins[i] : begins[i + 1]]))
             i += 1
             continue
-        body = []
+        body = ""
         for j in range(i, i + period):
-            here, there = numbers[j], numbers[j + period]
-            body.append(_written(texts[j], here, [y - x for x, y in zip(here, there, strict=True)]))
-        lines = "".join([f"\n    {line}" for line in body])
-        found.append((f"for (long t = 0; t < {turns}; t++) {{{lines}\n  }}", period))
+            here = numbers[begins[j] : begins[j + 1]]
+            there = numbers[begins[j + period] : begins[j + period + 1]]
+            steps = [
+                f"({x} + t * {y - x}L)" if y != x else str(x)
+                for x, y in zip(here, there, strict=True)
+            ]
+            body += f"\n    {_filled(forms[j], steps)}"
+        found.append(Line(f"for (long t = 0; t < {turns}; t++) {{{body}\n  }}", [], period))
         i += period * turns
     return found
 
 
-def _written(text: list[str], numbers: list[int], steps: list[int]) -> str:
-    found = text[0]
-    for part, x, step in zip(text[1:], numbers, steps, strict=True):
-        found += (f"({x} + t * {step}L)" if step else str(x)) + part
-    return found
+class _Tries:
+    """Loops that are looked for, so and so often, among statements of these kinds."""
+
+    def __init__(self, kinds: Any, first: Any, flat: Any) -> None:
+        self._kinds = kinds
+        self._first = first
+        self._flat = flat
+        self._known = kinds.tolist()
+        self._later = _later(kinds).tolist()
+        self._left = _TRIES
+
+    def best(self, i: int) -> tuple[int, int]:
+        """Return the period and the turns of the loop from a statement on of most statements."""
+        best, kinds, j = (1, 1), self._known, i
+        if not self._left:
+            return best
+        self._left -= 1
+        for _ in range(_NEXT):
+            j = self._later[j]
+            period = j - i
+            if i + _FEWEST * period > len(kinds):
+                break
+            # Most are none, and the first and second of a turn tell that.
+            if not kinds[i] == kinds[j + period] == kinds[j + 2 * period]:
+                continue
+            if kinds[i + 1] != kinds[j + 1]:
+                continue
+            turns = self._turns(i, period)
+            if turns * period > best[0] * best[1] and turns >= _FEWEST:
+                best = period, turns
+        return best
+
+    def _turns(self, i: int, period: int) -> int:
+        """Count the turns of a period from a statement on."""
+        most, looked_at = (len(self._known) - i) // period, _FEWEST
+        while True:
+            looked_at = min(looked_at, most)
+            turns = self._alike(i, period, looked_at)
+            if turns < looked_at or looked_at == most:
+                return turns
+            looked_at *= 8
+
+    def _alike(self, i: int, period: int, most: int) -> int:
+        """Count the turns that say the same, without looking at more than so many."""
+        kinds = self._kinds[i : i + period * most].reshape(most, period)
+        most = _before((kinds != kinds[0]).any(axis=1))
+        begin, step = self._first[i], self._first[i + period] - self._first[i]
+        numbers = self._flat[begin : begin + step * most].reshape(most, step)
+        grow = np.diff(numbers, axis=0)
+        return 1 + _before((grow != grow[:1]).any(axis=1))
+
+
+def _before(wrong: Any) -> int:
+    """Count what is before the first that is wrong."""
+    return int(wrong.argmax()) if wrong.any() else len(wrong)
 
 
 def _later(kinds: Any) -> Any:
@@ -66,41 +150,3 @@ def _later(kinds: Any) -> Any:
     same = kinds[order[1:]] == kinds[order[:-1]]
     later[order[:-1][same]] = order[1:][same]
     return later
-
-
-def _best(kinds: Any, first: Any, flat: Any, later: Any, i: int) -> tuple[int, int]:
-    """Return the period and the turns of the loop from a statement on that has most statements."""
-    best, n, j = (1, 1), len(kinds), i
-    for _ in range(_NEXT):
-        j = later[j]
-        if j >= n:
-            break
-        period = int(j) - i
-        turns = _turns(kinds, first, flat, i, period)
-        if turns * period > best[0] * best[1] and turns >= _FEWEST:
-            best = period, turns
-    return best
-
-
-def _turns(kinds: Any, first: Any, flat: Any, i: int, period: int) -> int:
-    """Count the turns of a period from a statement on."""
-    alike = _alike(kinds[i:], kinds[i + period :])
-    turns = alike // period + 1
-    if turns < _FEWEST:
-        return 1
-    begin, step = first[i], first[i + period] - first[i]
-    numbers = flat[begin : begin + step * turns].reshape(turns, step)
-    grow = np.diff(numbers, axis=0)
-    wrong = np.flatnonzero((grow != grow[:1]).any(axis=1))
-    return int(wrong[0]) + 1 if len(wrong) else turns
-
-
-def _alike(x: Any, y: Any) -> int:
-    """Count the elements in which two arrays begin alike, without looking far where they do not."""
-    n, done, width = len(y), 0, 64
-    while done < n:
-        unlike = np.flatnonzero(x[done : min(done + width, n)] != y[done : done + width])
-        if len(unlike):
-            return done + int(unlike[0])
-        done, width = done + width, width * 4
-    return n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -99,6 +100,9 @@ _UFUNCS: dict[Any, Any] = {
     operator.truediv: np.divide,
     operator.neg: np.negative,
     operator.pos: np.positive,
+    operator.abs: np.absolute,
+    abs: np.absolute,
+    operator.invert: np.invert,
     operator.lt: np.less,
     operator.le: np.less_equal,
     operator.gt: np.greater,
@@ -110,17 +114,40 @@ _UFUNCS: dict[Any, Any] = {
 
 @lowers(*_UFUNCS)
 def _operator(s: Lowering, call: Call) -> View:
-    (y,), ufunc, xs = call.results, _UFUNCS[call.function], call.operands
-    plain = all([(x.type if type(x) is Value else type(x)) in (float, int) for x in xs])
+    (y,), xs = call.results, call.operands
+    kinds = tuple([x.type if type(x) is Value else type(x) for x in xs])
+    if y.type in _DOUBLES and (text := _of_doubles(call.function, kinds)) is not None:
+        return s.of_doubles(xs, text, check=_check(call.function, kinds))
+    ufunc = _UFUNCS[call.function]
     *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
     if given != form(y)[1]:
         raise UnwritableError
     text = expression(ufunc, tuple(wanted))
     if text is None:
         raise UnwritableError
-    # Python's division by zero raises: the function itself will.
-    check = "{1} == 0" if plain and ufunc is np.divide else None
-    return s.computed(y, xs, text, wanted, check=check)
+    return s.computed(y, xs, text, wanted, check=_check(call.function, kinds))
+
+
+_DOUBLES = frozenset((float, np.float64))
+_PLAIN = frozenset((float, int))
+
+
+def _check(function: Any, kinds: tuple[Any, ...]) -> str | None:
+    """Return when Python's division by zero raises: the function itself will."""
+    return "{1} == 0" if function is operator.truediv and _PLAIN.issuperset(kinds) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _of_doubles(function: Any, kinds: tuple[Any, ...]) -> str | None:
+    """Return the text of an operator that computes a double of doubles; None for another.
+
+    Long programs have few of these, and 1e5 calls.
+    """
+    if not _DOUBLES.issuperset(kinds):
+        return None
+    ufunc, double = _UFUNCS[function], np.dtype(np.float64)
+    found = resolved(ufunc, (double,) * len(kinds))
+    return expression(ufunc, found[:-1]) if set(found) == {double} else None
 
 
 @lowers(operator.pow, v.pow)

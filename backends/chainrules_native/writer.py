@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,9 @@ def _native(program: Program, exact: bool) -> Program:
         elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
             found += piece.calls
         else:
-            one = _Made(piece, {x for x in users if _outside(users[x], i)}, f"run{len(made)}")
+            given = [y for call in piece.calls for y in call.results]
+            wanted = {y for y in given if _outside(users.get(y, set()), i)}
+            one = _Made(piece, wanted, f"run{len(made)}")
             texts.append(one.text)
             made.append((len(found), one))
             found.append(piece.calls[0])
@@ -105,8 +108,9 @@ def _native(program: Program, exact: bool) -> Program:
     with_vectors = any([one.lowering.vectors for _, one in made])
     heads = ("kernels.h", "vectors.h") if with_vectors else ("kernels.h",)
     text = headed(*heads) + "\n" + "\n".join(texts)
+    library = calls.loaded(text) if made else None
     for i, one in made:
-        found[i] = one.call(text)
+        found[i] = one.call(library)
     guards = dict(made)
     whole: list[Call] = []
     for i, call in enumerate(found):
@@ -179,7 +183,7 @@ class _Made:
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
         self.guarded = "return 1;" in text
 
-    def call(self, text: str) -> Call:
+    def call(self, library: Any) -> Call:
         """Return the call that takes the place of the segment's."""
         lowering = self.lowering
         inputs = [_spec(x, lowering.views[x]) for x in lowering.inputs]
@@ -188,7 +192,7 @@ class _Made:
         found = [loop for loop in loops if loop is not None]
         large = sum(map(_elements, self.items)) > _LARGE
         native = calls.program(
-            text, self.name, inputs, outputs, found, self.work, self.guarded, large
+            library, self.name, inputs, outputs, found, self.work, self.guarded, large
         )
         results = tuple(self.outputs)
         if self.guarded:
