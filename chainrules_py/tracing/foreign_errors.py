@@ -44,6 +44,7 @@ def explain_error(error: BaseException) -> None:
         In place of an error that a library made of it.
     """
     broken = isinstance(error, (TypeError, SystemError)) and not isinstance(error, ChainRulesError)
+    broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
     if broken and (line := advice_through(error)):
         msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
         raise TracerError(msg) from error

@@ -474,6 +474,7 @@ TOPICS = {
     "tests/libraries/cupy/test_bad_calls.py": "what is said where there is no device",
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
+    "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",

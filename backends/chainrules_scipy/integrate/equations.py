@@ -11,12 +11,15 @@ import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
 }
+_OF_LSODA = 2.0**-26
+"""The tolerances of ``odeint`` by default."""
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
@@ -28,8 +31,9 @@ def odeint(
 ) -> Any:
     """Solve dy/dt = ``func(y, t, *args)`` from y0 at the first time on.
 
-    Values and derivatives are those of `chainrules_py.vocabulary.odeint`, by a formula of Runge
-    and Kutta; SciPy's are of LSODA, and differ by the error that is allowed.
+    By LSODA, derivatives as well, where the function does arithmetic on numbers; else by
+    `chainrules_py.vocabulary.odeint`, a formula of Runge and Kutta, whose values differ from
+    SciPy's by the error that is allowed.
 
     Parameters
     ----------
@@ -69,13 +73,23 @@ def odeint(
         msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}"
         raise UnsupportedKeywordError(msg)
     y0 = array_of(y0)
-    y0 = v.reshape(y0, shape=(-1,))
+    y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
+    turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
+    return _states(turned, y0, t, args, **tolerances)
+
+
+def _states(
+    f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
+) -> Any:
+    """Solve by LSODA where the rate of change is lines of arithmetic, else by `v.odeint`."""
+    lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
+    if (found := solved(f, y0, t, args, *lsoda)) is not None:
+        return found
 
     def rate(y: Any, at: Any) -> Any:
-        dy = func(at, y, *args) if tfirst else func(y, at, *args)
-        return v.reshape(array_of(dy), shape=y.shape)
+        return v.reshape(array_of(f(y, at, *args)), shape=y.shape)
 
-    return v.odeint(rate, y0, array_of(t), **tolerances)
+    return v.odeint(rate, y0, t, rtol=rtol, atol=atol, **method)
 
 
 @stands_for(scipy.integrate.solve_ivp)
@@ -93,8 +107,8 @@ def solve_ivp(
 ) -> Any:
     """Solve dy/dt = ``fun(t, y, *args)`` over an interval.
 
-    Values and derivatives are those of `chainrules_py.vocabulary.odeint`, with tolerances of 1e-6
-    and 1e-9 where SciPy's are larger: its default ones leave three digits.
+    As `odeint`, by LSODA or a formula of Runge and Kutta, with tolerances of 1e-6 and 1e-9 where
+    SciPy's are larger: its default ones leave three digits.
 
     Parameters
     ----------
@@ -139,9 +153,11 @@ def solve_ivp(
     start, end = map(array_of, t_span)
     args = args or ()
 
-    def rate(y: Any, t: Any) -> Any:
-        dy = fun(t, v.expand_dims(y, axis=-1) if vectorized else y, *args)
-        return v.reshape(array_of(dy), shape=y.shape)
+    def turned(y: Any, t: Any, *args: Any) -> Any:
+        return fun(t, y[:, None] if vectorized else y, *args)
+
+    def rate(t: Any, y: Any) -> Any:
+        return np.reshape(readable(array_of(turned(y, t, *args))), y.shape)
 
     tolerances = {
         "rtol": min(options.get("rtol", 1e-3), 1e-6),
@@ -153,12 +169,12 @@ def solve_ivp(
         first = times.shape[0] and readable(times)[0] == readable(start)
         asked = times if first else v.concat(v.reshape(start, shape=(1,)), times, axis=0)
         formula = "bosh3" if method == "RK23" else "dopri5"
-        ys = v.odeint(rate, array_of(y0), asked, method=formula, **tolerances)
+        ys = _states(turned, array_of(y0), asked, args, method=formula, **tolerances)
         return v.matrix_transpose(ys if first else ys[1:])
 
     if t_eval is None:
         plain = _solve_ivp(
-            lambda t, y: readable(rate(y, t)), tuple(map(readable, t_span)), readable(array_of(y0)),
+            rate, tuple(map(readable, t_span)), readable(array_of(y0)),
             "RK45" if method not in ("RK23", "DOP853") else method,
             **{k: x for k, x in options.items() if k != "jac"},
         )  # fmt: skip

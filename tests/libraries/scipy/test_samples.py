@@ -137,3 +137,11 @@ def test_refusals_say_the_line(name, call):
     module, _, last = name.rpartition(".")
     with pytest.raises(Exception, match=f"from chainrules_scipy.{module} import {last}.*install"):
         grad(lambda p: call(getattr(importlib.import_module(f"scipy.{module}"), last), p))(2.0)
+
+
+def test_code_in_c_that_goes_on_after_a_refusal():
+    """Python may then say of a traced value that an attribute of it is missing."""
+    from scipy.optimize import brentq
+
+    with pytest.raises(Exception, match=r"from chainrules_scipy.optimize import brentq"):
+        grad(lambda p: brentq(lambda z: (z - p).missing, 0.0, 5.0))(2.0)

@@ -1,0 +1,243 @@
+"""Differential equations whose rates of change are lines of arithmetic, and others."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+
+import chainrules_scipy
+from chainrules_py import NotDifferentiableError, ignore_derivatives
+from chainrules_scipy.integrate import flows, odeint
+from chainrules_scipy.integrate.systems import NotLinesError, differentiated, recorded
+from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+TIMES = np.linspace(0.0, 3.0, 7)
+
+
+def hares(y, t, a, b, c, d):
+    return [a * y[0] - b * y[0] * y[1], d * y[0] * y[1] - c * y[1]]
+
+
+def pendulum(y, t, g, damping):
+    return np.stack([y[1], -g * np.sin(y[0]) - damping * y[1]])
+
+
+def driven(y, t, k):
+    return np.array([y[1], -k[0] * y[0] + k[1] * np.cos(k[2] * t)])
+
+
+def powers(y, t, a, n):
+    return a * y**n / (1 + np.exp(-y)) + np.sqrt(y) * np.log1p(t) * 0.1
+
+
+def matrix(y, t, m):
+    return m @ y - y * np.sum(y**2)
+
+
+def saturated(y, t, top, half):
+    return np.array([top * y[0] / (half + y[0]) - np.tanh(y[1]), np.expm1(-y[1]) + y[0] ** 3])
+
+
+RATES = {
+    "hares": (hares, [30.0, 4.0], (0.55, 0.028, 0.84, 0.026)),
+    "pendulum": (pendulum, [1.0, 0.5], (2.0, 0.1)),
+    "driven": (driven, [0.3, 0.0], (np.array([1.3, 0.4, 2.0]),)),
+    "powers": (powers, [0.7, 1.2, 0.4], (0.3, 1.7)),
+    "matrix": (matrix, [0.5, 1.0, -0.4], (np.random.default_rng(1).normal(size=(3, 3)),)),
+    "saturated": (saturated, [0.5, 0.2], (0.8, 0.3)),
+}
+
+
+def differences(f, x, way, h=1e-4):
+    """Richardson's, of order four."""
+    near, far = ((f(x + s * way) - f(x - s * way)) / (2 * s) for s in (h, 2 * h))
+    return (4 * near - far) / 3
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_both_modes_in_parameters_and_first_state(name):
+    rate, y0, args = RATES[name]
+    sizes = np.cumsum([len(y0), *[np.size(p) for p in args]])
+    x = np.concatenate([y0, *[np.ravel(p) for p in args]])
+    rng = np.random.default_rng(3)
+    weights, way = rng.normal(size=(len(TIMES), len(y0))), rng.normal(size=len(x)) * abs(x)
+
+    def total(x, solve=odeint, **options):
+        parts = [x[a:b] for a, b in itertools.pairwise(sizes)]
+        given = [q.reshape(np.shape(p)) for p, q in zip(args, parts, strict=True)]
+        ys = solve(rate, x[: sizes[0]], TIMES, args=tuple(given), **options)
+        return np.sum(weights * ys)
+
+    truth = differences(lambda x: total(x, scipy.integrate.odeint, **EXACT), x, way)
+    scale = abs(truth) + np.sum(abs(weights)) * 1e-2
+    assert abs(grad(total)(x) @ way - truth) < 1e-5 * scale
+    pushed = jvp(total, (x,), (way,))[1]
+    assert abs(pushed - grad(total)(x) @ way) < 1e-11 * scale
+    assert abs(total(x) - total(x, scipy.integrate.odeint)) < 1e-6 * scale
+
+
+@pytest.mark.parametrize("name", ["pendulum", "powers", "driven"])
+def test_second_order(name):
+    rate, y0, args = RATES[name]
+    last = lambda p: odeint(rate, y0, TIMES, args=(p, *args[1:]), rtol=1e-10, atol=1e-10)[-1, 0]
+    p = args[0]
+    way = np.ones(np.shape(p))
+    truth = differences(grad(last), p, way)
+    np.testing.assert_allclose(np.dot(hessian(last)(p), way), truth, rtol=1e-5, atol=1e-7)
+
+
+def test_the_function_is_called_three_times():
+    """Once on symbols, and twice to see that the lines are what it does."""
+    called = [0]
+
+    def counted(y, t, *p):
+        called[0] += 1
+        return hares(y, t, *p)
+
+    p = np.array(RATES["hares"][2])
+    grad(lambda p: np.sum(odeint(counted, [30.0, 4.0], TIMES, args=tuple(p))))(p)
+    assert called == [3]
+
+
+def test_a_function_that_keeps_what_it_sees_is_refused():
+    kept = []
+
+    def keeping(y, t, p):
+        kept.append(y[0])
+        return -p * y
+
+    with pytest.raises(NotDifferentiableError, match="kept"):
+        grad(lambda p: odeint(keeping, [1.0], [0.0, 1.0], args=(p,))[-1, 0])(1.0)
+
+
+def test_a_jacobian_solves_once():
+    p = np.array(RATES["hares"][2])
+    flows._solved.cache_clear()
+    jacobian(lambda p: odeint(hares, [30.0, 4.0], TIMES, args=tuple(p)).reshape(-1))(p)
+    assert flows._solved.cache_info().misses == 1
+
+
+def test_captured_values_and_solve_ivp():
+    def states(p):
+        change = lambda t, y: np.stack([p[0] * y[0] - y[0] * y[1], y[0] * y[1] - p[1] * y[1]])
+        return scipy.integrate.solve_ivp(change, (0.0, 2.0), p[2:], t_eval=[1.0, 2.0]).y
+
+    p = np.array([1.1, 0.4, 1.0, 0.5])
+    with chainrules_scipy.install():
+        flows._solved.cache_clear()
+        found = jacobian(states)(p)
+        assert flows._solved.cache_info().misses == 1
+    for k, way in enumerate(np.eye(4)):
+        truth = differences(lambda p: ours_exactly(p), p, way)
+        np.testing.assert_allclose(found[..., k], truth, atol=2e-5)
+
+
+def ours_exactly(p):
+    change = lambda t, y: [p[0] * y[0] - y[0] * y[1], y[0] * y[1] - p[1] * y[1]]
+    return scipy.integrate.solve_ivp(change, (0, 2), p[2:], t_eval=[1, 2], rtol=1e-11, atol=1e-12).y
+
+
+def test_stiff_equations():
+    """Robertson's, whose rates differ by nine orders."""
+    k = np.array([0.04, 3e7, 1e4])
+
+    def rate(y, t, a, b, c):
+        slow, fast = a * y[0] - c * y[1] * y[2], b * y[1] ** 2
+        return np.array([-slow, slow - fast, fast])
+
+    def last(k, solve=odeint, **options):
+        return solve(rate, [1.0, 0.0, 0.0], [0.0, 40.0], args=tuple(k), **options)[-1]
+
+    found = jacobian(last)(k) * k
+    tight = {"rtol": 1e-11, "atol": 1e-14, "mxstep": 5000}
+    for i, way in enumerate(np.diag(k)):
+        truth = differences(lambda k: last(k, scipy.integrate.odeint, **tight), k, way, 1e-3)
+        np.testing.assert_allclose(found[:, i], truth, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_parameters_of_any_size(size):
+    """The derivative is right to a share of what it comes to, and not of 1."""
+    f = lambda p: odeint(lambda y, t, p: -y * p / size, [1.0], [0.0, 2.0], args=(p,))[-1, 0]
+    assert abs(grad(f)(size) * size / (-2 * np.exp(-2)) - 1) < 1e-6
+    g = lambda p: odeint(lambda y, t, p: -y + p / size, [1.0], [0.0, 2.0], args=(p,))[-1, 0]
+    assert abs(grad(g)(0.0) * size / (1 - np.exp(-2)) - 1) < 1e-6
+    weak = lambda y, t, p: [-y[0], size * p * y[0] - y[1]]
+    h = lambda p: odeint(weak, [1.0, 0.0], [0.0, 2.0], args=(p,))[-1, 1]
+    assert abs(grad(h)(1.0) / size / (2 * np.exp(-2)) - 1) < 1e-6
+
+
+CASES = {
+    "a branch": lambda y, t, p: -p * y if y[0] > 0.5 else -p * y - (y - 0.5) ** 2,
+    "an absolute value": lambda y, t, p: -p * abs(y),
+    "a table": lambda y, t, p: -p * y * np.interp(t, [0.0, 1.0], [1.0, 2.0]),
+    "a number read": lambda y, t, p: -p * y * float(np.asarray(ignore_derivatives(t))),
+    "a maximum": lambda y, t, p: -p * np.maximum(y, 0.1),
+}
+
+
+@pytest.mark.parametrize("rate", CASES.values(), ids=CASES)
+def test_what_has_no_lines_is_solved_as_before(rate):
+    f = lambda p, **o: odeint(rate, [1.0], [0.0, 0.5, 0.9], args=(p,), **o)[-1, 0]
+    g = lambda p: scipy.integrate.odeint(rate, [1.0], [0.0, 0.5, 0.9], args=(p,), **EXACT)[-1, 0]
+    with pytest.raises(NotLinesError):
+        recorded(lambda y, t, p: rate(y, t, p[0]), 1, [None])
+    assert abs(grad(f)(1.3) - differences(g, 1.3, 1.0)) < 1e-4
+
+
+def test_lines_that_are_not_what_the_function_does_are_not_taken():
+    """A function whose values have another cause than its arguments."""
+    turn = [0]
+
+    def rate(y, t, p):
+        turn[0] += 1
+        return -p * y * (2.0 if turn[0] == 1 else 1.0)
+
+    found = grad(lambda p: odeint(rate, [1.0], [0.0, 1.0], args=(p,))[-1, 0])(1.0)
+    assert abs(found + np.exp(-1)) < 1e-6
+
+
+def test_partial_derivatives_are_those_of_the_registry():
+    """Of each operation that has lines, beside differences."""
+    words = [
+        *(np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.tanh),
+        *(np.arcsinh, np.arctanh, np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p),
+        *(np.sqrt, np.cbrt, np.square, lambda x: x**2.5, lambda x: 2.0**x, lambda x: x**x),
+        *(lambda x: 1 / x, lambda x: -x, lambda x: x**3, lambda x: x**-2, lambda x: +x),
+    ]
+    for f in words:
+        system = differentiated(recorded(lambda y, t, p, f=f: f(p[0] * y), 1, [None]), True, (0,))
+        found = system.function([0.9])(np.array([0.6, 1.0, 0.0]), 0.0)
+        np.testing.assert_allclose(found[0], f(0.54), rtol=1e-14)
+        slope = differences(f, 0.54, 1.0, 1e-3)
+        np.testing.assert_allclose(found[1:], [0.9 * slope, 0.6 * slope], rtol=1e-7)
+
+
+def test_a_fit_is_cheaper_with_our_jacobian():
+    """At four parameters, by how often SciPy solves the equations."""
+    start, data = np.array([0.5, 0.03, 0.8, 0.03]), np.array(RATES["hares"][2])
+    solved = [0]
+
+    def residuals(p):
+        solved[0] += 1
+        return (odeint(hares, [30.0, 4.0], TIMES, args=tuple(p)) - observed).reshape(-1)
+
+    observed = scipy.integrate.odeint(hares, [30.0, 4.0], TIMES, args=tuple(data))
+    scipy.optimize.least_squares(residuals, start)
+    plain, solved[0] = solved[0], 0
+    flows._solved.cache_clear()
+    fitted = scipy.optimize.least_squares(residuals, start, jac=jacobian(residuals))
+    np.testing.assert_allclose(fitted.x, data, rtol=1e-5)
+    assert 2 * flows._solved.cache_info().misses < plain
+
+
+def test_pullbacks_are_linear():
+    rate, y0, args = RATES["matrix"]
+    ys, pull = vjp(lambda m: odeint(rate, y0, TIMES, args=(m,)), *args)
+    a, b = np.random.default_rng(5).normal(size=(2, *ys.shape))
+    np.testing.assert_allclose(pull(2 * a - b)[0], 2 * pull(a)[0] - pull(b)[0], rtol=1e-12)
