@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
-import linecache
 import threading
 import types
 import warnings
@@ -14,120 +14,23 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile.calls import name_of
-from chainrules_compile.captures import Captures
-from chainrules_compile.entry import Entry, Scope, check_static, result_text
+from chainrules_compile.entry import check_static
 from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Unfit, refused
 from chainrules_compile.host import listen
-from chainrules_compile.loops import nested
+from chainrules_compile.kept import FOLDER, Kept
+from chainrules_compile.making import CompiledProgram, Making, Setting
 from chainrules_compile.noted import Noted
-from chainrules_compile.outside import Known, State, refuse_living
-from chainrules_compile.passes import Pass, passes_of
-from chainrules_compile.passes.questions import with_one_question
-from chainrules_compile.recorder import Recorder
-from chainrules_compile.results import check_results, close, raise_first, same
+from chainrules_compile.passes import passes_of
+from chainrules_compile.results import close, same
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
-from chainrules_py.extend import (
-    Tracer,
-    flatten,
-    in_own_context,
-    lock_of_a_table,
-    made_again,
-    on_change,
-)
-from chainrules_py.program import Program
+from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST = 32
 """How many programs a function has at most; what none of them fits runs as it is."""
-
-
-@final
-class Standby:
-    """Program that asks more than another, written when it is called first."""
-
-    __slots__ = ("_lock", "_made", "_passes", "_program", "_written")
-
-    def __init__(
-        self,
-        program: Program,
-        passes: tuple[Pass, ...],
-        written: Callable[[Program], tuple[Any, str, Program]],
-    ) -> None:
-        self._program = program
-        self._passes = passes
-        self._written = written
-        self._made: tuple[Any, str, Program] | None = None
-        self._lock = threading.Lock()
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run the program."""
-        return self.made()[0](*args, **keywords)
-
-    def made(self) -> tuple[Any, str, Program]:
-        """Return what runs, its source, and the program as it was written."""
-        with self._lock:
-            if self._made is None:
-                program = self._program
-                for step in self._passes:
-                    program = step(program)
-                self._made = self._written(program)
-            return self._made
-
-
-@final
-class CompiledProgram:
-    """Program of one kind of arguments.
-
-    Attributes
-    ----------
-    run : callable
-        Takes the arguments; gives the result, or ``MISS``.
-    source : str
-        What it was made of.
-    recorded, program : Program
-        The calls as they were noted, and as they were written.
-    steps : list of (str, int)
-        How many calls there were after each pass.
-    facts : list of (str, str)
-        What was assumed of the arguments.
-    standby : Standby or None
-        The program that asks whether each quotient is finite.
-    settle : callable
-        To be called when the function was called beside the program; tells what that has changed.
-    """
-
-    __slots__ = (
-        *("facts", "program", "recorded", "run", "scope", "settle", "source", "standby", "steps"),
-    )
-
-    def __init__(
-        self,
-        run: Callable[..., Any],
-        source: str,
-        recorded: Program,
-        program: Program,
-        steps: list[tuple[str, int]],
-        facts: list[tuple[str, str]],
-        scope: Scope,
-        settle: Callable[[], list[str]],
-        standby: Standby | None,
-    ) -> None:
-        self.run = run
-        self.source = source
-        self.recorded = recorded
-        self.program = program
-        self.steps = steps
-        self.facts = facts
-        self.scope = scope
-        self.settle = settle
-        self.standby = standby
-
-    def __repr__(self) -> str:
-        facts = ", ".join([f"{name}: {fact}" for name, fact in self.facts])
-        return f"<program of {len(self.program)} calls: {facts}>"
 
 
 @final
@@ -141,16 +44,17 @@ class Compiled(Generic[P, R]):
     """
 
     def __init__(
-        self, f: Callable[P, R], static: Iterable[int | str], target: str, exact: bool
+        self, f: Callable[P, R], static: Iterable[int | str], target: str, exact: bool, keep: bool
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
         self._f = f
-        self._static = frozenset(static)
-        self._write = writer_of(target)
         self._target = target
         self._exact = exact
-        self._passes = passes_of(target, exact)
+        self._setting = Setting(
+            self.__name__, frozenset(static), exact, target, passes_of(target, exact),
+            writer_of(target), keep,
+        )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is = False
@@ -190,10 +94,14 @@ class Compiled(Generic[P, R]):
             last = f"the last was recorded for {self.programs[0]!r}" if self.programs else ""
             self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {last}")
             return f(*args, **keywords)
-        age = self._age
+        age, kept = self._age, None
         try:
+            if self._setting.keep:
+                y, kept = self._found(args, keywords)
+                if y is not MISS:
+                    return y
             with self._lock:
-                made = self._made(args, keywords)
+                made = self._made(args, keywords, kept)
         except Unfit as said:
             return self._as_before(said, args, keywords)
         except RecordingError:
@@ -224,10 +132,8 @@ class Compiled(Generic[P, R]):
             self._as_it_is = True
             self._warn(msg)
             return expected
-        with self._lock:
-            if age == self._age:
-                self.programs = (made, *self.programs)
-                self._runs = (made.run, *self._runs)
+        self._add(made, age)
+        made.keep()
         return y
 
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
@@ -256,93 +162,56 @@ class Compiled(Generic[P, R]):
             self._told.add(text)
             warnings.warn(f"{self.__name__} {text}", RecordingWarning, stacklevel=4)
 
-    def _made(self, args: Any, keywords: Any) -> CompiledProgram:
+    def _made(self, args: Any, keywords: Any, kept: Kept | None) -> CompiledProgram:
         collecting = gc.isenabled()
         gc.disable()  # it would look through all calls noted so far, again and again
         found: list[BaseException] = []
         token = refused.set(found)
         try:
-            return self._make(args, keywords)
+            return self._making(args, keywords).recorded(kept)
         finally:
             refused.reset(token)
             if collecting:
                 gc.enable()
 
-    def _make(self, args: Any, keywords: Any) -> CompiledProgram:
+    def _making(self, args: Any, keywords: Any) -> Making:
+        return Making(self._setting, self._f, args, keywords)
+
+    def _found(self, args: Any, keywords: Any) -> tuple[Any, Kept | None]:
+        """Return the result of a program from the disk, or ``MISS``; and where another is kept."""
+        making = self._making(args, keywords)
+        kept = making.kept()
+        texts = [] if kept is None else kept.texts()
+        if kept is None or not texts:
+            FOLDER.misses += kept is not None
+            return MISS, kept
         f: Any = self._f
-        scope = Scope()
-        scope.exact = self._exact
-        name = self.__name__ if self.__name__.isidentifier() else "program"
-        scope[name] = None  # nothing else is called so
-        recorder, known = Recorder(), Known()
-        entry = Entry(f, args, keywords, self._static, recorder, scope)
-        captures = Captures((f, *entry.given))
-        recorder.outside = captures.arrays
-        state = captures.state()
-        iterator = captures.iterator()
-        if iterator is not None:
-            msg = (
-                f"it looks up a {type(iterator).__qualname__}, which gives something else each time"
-            )
-            raise Unfit(msg)
-        try:
-            with captures.watching():
-                y = f(*entry.args, **entry.keywords)
-            entry.check()
-        finally:
-            state.put_back()
-        raise_first(recorder)
-        recorder.check()
-        known.hold(captures.hold(recorder.words))
-        leaves, tree = flatten(y)
-        del y
-        check_results(leaves, captures)
-        outputs = tuple([recorder.operand(x) for x in leaves])
-        del leaves
-        entry.forget()
-        refuse_living(recorder.alive)
-        recorded = program = recorder.program(self.__name__, outputs)
-        steps = [("recorded", len(program))]
-        names = entry.names
-        for value, array in recorder.captured.items():
-            names[value] = scope.name(array, value.name)
-        apart = recorder.apart(names, scope)
-        head = [*apart, *known.lines(scope), *captures.lines(scope)]
-        settle = functools.partial(settled, captures, captures.state())
-        parameters = ", ".join(entry.signature)
+        expected = f(*args, **keywords)  # by which rules come to be known that are loaded late
+        changed = making.state.changed()
+        if changed:
+            return self._changing(changed, expected), None
+        for path, text in texts:
+            made = self._making(args, keywords).restored(kept, text)
+            y = MISS
+            with contextlib.suppress(Exception):
+                y = y if made is None else made.run(*args, **keywords)
+            if made is None or y is MISS:
+                continue
+            if (same if self._exact else close)(y, expected):
+                FOLDER.hits += 1
+                self._add(made, self._age)
+                return y, None
+            with contextlib.suppress(OSError):
+                path.unlink()
+            self._warn("was kept on disk as a program that gives another result; it is made anew")
+        FOLDER.misses += 1
+        return MISS, kept
 
-        def written(program: Program) -> tuple[Any, str, Program]:
-            body = self._write(program, names, scope)
-            lines = [
-                *entry.lines,
-                *head,
-                *body.lines,
-                f"return {result_text(tree, body.outputs, scope)}",
-            ]
-            source = f"def {name}({parameters}):\n" + "".join([f"    {line}\n" for line in lines])
-            filename = f"<compiled {name} {id(scope):x} {len(source)}>"
-            made: dict[str, Any] = {}
-            exec(compile(source, filename, "exec"), scope, made)  # noqa: S102
-            linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-            run = made[name]
-            if body.in_own_context:
-                run = functools.partial(in_own_context, run)
-            return run, source, body.program or program
-
-        standby, rest = None, dict(self._passes)
-        for title, step in self._passes.items():
-            del rest[title]
-            before, program = program, step(program)
-            steps.append((title, len(program)))
-            if step is with_one_question and program is not before:
-                standby = Standby(before, tuple(rest.values()), written)
-                scope.again = f"{scope.name(standby, 'asking_each')}({entry.forwarded})"
-        run, source, rolled = written(program)
-        if rolled is not program:
-            steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
-        return CompiledProgram(
-            run, source, recorded, rolled, steps, entry.facts, scope, settle, standby
-        )
+    def _add(self, made: CompiledProgram, age: int) -> None:
+        with self._lock:
+            if age == self._age:
+                self.programs = (made, *self.programs)
+                self._runs = (made.run, *self._runs)
 
     # ------------------------------------------------------------------------ what people look at
 
@@ -395,7 +264,8 @@ class Compiled(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        settings = {"static": self._static, "target": self._target, "exact": self._exact}
+        names = ("static", "target", "exact", "keep")
+        settings = {name: getattr(self._setting, name) for name in names}
         return made_again(self, compile_, (self._f,), settings)
 
     def __repr__(self) -> str:
@@ -416,13 +286,6 @@ def _forget_all() -> None:
 on_change.append(_forget_all)
 
 
-def settled(captures: Captures, before: State) -> list[str]:
-    """Return what a call of the function has changed outside."""
-    captures.settle()
-    changed: list[str] = before.changed()
-    return changed
-
-
 @overload
 def compile_(
     f: Callable[P, R],
@@ -431,10 +294,15 @@ def compile_(
     static: Iterable[int | str] = (),
     target: str = "numpy",
     exact: bool = True,
+    keep: bool = False,
 ) -> Compiled[P, R]: ...
 @overload
 def compile_(
-    *, static: Iterable[int | str] = (), target: str = "numpy", exact: bool = True
+    *,
+    static: Iterable[int | str] = (),
+    target: str = "numpy",
+    exact: bool = True,
+    keep: bool = False,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile_(
     f: Any = None,
@@ -443,6 +311,7 @@ def compile_(
     static: Iterable[int | str] = (),
     target: str = "numpy",
     exact: bool = True,
+    keep: bool = False,
 ) -> Any:
     """Compile a function: each kind of arguments gets a program, a straight line of NumPy calls.
 
@@ -462,6 +331,10 @@ def compile_(
         of products and products of matrices with vectors are BLAS's, and what is solved with a
         factor of Cholesky's is solved as a triangle: some units in the last place of what is
         added up.
+    keep : bool
+        Whether programs for NumPy are kept on disk, for other processes: in the folder
+        ``chainrules_compile`` of the user's caches, or in the one that the variable
+        ``CHAINRULES_COMPILE_CACHE`` names.
 
     Returns
     -------
@@ -479,7 +352,7 @@ def compile_(
     >>> print(slope.source)  # doctest: +SKIP
     """
     if f is None:
-        return functools.partial(compile_, static=static, target=target, exact=exact)
+        return functools.partial(compile_, static=static, target=target, exact=exact, keep=keep)
     listen()
     check_static(f, static := tuple(static))
-    return Compiled(f, static, target, exact)
+    return Compiled(f, static, target, exact, keep)

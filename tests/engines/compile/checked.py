@@ -91,5 +91,6 @@ class _Kept:
 def compile_checked(f, **keywords):
     """Compile a function to programs that check themselves."""
     compiled = compile(f, **keywords)
-    compiled._write = lambda program, names, scope: Checking(program, names, scope).body()
+    write = lambda program, names, scope: Checking(program, names, scope).body()
+    compiled._setting = compiled._setting._replace(write=write)
     return compiled

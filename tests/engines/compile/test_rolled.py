@@ -248,7 +248,8 @@ def test_large_arrays_are_given_back_as_they_are_used():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         straight = compile(ct.grad(f))
-        straight._write = lambda p, names, scope: numpy_source.NumpyWriting(p, names, scope).body()
+        write = lambda p, names, scope: numpy_source.NumpyWriting(p, names, scope).body()
+        straight._setting = straight._setting._replace(write=write)
         looped = compile(ct.grad(f))
         assert peak(looped) < 1.1 * peak(straight)
     assert "for " in looped.source

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingWarning, compile
+from chainrules_compile import RecordingWarning, compile, folder
 from chainrules_native import cache, cache_info, calls, compilers
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -30,7 +30,7 @@ def empty(tmp_path, monkeypatch):
     calls.driver()
     where = tmp_path / "cache"
     where.mkdir(mode=0o700)
-    monkeypatch.setattr(cache, "folder", lambda: where)
+    monkeypatch.setattr(cache.FOLDER, "path", where)
     return where
 
 
@@ -83,7 +83,7 @@ def test_a_full_disk_is_a_warning(empty, monkeypatch):
     def full(*args, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.os, "replace", full)
+    monkeypatch.setattr(folder.os, "replace", full)
     with pytest.warns(RecordingWarning, match="No space left"):
         once()
 
@@ -93,13 +93,13 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     where.mkdir()
     where.chmod(0o777)
     monkeypatch.setenv("CHAINRULES_NATIVE_CACHE", str(where))
-    assert not cache.is_ours(where)
-    found = cache.folder.__wrapped__()
+    assert not folder.is_ours(where)
+    found = cache.FOLDER.look()
     assert found != where
-    assert cache.is_ours(found)
+    assert folder.is_ours(found)
     where.chmod(0o700)
-    assert cache.is_ours(where)
-    assert cache.folder.__wrapped__() == where
+    assert folder.is_ours(where)
+    assert cache.FOLDER.look() == where
 
 
 @pytest.mark.parametrize("way", ["nothing may be written", "a file is in its place"])
@@ -109,26 +109,28 @@ def test_a_folder_that_cannot_be_used_is_not(tmp_path, monkeypatch, way):
         where.write_text("")
     else:
         where.mkdir(mode=0o500)
-        monkeypatch.setattr(cache.os, "access", lambda path, mode: False)  # root may write anywhere
+        monkeypatch.setattr(
+            folder.os, "access", lambda path, mode: False
+        )  # root may write anywhere
     monkeypatch.setenv("CHAINRULES_NATIVE_CACHE", str(where))
-    found = cache.folder.__wrapped__()
+    found = cache.FOLDER.look()
     assert found != where
-    monkeypatch.setattr(cache, "folder", lambda: found)
+    monkeypatch.setattr(cache.FOLDER, "path", found)
     assert "native" in once().source
 
 
 def test_no_folder_at_all_is_a_warning(monkeypatch):
-    def full():
+    def full(self, key):
         raise OSError(28, "No space left on device")
 
     calls.driver()
-    monkeypatch.setattr(cache, "folder", full)
+    monkeypatch.setattr(folder.Folder, "found", full)
     with pytest.warns(RecordingWarning, match="No space left"):
         once()
 
 
 def test_what_was_not_used_for_longest_goes(empty, monkeypatch):
-    monkeypatch.setattr(cache, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(folder, "MOST_ENTRIES", 2)
     for i in range(4):
         path = cache.library(f"int program_{i}(void) {{ return {i}; }}")
         os.utime(path, (i, i))
