@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pickle import PicklingError
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import dask.array as da
 import dask.config
@@ -21,6 +22,7 @@ from chainrules_py import NotDifferentiableError, Tangent, TracerError, ZeroTang
 from chainrules_py.extend import (
     accumulate,
     default_engine,
+    describe,
     fields_of,
     find_tracers,
     is_structure_type,
@@ -84,9 +86,9 @@ def map_reduce_grad(
     PicklingError, TracerError
         If what workers need cannot be sent to them; nothing is sent then.
     TypeError
-        If only some of a tuple are Dask's arrays.
+        If only some of a tuple are Dask's arrays, or blocks, parameters or the client are none.
     ValueError
-        If ``fan_in`` is less than 2.
+        If ``fan_in`` is no integer of at least 2.
 
     Examples
     --------
@@ -99,8 +101,8 @@ def map_reduce_grad(
     >>> float(value), float(gradient)
     (55.0, -110.0)
     """
-    if fan_in < 2:
-        msg = f"fan_in={fan_in}: a sum of the tree has at least 2 parts"
+    if not isinstance(fan_in, SupportsIndex) or operator.index(fan_in) < 2:
+        msg = f"fan_in={fan_in!r}: a sum of the tree has at least 2 parts"
         raise ValueError(msg)
     if engine is None and (engine := default_engine()) is None:
         msg = "no engine is installed to differentiate a block with; pass engine="
@@ -111,15 +113,27 @@ def map_reduce_grad(
             f"that has it, as chainrules_tape and jax do"
         )
         raise NotDifferentiableError(msg)
-    client = _default_client() if client is None else client
-    if client is not None:
-        _check_sent(engine, loss, params)
-    job = delayed(_Job(engine, loss, has_aux), traverse=False)
-    shared = delayed(_Kept(params), traverse=False)
-    parts = [delayed(_differentiate)(job, shared, *block) for block in _arguments(blocks)]
-    if not parts:
+    if isinstance(params, Delayed):
+        msg = "the parameters are delayed, and are sent as they are; write params.compute()"
+        raise TypeError(msg)
+    if client is not None and not hasattr(client, "gather"):
+        msg = f"client={client!r} computes nothing; pass a distributed.Client"
+        raise TypeError(msg)
+    found = _Job(engine, loss, has_aux)
+    found.gradient()
+    arguments = _arguments(blocks)
+    if not arguments:
         msg = "map_reduce_grad was given no block, so there is nothing to differentiate"
         raise NotDifferentiableError(msg)
+    client = _default_client() if client is None else client
+    if client is not None or _scheduler() in ("processes", "multiprocessing"):
+        pickles = "cloudpickle" if client is None else "distributed.protocol.pickle"
+        dumps = importlib.import_module(pickles).dumps
+        sent = {"engine": engine, "loss": loss, "parameters": params}
+        _check_sent(dumps, sent, arguments)
+    job = delayed(found, traverse=False)
+    shared = delayed(_Kept(params), traverse=False)
+    parts = [delayed(_differentiate)(job, shared, *block) for block in arguments]
     value, gradient, aux = _run(_tree(parts, fan_in), client, progress)
     return ((value, aux) if has_aux else value), gradient
 
@@ -175,7 +189,7 @@ def _cut_alike(x: Any, y: Any) -> bool:
     return unknown and x.numblocks[0] == y.numblocks[0]
 
 
-def _arguments(blocks: Any) -> Iterable[tuple[Any, ...]]:
+def _arguments(blocks: Any) -> list[tuple[Any, ...]]:
     if isinstance(blocks, da.Array):
         return row_blocks(blocks)
     if type(blocks) is tuple and blocks and all([isinstance(x, da.Array) for x in blocks]):
@@ -187,6 +201,9 @@ def _arguments(blocks: Any) -> Iterable[tuple[Any, ...]]:
             f"alike; write da.from_array(y, chunks=x.chunks[0]), or a list with a tuple for each "
             f"block"
         )
+        raise TypeError(msg)
+    if not isinstance(blocks, Iterable):
+        msg = f"blocks={blocks!r}: write a list with an entry for each block, or an array of Dask's"
         raise TypeError(msg)
     return [block if type(block) is tuple else (block,) for block in blocks]
 
@@ -209,10 +226,31 @@ class _Job:
         self.loss = loss
         self.has_aux = has_aux
 
+    def gradient(self) -> Callable[..., Any]:
+        """Return what computes the value and gradient of a block; raise if the engine has none."""
+        options = {"has_aux": True} if self.has_aux else {}
+        try:
+            found: Callable[..., Any] = self.engine.value_and_grad(self.loss, **options)
+        except TypeError as error:
+            msg = f"engine={self.engine!r} takes no value_and_grad(loss, **{options}): {error}"
+            raise NotDifferentiableError(msg) from error
+        if callable(found):
+            return found
+        msg = (
+            f"value_and_grad of engine={self.engine!r} gave {describe(found)}, which is no function"
+        )
+        raise NotDifferentiableError(msg)
+
     def __call__(self, params: Any, *block: Any) -> tuple[Any, Any, list[Any]]:
         """Compute the value and gradient of a block, and its auxiliary results."""
-        options = {"has_aux": True} if self.has_aux else {}
-        value, gradient = self.engine.value_and_grad(self.loss, **options)(params, *block)
+        found = self.gradient()(params, *block)
+        if type(found) is not tuple or len(found) != 2:
+            msg = (
+                f"value_and_grad of engine={self.engine!r} computed {describe(found)} of a block, "
+                f"which is no pair of a value and a gradient"
+            )
+            raise NotDifferentiableError(msg)
+        value, gradient = found
         value, aux = (value[0], [value[1]]) if self.has_aux else (value, [])
         return value, gradient, aux
 
@@ -252,30 +290,51 @@ def _tree(parts: list[Delayed], fan_in: int) -> Delayed:
 
 def _run(total: Delayed, client: Any, progress: bool | None) -> Any:
     shown = sys.stderr.isatty() if progress is None else progress
-    if client is None:
-        bar: Any = contextlib.nullcontext()
+    try:
+        if client is None:
+            bar: Any = contextlib.nullcontext()
+            if shown:
+                bar = importlib.import_module("dask.diagnostics").ProgressBar()
+            with bar:
+                return total.compute()
+        future = client.compute(total)
         if shown:
-            bar = importlib.import_module("dask.diagnostics").ProgressBar()
-        with bar:
-            return total.compute()
-    future = client.compute(total)
-    if shown:
-        importlib.import_module("distributed").progress(future, notebook=False)
-    return client.gather(future)
+            importlib.import_module("distributed").progress(future, notebook=False)
+        return client.gather(future)
+    except TypeError as error:
+        if not any([said in str(error) for said in ("Could not serialize", "cannot pickle")]):
+            raise
+        msg = f"what the loss returns cannot be sent back by a worker: {str(error).splitlines()[0]}"
+        raise PicklingError(msg) from error
 
 
-def _check_sent(engine: Any, loss: Callable[..., Any], params: Any) -> None:
+def _scheduler() -> Any:
+    return dask.config.get("scheduler", None)
+
+
+_SENT = {"numpy", "dask", "distributed"}
+"""Whose arrays, delayed values and futures can be sent."""
+
+
+def _check_sent(
+    dumps: Callable[..., Any], by_name: Mapping[str, Any], blocks: Sequence[tuple[Any, ...]]
+) -> None:
     """Raise for what cannot go to the workers, before anything does."""
-    if find_tracers(params):
+    if find_tracers(by_name["parameters"]):
         msg = (
             "the parameters are being differentiated in this process, and are to be sent to "
             "workers; map_reduce_grad gives the gradient itself, of plain parameters"
         )
         raise TracerError(msg)
-    dumps = importlib.import_module("distributed.protocol.pickle").dumps
-    for what, sent in (("engine", engine), ("loss", loss)):
+    parts = {
+        f"block of index {k}": block
+        for k, block in enumerate(blocks)
+        if not {type(x).__module__.partition(".")[0] for x in block} <= _SENT
+    }
+    for what, sent in (*by_name.items(), *parts.items()):
         try:
-            dumps(sent)
+            # Arrays are not copied: each stays beside the stream.
+            dumps(sent, protocol=5, buffer_callback=lambda _: None)
         except Exception as error:
             msg = f"the {what} of map_reduce_grad cannot be sent to workers: {error}"
             raise PicklingError(msg) from error
@@ -284,7 +343,7 @@ def _check_sent(engine: Any, loss: Callable[..., Any], params: Any) -> None:
 def _default_client() -> Any:
     """Return the client that Dask would use; None if there is none or another is configured."""
     distributed = sys.modules.get("distributed")
-    if distributed is None or dask.config.get("scheduler", None) not in (None, "dask.distributed"):
+    if distributed is None or _scheduler() not in (None, "dask.distributed"):
         return None
     try:
         return distributed.get_client()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 
@@ -681,6 +682,62 @@ def test_what_cannot_be_sent_is_refused_before_anything_is(client, monkeypatch):
         grad(lambda w: map_reduce_grad(logistic, w, blocks, client=client)[0])(W)
     with pytest.raises(pickle.PicklingError, match="the loss of map_reduce_grad"):
         map_reduce_grad(lambda w, x, y: lock and logistic(w, x, y), W, blocks, client=client)
+
+
+LOCK = threading.Lock()
+
+
+def made(**members):
+    return types.SimpleNamespace(value_and_grad=chainrules_tape.value_and_grad, **members)
+
+
+def giving(what):
+    return types.SimpleNamespace(value_and_grad=lambda _loss: what)
+
+
+BAD = {
+    "a loss that is none": (NotDifferentiableError, {"loss": 3}),
+    "blocks that are none": (TypeError, {"blocks": 5}),
+    "no blocks": (NotDifferentiableError, {"blocks": ()}),
+    "parameters that are to be computed": (TypeError, {"params": dask.delayed(1.0)}),
+    "a name in place of a client": (TypeError, {"client": "tcp://somewhere"}),
+    "a half": (ValueError, {"fan_in": 2.5}),
+    "a numeral": (ValueError, {"fan_in": "8"}),
+    "nothing": (ValueError, {"fan_in": None}),
+    "not a number": (ValueError, {"fan_in": float("nan")}),
+    "a gradient that is none": (NotDifferentiableError, {"engine": giving(3)}),
+    "no has_aux": (NotDifferentiableError, {"engine": giving(sum), "has_aux": True}),
+    "a lock in the engine": (pickle.PicklingError, {"engine": made(lock=LOCK)}),
+    "a lock in the loss": (pickle.PicklingError, {"loss": lambda w, x: LOCK and np.sum(w * x)}),
+    "a lock in the parameters": (pickle.PicklingError, {"params": [1.0, LOCK]}),
+    "a lock in a block": (pickle.PicklingError, {"blocks": [(X,), (LOCK,)]}),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_call_ends_in_words(name):
+    error, given = BAD[name]
+    call = {"loss": lambda w, x: np.sum(w * x), "params": 2.0, "blocks": [X], "engine": made()}
+    with (
+        dask.config.set(scheduler="processes", num_workers=1),
+        pytest.raises(error, match=r"loss|blocks?|param|client|fan_in|engine|function"),
+    ):
+        map_reduce_grad(**(call | given))
+
+
+def test_an_engine_that_gives_no_pair():
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(NotDifferentiableError, match="no pair of a value and a gradient"),
+    ):
+        map_reduce_grad(logistic, W, [X], engine=giving(lambda *_: 3.0))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_be_sent_back(client):
+    loss = lambda w, x: (np.sum(w * x), threading.Lock())
+    with pytest.raises(pickle.PicklingError, match="what the loss returns"):
+        map_reduce_grad(loss, W, [X], client=client, has_aux=True)
 
 
 FIRST = """
