@@ -91,12 +91,15 @@ def _advice(error: BaseException) -> str | None:
         frame = trace.tb_frame
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] in ("cupy", "cupyx"):
-            if not find_tracers(tuple(frame.f_locals.values())):
+            # A function in Cython shows no operands; an attribute is asked of one.
+            operands = *frame.f_locals.values(), getattr(error, "obj", None)
+            others = "no traced ones" if find_tracers(operands) else None
+            if isinstance(error, TypeError) and any([type(x) is np.ndarray for x in operands]):
+                others = others or "none of NumPy's"
+            if others is None:
                 return None
-            name = _public(module, frame.f_code.co_name)
-            return (
-                f"{name} takes arrays of CuPy's alone, and no traced ones: write {_instead(name)}"
-            )
+            name = _public(module, frame.f_code.co_name.removeprefix(f"{module}."))
+            return f"{name} takes arrays of CuPy's alone, and {others}: write {_instead(name)}"
         trace = trace.tb_next
     return None
 

@@ -17,6 +17,7 @@ from chainrules_py import ChainRulesError, frule, rrule
 from chainrules_tape import Tape, grad, jvp, vjp
 
 X = np.linspace(0.1, 0.9, 9).reshape(3, 3) + np.eye(3)
+WHOLE = np.arange(9)
 FUNCTIONS = """
     sin exp cbrt sinc i0 isnan add:xx multiply:xx power:x2 maximum:x2 heaviside:x2
     sum mean prod max var std cumsum argmax sort trace linalg.norm
@@ -27,18 +28,26 @@ FUNCTIONS = """
     linalg.slogdet fft.fft
     asarray array asnumpy zeros_like ones_like full_like:x2 ones:3 arange:3
     special.erf special.gammaln special.softmax:x0
+    arctan2:xx log1p abs angle conj real floor mod:xx nansum nanmean median:x percentile:x2 ptp
+    average cumprod diff gradient histogram:x bincount:i searchsorted:xx unique
+    linalg.pinv linalg.eigvalsh linalg.lstsq:xx linalg.matrix_power:x2 linalg.cond
+    fft.rfft fft.fft2 fft.fftshift swapaxes:x01 vstack:l split:x3 triu rot90 partition:x1
+    nonzero argwhere count_nonzero any copyto:xx empty_like copy meshgrid:xx eye:3 vander:v roots:v
+    add.at:x01 add.reduce multiply.outer:xx add.accumulate
+    special.expit special.betainc:xxx special.zeta:x2 special.ndtr ndimage.gaussian_filter:x1
 """
 
 
 def functions() -> dict[str, Any]:
     """By name and operands, as functions of one array."""
     import cupy
+    import cupyx.scipy.ndimage
     import cupyx.scipy.special
 
     found = {}
     for line in FUNCTIONS.split():
         name, _, signs = line.partition(":")
-        f: Any = cupyx.scipy if name.startswith("special.") else cupy
+        f: Any = cupyx.scipy if name.startswith(("special.", "ndimage.")) else cupy
         for part in name.split("."):
             f = getattr(f, part)
         found[line] = f if not signs else _with_operands(f, signs)
@@ -47,7 +56,7 @@ def functions() -> dict[str, Any]:
 
 def _with_operands(f: Any, signs: str) -> Any:
     def call(x: Any) -> Any:
-        given = {"x": x, "l": [x, x], "e": "ij,jk->ik"}
+        given = {"x": x, "l": [x, x], "e": "ij,jk->ik", "v": x[0], "i": WHOLE}
         return f(*[given[s] if s in given else int(s) for s in signs])
 
     return call
