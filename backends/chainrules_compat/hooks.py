@@ -27,7 +27,6 @@ from chainrules_py.extend import (
     annotate,
     any_engine,
     deliver,
-    enter,
     find_tracers,
     name_of,
     primal_of,
@@ -50,9 +49,9 @@ class Hook:
 
     def remove(self) -> None:
         """Take the hook away; the second time nothing happens."""
-        undo, self._remove = self._remove, None
-        if undo is not None:
-            undo()
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
 
     def __enter__(self) -> Self:
         return self
@@ -118,17 +117,28 @@ def hang_on_rules(f: Callable[..., Any], passing: Passing) -> Hook:
         msg = f"{name_of(f)} is a function without a rule; hang the hook on values that it gives"
         raise TracerError(msg)
     around = [_hooked(s, passing) for s in inside]
-    remove(inside)
-    for s in around:
-        enter(s)
 
     def undo() -> None:
-        hung = [s for s in rules_for(f) if s in around]
-        remove(hung)
-        for s in inside:
-            enter(s)
+        found = {s: _without(s, passing) for s in rules_for(f)}
+        hung = {s: inner for s, inner in found.items() if inner is not s}
+        remove(hung.keys(), hung.values())
 
+    try:
+        remove(inside, around)
+    except BaseException:
+        undo()  # nobody else can
+        raise
     return Hook(undo)
+
+
+def _without(s: Statement, passing: Passing) -> Statement:
+    """Return a statement without a hook, on which others may have been hung since."""
+    if not isinstance(s.recipe, Hooked):
+        return s
+    inner = _without(s.recipe.inside, passing)
+    if s.recipe.passing is passing:
+        return inner
+    return s if inner is s.recipe.inside else _hooked(inner, s.recipe.passing)
 
 
 def _hooked(s: Statement, passing: Passing) -> Statement:

@@ -132,17 +132,21 @@ class Installed:
 
     def remove(self) -> None:
         """Take all of it out again; what else is installed in the same places stays."""
-        done, self._done = self._done, []
-        for _, place, layer in reversed(done):
+        while self._done:
+            _, place, layer = self._done[-1]
             place.take(layer)
             if len(place.layers) == 1:
                 _places.pop((id(place.table), place.key), None)
+            del self._done[-1:]
 
     def __enter__(self) -> Installed:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.remove()
+        try:
+            self.remove()
+        finally:
+            self.remove()  # what an interrupt has left
 
     def __repr__(self) -> str:
         names = self.names

@@ -181,17 +181,19 @@ class Installed:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.remove()
+        try:
+            self.remove()
+        finally:
+            self.remove()  # what an interrupt has left
 
     def remove(self) -> None:
         """Give SciPy its functions back, unless they are installed by someone else as well."""
         with _lock:
-            if self not in _standing:
+            if _standing != {self}:
+                _standing.discard(self)
                 return
-            _standing.remove(self)
-            if _standing:
-                return
-            sys.meta_path.remove(_finder)
+            while _finder in sys.meta_path:
+                sys.meta_path.remove(_finder)
             for at in _places.values():
                 if vars(at.owner).get(at.name) is not at.put:  # somebody put something else there
                     continue
@@ -199,6 +201,7 @@ class Installed:
                     delattr(at.owner, at.name)
                 else:
                     setattr(at.owner, at.name, at.before)
+            _standing.discard(self)  # last, so that whoever was interrupted may do it again
 
 
 def install() -> Installed:
@@ -227,11 +230,16 @@ def install() -> Installed:
             importlib.import_module(ours)
     installed = Installed()
     with _lock:
-        if not _standing:
-            sys.meta_path.insert(0, _finder)
-            for at in _places.values():
-                setattr(at.owner, at.name, at.put)
+        alone = not _standing
         _standing.add(installed)
+        try:
+            if alone:
+                sys.meta_path.insert(0, _finder)
+                for at in _places.values():
+                    setattr(at.owner, at.name, at.put)
+        except BaseException:
+            installed.remove()  # nobody else can
+            raise
     return installed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from chainrules_py.registry.checks import Types
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.pens import rule
 from chainrules_py.registry.statement import Statement
-from chainrules_py.registry.table import enter, name_of, remove
+from chainrules_py.registry.table import name_of, remove
 
 
 def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
@@ -90,14 +91,46 @@ def overriding(
     >>> rrule(sin, 0.0)[1](2.0)
     (2.0,)
     """
-    before = set(rules_for(f))
-    taken = [s for s in before if s.override and s.layer.name == "USER"]
-    with contextlib.ExitStack() as stack:
-        if taken:  # a block inside of a block: the outer one's rule stands aside
-            remove(taken)
-            for s in taken:
-                stack.callback(enter, s)
-        rule(f, types=types, override=True)(stated)
-        mine = [s for s in rules_for(f) if s not in before]
-        stack.callback(remove, mine)
+    block = _Block(f)
+    try:
+        block.begin(stated, types)
         yield
+    finally:
+        try:
+            block.end()
+        finally:
+            block.end()  # what an interrupt has left
+
+
+_blocks: weakref.WeakSet[_Block] = weakref.WeakSet()
+
+
+class _Block:
+    """What a block has stated, and what stands aside for it: of blocks that end in any order."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.before = rules_for(f)
+        self.aside = [s for s in self.before if s.override and s.layer.name == "USER"]
+        self.own: list[Statement] | None = None
+        _blocks.add(self)
+
+    def begin(self, stated: Callable[..., Any], types: Types) -> None:
+        """State a rule in place of those that stand aside."""
+        remove(self.aside)
+        rule(self.f, types=types, override=True)(stated)
+        self.own = self._own()
+
+    def _own(self) -> list[Statement]:
+        return [s for s in rules_for(self.f) if s.override and s not in self.before]
+
+    def end(self) -> None:
+        """Put those back; to do so again changes nothing."""
+        own = self._own() if self.own is None else self.own
+        for other in tuple(_blocks):
+            if other is not self and not {*own}.isdisjoint(other.aside):  # it goes on
+                rest = [s for s in other.aside if s not in own]
+                other.aside, self.aside = rest + self.aside, []
+                return
+        remove(own, self.aside)
+        self.aside = []

@@ -69,28 +69,29 @@ def enter(statement: Statement) -> None:
                 )
                 raise RuleError(msg)
         stated[statement.primal] = None
-        statement.primal.stated = (*kept, statement), {}  # at once: whoever comes between sees all
-        # What nobody has asked about, nobody remembers: a function that is made and given its rule
-        # over and over does not make the others forget theirs.
-        if statement.primal in _asked:
-            invalidate()
-            if not statement.source.is_ours:
-                _changed()
+        _put(statement.primal, (*kept, statement), not statement.source.is_ours)
 
 
-def remove(statements: Collection[Statement]) -> None:
-    """Take statements out of the table; `enter` puts each back."""
+def remove(statements: Collection[Statement], instead: Collection[Statement] = ()) -> None:
+    """Take statements out of the table, and put others in; to do so again changes nothing."""
     with lock:
-        for primal in {s.primal for s in statements}:
-            kept = [s for s in primal.stated[0] if s not in statements]
-            primal.stated = tuple(kept), {}
-        invalidate()
-        _changed()
+        for primal in {s.primal for s in (*statements, *instead)}:
+            kept = [s for s in primal.stated[0] if s not in statements and s not in instead]
+            _put(primal, (*kept, *[s for s in instead if s.primal is primal]), True)
 
 
-def _changed() -> None:
-    for tell in on_change:
-        tell()
+def _put(primal: Primitive[..., Any], statements: tuple[Statement, ...], changed: bool) -> None:
+    """Have all that is stated of a primal, at once; what was looked up before is forgotten.
+
+    What nobody has asked about, nobody remembers: a function that is made and given its rule over
+    and over does not make the others forget theirs.
+    """
+    tell = (invalidate, *on_change * changed) if primal in _asked else ()
+    for each in tell:  # before: whoever is interrupted behind the change leaves nothing outdated
+        each()
+    primal.stated = statements, {}
+    for each in tell:  # and for a signal handler that has looked something up between
+        each()
 
 
 def _table(
