@@ -22,6 +22,8 @@ from chainrules_py.vocabulary.views import duplicate, store
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
 """Words whose result is their first operand, and something else in some places."""
+_NEAR = 64
+"""How many calls later a copy is looked for at most."""
 
 
 def writes(function: Any) -> bool:
@@ -65,8 +67,12 @@ def with_buffers(program: Program) -> Program:
 
 
 def without_copies(program: Program) -> Program:
-    """Return the program without copies of arrays that nobody else has and that die with that."""
-    of = roots(program)
+    """Return the program without copies that nobody needs.
+
+    These are of arrays that nobody else has and that die with that, and those that are read once,
+    elementwise, before anybody writes to what was copied.
+    """
+    of, uses = roots(program), program.uses()
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
     instead: dict[Value, Any] = {}
@@ -80,9 +86,29 @@ def without_copies(program: Program) -> Program:
                 instead[y] = x
                 last[of[x]] = last[of[y]]
                 continue
+            if is_array(x) and alike(x, y) and x.layout == y.layout and len(uses[y]) == 1:
+                (use,) = uses[y]
+                if read_before_writing(program.calls[i + 1 : use + 1], of[x], of):
+                    instead[y] = x
+                    last[of[x]] = max(last[of[x]], use)
+                    continue
         kept.append(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(instead).operands
     return changed(program, calls=tuple(kept), outputs=outputs)
+
+
+def read_before_writing(calls: tuple[Call, ...], root: Value, of: dict[Value, Value]) -> bool:
+    """Tell whether the last of some calls is elementwise, and none writes to an array."""
+    if not 0 < len(calls) < _NEAR or not is_elementwise(calls[-1]):
+        return False
+    written = [call.operands[0] for call in calls if writes(call.function)]
+    return not any([type(x) is Value and of[x] is root for x in written])
+
+
+def is_elementwise(call: Call) -> bool:
+    """Tell whether a call is of a ufunc that gives one array, of the operands alone."""
+    f: Any = call.function
+    return isinstance(f, np.ufunc) and f.nout == 1 and f.signature is None and not call.options
 
 
 def _place(
@@ -91,7 +117,7 @@ def _place(
     f, result, operands = call.function, call.results[0], call.operands
     elementwise = isinstance(f, np.ufunc)
     if elementwise:
-        if call.options or f.nout != 1 or f.signature is not None or not is_contiguous(result):
+        if not is_elementwise(call) or not is_contiguous(result):
             return None
     elif writes(f):
         operands = operands[:1]
