@@ -84,6 +84,7 @@ class Captures:
 
     def _look(self, *besides: Any) -> None:
         # These first: what is come to by an object of a library counts for less.
+        self._first = {*map(id, besides)}
         self.reach = Reach((*besides, *self._roots))
         self._known: dict[int, Any] = {id(x): path for path, x in self.reach.values()}
         self._known |= dict.fromkeys(map(id, self._roots))
@@ -137,7 +138,9 @@ class Captures:
         rules = [f for word in {*words, *found} for f in stated(word)]
         known = [*rules, *self._roots, *values, *[place.x for place in self.reach.places]]
         functions = functions_from(known)
-        self._look(*functions, *rules)
+        again = rules or not self._first.issuperset(map(id, functions))
+        if again or not self.reach.lasts():
+            self._look(*functions, *rules)
         made = {id(d) for x in (*self._roots, *self._values()) if is_made(x) for d in dicts_of(x)}
         self._held = [
             holding(place)
