@@ -53,7 +53,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.rows.alias": (
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
     ),
-    "chainrules_py.primitives.signature": "REQUIRED parameters_of",
+    "chainrules_py.primitives.signature": "REQUIRED parameters_of tell_parameters",
     "chainrules_py.tangents.boundary": (
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),

@@ -142,6 +142,7 @@ from chainrules_py.primitives.rows.alias import (
 from chainrules_py.primitives.signature import (
     REQUIRED,
     parameters_of,
+    tell_parameters,
 )
 from chainrules_py.registry.bind.batch import (
     basis,
@@ -643,6 +644,7 @@ __all__ = [
     "statistics_composites",
     "stood_for",
     "structure_of",
+    "tell_parameters",
     "too_deep",
     "type_info",
     "unbind",

@@ -4,8 +4,29 @@ Importing this registers its types, its ufuncs, and the functions that most prog
 when something of it is first seen.
 """
 
-from chainrules_numpy import broadcasting, library, linalg, masked, memory, ufuncs, wanted_plain
-from chainrules_numpy.functions import elementwise, indexing, joining, manipulation, reductions
+import numpy as np
+
+if tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
+    from chainrules_numpy.signatures import tell
+
+    tell()
+
+from chainrules_numpy import (
+    broadcasting,
+    library,
+    linalg,
+    masked,
+    memory,
+    ufuncs,
+    wanted_plain,
+)
+from chainrules_numpy.functions import (
+    elementwise,
+    indexing,
+    joining,
+    manipulation,
+    reductions,
+)
 from chainrules_py.extend import later
 
 __all__ = [

@@ -29,7 +29,7 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
-from chainrules_py.primitives.signature import REQUIRED, bind_call, parameters_of
+from chainrules_py.primitives.signature import REQUIRED, bind_call, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
 from chainrules_py.values.structure import is_structure_type
@@ -137,7 +137,7 @@ class Primitive(Generic[P, R]):
         """The signature of the declaration."""
         import inspect
 
-        return inspect.signature(self.__wrapped__)
+        return inspect.signature(told(self.__wrapped__) or self.__wrapped__)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Primitive[P, R]: ...

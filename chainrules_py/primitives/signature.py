@@ -129,6 +129,19 @@ def _kinds(parameter: Any) -> tuple[Any, ...]:
     )
 
 
+_TOLD: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by id: all have one
+
+
+def tell_parameters(function: Callable[..., Any], like: Callable[..., Any]) -> None:
+    """Read the parameters of a compiled function, which has no signature, off another's code."""
+    _TOLD[id(function)] = function, like
+
+
+def told(function: Callable[..., Any]) -> Any:
+    """Return the function off whose code the parameters of a compiled one are read, or None."""
+    return _TOLD.get(id(function), (None, None))[1]
+
+
 def _inspected(function: Callable[..., Any]) -> Parameters:
     import inspect
 
@@ -140,7 +153,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     try:
         signature = inspect.signature(function)
     except ValueError:
-        documented = _documented(function)
+        documented = told(function) or _documented(function)
         if documented is None:
             msg = f"{function!r} has no signature to read; write a function that says what it takes"
             raise RuleError(msg) from None

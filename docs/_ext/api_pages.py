@@ -1,4 +1,4 @@
-"""Writes one reference page per public module, so that none can be forgotten.
+"""Writes one reference page per public module, so that none can be forgotten; of some packages one.
 
 Pages go to ``reference/generated``. A name is documented on the page of the module that defines it;
 a package lists the names that it gives again, with links, and its modules. A module that states no
@@ -28,6 +28,26 @@ PACKAGES = (
     "chainrules_scipy",
     "chainrules_tape",
     "chainrules_tools",
+)
+# Of these the names that the package itself states, on one page; their modules are their own.
+FACES = (
+    "chainrules_autograd",
+    "chainrules_bridge",
+    "chainrules_cli",
+    "chainrules_compat",
+    "chainrules_compile",
+    "chainrules_dask",
+    "chainrules_jax",
+    "chainrules_like_autograd",
+    "chainrules_mlx",
+    "chainrules_mygrad",
+    "chainrules_native",
+    "chainrules_pandas",
+    "chainrules_pytensor",
+    "chainrules_recall",
+    "chainrules_solvers",
+    "chainrules_tinygrad",
+    "chainrules_torch",
 )
 WORDS = "chainrules_py.vocabulary."
 SKIP = ("chainrules_py.rules", "chainrules_py.testing.samples.")
@@ -66,6 +86,8 @@ def public_modules(package: str) -> list[str]:
     """The package and every module below it without an underscore, in order of name."""
     root = importlib.import_module(package)
     found = [package]
+    if package in FACES:
+        return found
     for module in pkgutil.walk_packages(root.__path__, package + "."):
         private = any(part.startswith("_") for part in module.name.split("."))
         if not private and (module.name in KEEP or not module.name.startswith(SKIP)):
@@ -106,12 +128,16 @@ def directive(path: str, thing: Any) -> str:
         return ""
     if get_origin(thing):
         return alias(path)
+    if getattr(thing, "__module__", None) == "builtins":
+        return f".. py:data:: {path}\n"
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return f".. autoexception:: {path}\n   :members:\n   :show-inheritance:\n"
     if isinstance(thing, type):
         return f".. autoclass:: {path}\n   :members:\n"
     if callable(thing):
         return f".. autofunction:: {path}\n"
+    if thing.__doc__ is type(thing).__doc__ and path.rpartition(".")[0] in FACES:
+        return alias(path).replace(".. py:type::", ".. py:data::")  # the class has its own page
     return f".. autodata:: {path}\n   :no-value:\n"
 
 
@@ -153,7 +179,7 @@ def page(name: str, home: dict[tuple[str, int], str], modules: list[str]) -> str
 def write_pages(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "reference" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    modules = [name for package in PACKAGES for name in public_modules(package)]
+    modules = [name for package in (*PACKAGES, *FACES) for name in public_modules(package)]
     home = homes(modules)
     wanted = set()
     for name in modules:

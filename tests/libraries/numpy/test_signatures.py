@@ -1,0 +1,50 @@
+"""Signatures that NumPy 2.2 and 2.3 do not tell: the table is what 2.4 says of itself."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from chainrules_numpy import signatures
+from chainrules_py.primitives.signature import _TOLD, parameters_of, told
+
+TOLD = list(signatures._told())
+NEW = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 4)
+
+
+def test_each_text_is_what_numpy_says_of_itself():
+    if not NEW:
+        pytest.skip("this NumPy tells no signatures")
+    assert len(TOLD) > 190
+    for f, text in TOLD:
+        assert text.replace("UNSAID", "<no value>") == str(inspect.signature(f)), f
+
+
+def test_no_compiled_function_of_numpy_is_without_parameters():
+    """Of its main namespace; but some of dates and of buffers, which no row names."""
+    if NEW:
+        pytest.skip("this NumPy tells its signatures")
+    apart = {"busday_count", "busday_offset", "is_busday", "nested_iters"}
+    silent = []
+    for name in sorted({*np.__all__} - apart):
+        f = getattr(np, name)
+        if callable(f) and not isinstance(f, type):
+            try:
+                parameters_of(f)
+            except Exception:
+                silent.append(name)
+    assert not silent
+
+
+def test_the_parameters_of_a_compiled_function_are_read_off_what_is_told():
+    before = dict(_TOLD)
+    try:
+        signatures.tell()
+        assert told(np.zeros).__code__.co_varnames == ("shape", "dtype", "order", "device", "like")
+        assert parameters_of(told(np.matmul)).defaults["axis"] is np._NoValue
+        assert told(len) is None
+    finally:
+        _TOLD.clear()
+        _TOLD.update(before)
