@@ -1,7 +1,8 @@
-"""Runs asv over commits and publishes what it found as one page, which needs no network.
+"""Runs asv over commits and publishes what it found: as asv's own pages, and as a single one.
 
-asv's own pages load scripts from other hosts and their data by requests that a browser refuses for
-files; so this page is written from asv's results: everything is in it, and it opens from a folder.
+asv's own pages load their data by requests that a browser refuses for files: they want a server
+(`asv preview`). The single page is written from the same results: everything is in it, and it opens
+from a folder.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import keeping, machine, peers, trees
+from benchmarks import asv_site, keeping, machine, peers, trees
 
 CONFIG = machine.ROOT / "benchmarks" / "asv.conf.json"
 ASV = machine.ROOT / ".asv"
@@ -276,7 +277,13 @@ def main(arguments: list[str] | None = None) -> int:
     if given.keep_history:
         keep_history(merged(history(), collected(ASV / "results")))
     path = publish()
-    print(f"Open {path.relative_to(machine.ROOT)}.")
+    print(f"Open {path.relative_to(machine.ROOT)}, or asv's own pages:")
+    try:
+        config = asv_site.publish(merged(history(), collected(ASV / "results")), path, ASV)
+    except asv_site.NoScriptsError as error:
+        print(f"  none here: {error}")
+    else:
+        print(f"  {sys.executable} -m asv preview --config {config.relative_to(machine.ROOT)}")
     if failed:
         print(f"asv did not finish, or something failed, at {', '.join(failed)}.")
     return 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import dashboard, keeping, machine
+    from benchmarks import asv_site, dashboard, keeping, machine
     from benchmarks.programs import OURS
 finally:
     sys.path.remove(str(ROOT))
@@ -184,3 +187,102 @@ def test_asv_runs_over_a_commit(tmp_path, monkeypatch):
     assert dashboard.main(["HEAD", "--bench", "bench_tape.PerOperation", "--quick"]) == 0
     data = dashboard.collected(dashboard.ASV / "results")
     assert any("track_python_calls" in name for name in data["benchmarks"])
+
+
+# ------------------------------------------------------------------------------ asv's own pages
+
+
+def test_benchmarks_are_grouped_and_named_in_words():
+    named = {name: asv_site.in_words(name) for name in dashboard.history()["benchmarks"]}
+    assert named["bench_tape.Chain.time_tape"] == "The tape.Chain, time of tape"
+    assert named["bench_memory.PerOperation.track_bytes"] == "Memory.Per operation, bytes"
+    assert not [words for words in named.values() if "_" in words]
+    assert len({*named.values()}) == len(named)
+    files = {path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    assert {*asv_site.GROUPS} == files
+
+
+def test_results_are_written_in_the_form_of_asv(tmp_path, monkeypatch):
+    monkeypatch.setattr(asv_site.trees, "resolved", lambda name: name.ljust(40, "0"))
+    data = dashboard.history()
+    assert asv_site.write_results(data, tmp_path / "results") == len(data["commits"])
+    about = json.loads((tmp_path / "results" / "benchmarks.json").read_text())
+    assert {entry["code"] for key, entry in about.items() if key != "version"} == {
+        *data["benchmarks"]
+    }
+    first = data["commits"][0]["name"]
+    kept = tmp_path / "results" / asv_site.MACHINE / f"{first[:8]}-kept.json"
+    values, labels, *_ = json.loads(kept.read_text())["results"]["The tape.Chain, time of tape"]
+    series = data["benchmarks"]["bench_tape.Chain.time_tape"]["series"]
+    assert dict(zip(labels[0], values, strict=True)) == {
+        name: points[0] and points[0][0] for name, points in series.items()
+    }
+
+
+def test_scripts_are_locked_by_their_content_and_from_no_named_host():
+    lock = json.loads((asv_site.LOCK / "package-lock.json").read_text())
+    wanted = json.loads((asv_site.LOCK / "package.json").read_text())["dependencies"]
+    found = {name.removeprefix("node_modules/"): p for name, p in lock["packages"].items() if name}
+    assert {name: entry["version"] for name, entry in found.items()} == wanted
+    assert all(entry["integrity"].startswith("sha512-") for entry in found.values())
+    assert "resolved" not in json.dumps(lock)
+    assert {path.partition("/")[0] for path in asv_site.SCRIPTS.values()} == {*wanted}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_browser_shows_the_pages_of_asv(tmp_path, width):
+    """Its grid, a graph with its units, its regressions: from this machine alone."""
+    pytest.importorskip("asv")
+    single = dashboard.publish(tmp_path / "none", tmp_path / "html")
+    home = tmp_path / "asv"
+    home.mkdir()
+    try:
+        asv_site.publish(dashboard.history(), single, home)
+    except asv_site.NoScriptsError as error:
+        pytest.skip(str(error))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0),
+        functools.partial(Quiet, directory=str(home / "site")),
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        at = f"http://127.0.0.1:{server.server_port}/index.html#/"
+        grid = opened(at, tmp_path / "profile", width)
+        shown = [e for e in dashboard.history()["benchmarks"].values() if any(e["series"].values())]
+        assert grid.count("benchmark-container") >= len(shown) > 30
+        assert "Whole programs" in grid
+        assert "single.html" in grid
+        graph = opened(at + "The%20tape.Chain%2C%20time%20of%20tape", tmp_path / "profile", width)
+        assert "<canvas" in graph  # its axes are drawn there, with the units that the index tells
+        assert "same shape" in graph
+        index = json.loads((home / "site" / "index.json").read_text())["benchmarks"]
+        assert index["The tape.Chain, time of tape"]["unit"] == "seconds"
+        assert "Boundary, calls of product" in opened(at + "regressions", tmp_path / "p", width)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def opened(address, profile, width):
+    """What a browser that reaches this machine alone makes of a page."""
+    run = subprocess.run(
+        [
+            *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"],
+            *["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            *["--enable-logging=stderr", f"--user-data-dir={profile}"],
+            *[f"--window-size={width},900", "--virtual-time-budget=8000", address],
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert "CONSOLE" not in run.stderr, run.stderr
+    return run.stdout
