@@ -28,7 +28,7 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-matrix test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-matrix test-newcomers test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
 	@sed -n '2,13s/^# *//p' Makefile
@@ -93,6 +93,10 @@ test-plain: $(VENV)/.stamp-test
 # Wheel and sdist, in clean environments of every Python >= 3.11 that is found: `MATRIX="3.11 3.13" make test-matrix`.
 test-matrix: $(VENV)/.stamp-test
 	$(BIN)/python -m tests.house.matrix $(MATRIX)
+
+# Pages followed as a newcomer would, each in a fresh environment, with times: `PAGES="tape dask" make test-newcomers`.
+test-newcomers: $(VENV)/.stamp-test
+	$(BIN)/python -m tests.house.newcomers $(PAGES)
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_py import vocabulary as v
 from chainrules_py.extend import tell_parameters
 
 _UFUNC = "where=True, casting='same_kind', order='K', dtype=None, subok=True, signature=None"
@@ -133,7 +134,13 @@ def _function(text: str) -> Callable[..., Any]:
     return made
 
 
+def _counted(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Count as NumPy's number, where older ones give Python's, which has no dtype."""
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))[()]
+
+
 def tell() -> None:
     """Let the core read these parameters."""
+    v.count_nonzero.implement(_counted)
     for f, text in _told():
         tell_parameters(f, _function(text))

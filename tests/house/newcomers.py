@@ -1,0 +1,113 @@
+"""Follows pages as a newcomer would: ``make test-newcomers``, each in a fresh environment, timed.
+
+Of each page the line that installs is run, from the wheel that is built here, and then its blocks,
+in order, as written; those that are meant to raise have to. A page may take five minutes in all.
+``python -m tests.house.newcomers dask`` chooses pages.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 300
+PAGES = {
+    "tape": "NumPy gradients",
+    "pytorch": "one's own rule in PyTorch",
+    "jax": "one's own rule in JAX",
+    "build-an-engine": "an engine",
+    "cupy": "CuPy",
+    "dask": "Dask",
+    "coming-from": "coming from autograd and others",
+}
+CELL = re.compile(r"^```\{code-cell\} python3\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
+INSTALL = re.compile(r"pip install \"?chainrules-py(?:\[([\w,]+)\])?\"?")
+DRIVER = """\
+import linecache, sys
+for i, (tags, text) in enumerate(CELLS):
+    name = f"<block {i}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    try:
+        exec(compile(text, name, "exec"), globals())
+    except Exception as error:
+        if "raises-exception" not in tags:
+            raise
+    else:
+        assert "raises-exception" not in tags, text
+"""
+
+
+def text_of(page: str) -> str:
+    """What stands on a page."""
+    return (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+
+
+def extras(page: str) -> str:
+    """The extras in the line that installs, of a page that states one; else KeyError."""
+    found = INSTALL.search(text_of(page))
+    if found is None:
+        raise KeyError(page)
+    return found[1] or ""
+
+
+def cells(page: str) -> list[tuple[str, str]]:
+    """Tags and text of the blocks that a reader sees."""
+    found = [(tags.strip(), text.lstrip("\n")) for tags, text in CELL.findall(text_of(page))]
+    return [(tags, text) for tags, text in found if "remove-cell" not in tags]
+
+
+def build(into: Path) -> Path:
+    """Build the wheel."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+    return next(into.glob("*.whl"))
+
+
+def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
+    """Return the seconds that a page took, and what went wrong; the environment is new."""
+    start = time.perf_counter()
+    python = str(folder / page / "bin" / "python")
+    subprocess.run([sys.executable, "-m", "venv", str(folder / page)], check=True)
+    wanted = extras(page)
+    what = f"{wheel}[{wanted}]" if wanted else str(wheel)
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return time.perf_counter() - start, done.stderr
+    script = folder / f"{page}.py"
+    script.write_text(f"CELLS = {cells(page)!r}\n{DRIVER}", encoding="utf-8")
+    shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    done = subprocess.run(
+        [python, str(script)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return time.perf_counter() - start, done.stderr if done.returncode else ""
+
+
+def main(wanted: list[str]) -> int:
+    """Follow the pages; one line for each."""
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wheel = build(folder)
+        for page in wanted or PAGES:
+            if page == "cupy" and shutil.which("nvidia-smi") is None:
+                print(f"{PAGES[page]} (docs/{page}.md): not followed, there is no GPU here")
+                continue
+            seconds, wrong = follow(page, wheel, folder)
+            if wrong or seconds > LIMIT:
+                failed += 1
+            said = f"failed: {wrong[-1500:]}" if wrong else "followed to its last line"
+            print(f"{PAGES[page]} (docs/{page}.md): {seconds:.0f} s, {said}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

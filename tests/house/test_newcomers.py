@@ -1,0 +1,21 @@
+"""Pages that a newcomer follows: `make test-newcomers` runs them; here it is seen that it can."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from tests.house import newcomers
+
+
+@pytest.mark.parametrize("page", newcomers.PAGES)
+def test_a_page_says_how_to_install_and_its_blocks_are_python(page):
+    settings = tomllib.loads((newcomers.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    known = settings["project"]["optional-dependencies"]
+    wanted = newcomers.extras(page)
+    assert {*filter(None, wanted.split(","))} <= {*known}
+    found = newcomers.cells(page)
+    assert len(found) >= 5
+    for _, text in found:
+        compile(text, page, "exec")
