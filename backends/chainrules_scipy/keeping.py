@@ -189,9 +189,11 @@ class _At:
     def __getitem__(self, where: Any) -> _At:
         return _At(self.x, where)
 
-    def _written(self, y: Any, *_: Any, **__: Any) -> Any:
-        x = self.x.copy()
-        if issubclass(type(y), Tracer):  # which leaves y of any type
+    def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
+        """Write to what is traced in place, as SciPy does: not all that call it take the result."""
+        in_place = issubclass(type(self.x), Tracer) and self.x.ndim and not copy
+        x = self.x if in_place else self.x.copy()
+        if issubclass(type(y), Tracer) and not in_place:  # which leaves y of any type
             made: Any = np.zeros  # whose stubs do not know what arrays may be like
             x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
         if not x.ndim:
@@ -201,17 +203,17 @@ class _At:
 
     set = _written
 
-    def add(self, y: Any, **_: Any) -> Any:
-        return self._written(self.x[self.where] + y)
+    def add(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] + y, **how)
 
-    def multiply(self, y: Any, **_: Any) -> Any:
-        return self._written(self.x[self.where] * y)
+    def multiply(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] * y, **how)
 
-    def divide(self, y: Any, **_: Any) -> Any:
-        return self._written(self.x[self.where] / y)
+    def divide(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] / y, **how)
 
-    def subtract(self, y: Any, **_: Any) -> Any:
-        return self._written(self.x[self.where] - y)
+    def subtract(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] - y, **how)
 
 
 class _Number:

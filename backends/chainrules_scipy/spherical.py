@@ -18,7 +18,11 @@ from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.installing import place
 from chainrules_scipy.rows import array_of, readable, stands_for
 
-FOLLOWED: dict[str, Any] = follow_all(native, "diric")
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("diric", "genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi"),
+    "roots_sh_jacobi",
+)
 
 
 def _of_degree(n: Any, x: Any, /) -> Any:

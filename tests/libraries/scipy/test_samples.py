@@ -37,6 +37,14 @@ def test_the_table_has_scipys_names():
     assert [(row["name"], row["kind"]) for row in table] == names()
 
 
+def test_each_name_is_differentiated_or_says_why_not():
+    with TABLE.open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert not [row["name"] for row in table if row["status"] in ("no sample", "refused", "wrong")]
+    right = [row for row in table if row["status"] in ("differentiated", "in part")]
+    assert all(int(row["samples"].split()[0]) > 0 for row in right)
+
+
 @pytest.mark.slow
 def test_the_table_is_what_was_found():
     assert TABLE.read_text(encoding="utf-8") == written(rows())
