@@ -143,18 +143,24 @@ def profile() -> Iterator[Profile]:
     found = Profile()
     kind: Any = type("Profiled", (_Profiled,), {"__slots__": (), "tracing": _Timing(found)})
     classes = kind.classes()
-    before = ReverseRun.new_tape
-
-    def new_tape(**settings: Any) -> Any:
-        tape = before(**settings)
-        tape.classes = classes
-        return tape
-
-    ReverseRun.new_tape = staticmethod(new_tape)
+    _open.append(classes)
+    ReverseRun.new_tape = staticmethod(_new_tape)
     try:
         yield found
     finally:
-        ReverseRun.new_tape = before
+        _open[:] = [each for each in _open if each is not classes]  # blocks end in any order
+        if not _open:
+            ReverseRun.new_tape = staticmethod(_plain)
+
+
+_open: list[Any] = []
+_plain = ReverseRun.new_tape
+
+
+def _new_tape(**settings: Any) -> Any:
+    tape = _plain(**settings)
+    tape.classes = _open[-1] if _open else tape.classes
+    return tape
 
 
 class _Timing(Recording):

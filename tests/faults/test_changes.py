@@ -14,6 +14,8 @@ import chainrules_scipy
 from chainrules_compile import compile
 from chainrules_py import LinearMap, overriding, primitive, rule, rules_for, unregister
 from chainrules_tape import grad, hook
+from chainrules_tape.functions.run import ReverseRun
+from chainrules_tools import profile
 from tests.faults.interrupts import AtPoint, points_of
 
 
@@ -104,6 +106,7 @@ def steps(change):
         yield
 
 
+PLAIN = ReverseRun.new_tape
 ORDERS = list(itertools.permutations(range(3)))
 
 
@@ -118,6 +121,23 @@ def test_rules_of_blocks_that_end_in_any_order(order):
         assert cube.slopes() == {float(max(left))}
         left.pop(5 + k).close()
     assert cube.slopes() == {1.0}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_profiles_that_end_in_any_order(order):
+    gradient = lambda: grad(np.sum)(np.ones(2))
+    gradient()
+    blocks = [profile() for _ in order]
+    profiles = [block.__enter__() for block in blocks]
+    left = {*order}
+    for k in order:
+        inner = profiles[max(left)]
+        calls = sum(row.calls for row in inner.rows)
+        gradient()
+        assert sum(row.calls for row in inner.rows) == calls + 1
+        blocks[k].__exit__(None, None, None)
+        left -= {k}
+    assert ReverseRun.new_tape is PLAIN
 
 
 @pytest.mark.parametrize("order", ORDERS)
