@@ -306,7 +306,9 @@ class WritableOnTape(Writable, BareVariable):
         try:
             pull = _puts.table[classes, mine]
         except KeyError:
-            pull = _find_put(classes, mine, (self.payload, y, *arrays), pattern)
+            # What is no number NumPy converts, or refuses: whether or not the types are known.
+            like = self.payload if kind_of(y) == "other" else y
+            pull = _find_put(classes, mine, (self.payload, like, *arrays), pattern)
         if pull is None:
             return False
         self.payload[pattern.join(arrays)] = y
