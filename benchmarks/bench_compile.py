@@ -1,8 +1,9 @@
 """Compiled programs beside those written by hand and the tape: each call, and the first.
 
 ``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean; with
-``--keep`` it is kept in ``benchmarks/results/compile.csv``, with words only of programs whose names
-hold one of them. ``--jit`` adds how long the first call takes beside that of `jax.jit`.
+``--keep`` it is kept in ``benchmarks/results/compile.csv`` and on the page of benchmarks, with words
+only of programs whose names hold one of them. ``--jit`` adds how long the first call takes beside
+that of `jax.jit`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import tables
 from benchmarks.machine import ROOT
-from benchmarks.peers import HAND, differs
+from benchmarks.peers import HAND, differs, figure
 from benchmarks.programs import OURS, PROGRAMS, Program, engine, leaves
 from benchmarks.timing import medians, ratio
 from chainrules_compile import Compiled, compile
@@ -116,16 +118,24 @@ class Compiling:
     track_first_call.unit = "us for each noted call"  # type: ignore[attr-defined]
 
 
+PEERS = ("autograd", "PyTorch, 1 thread")
 COLUMNS = (
     "program",
     "by hand",
     "exact=False, by hand",
     "the tape, by hand",
+    *[f"{by}, by hand" for by in PEERS],
     "first call, us for each noted call",
     "calls to break even",
     "memory, by hand",
 )
+MEANS = (1, 2, 3, 4, 5, 8)
+"""The columns that have a mean."""
 KEPT = ROOT / "benchmarks" / "results" / "compile.csv"
+
+
+BEGIN = "<!-- compiled: begin (python -m benchmarks.bench_compile --keep writes what follows) -->"
+END = "<!-- compiled: end -->"
 
 
 def row(program: Program) -> list[str]:
@@ -133,9 +143,12 @@ def row(program: Program) -> list[str]:
     arguments = program.inputs()
     places = tuple(range(program.moving))
     f, loose = compiled(program), value_and_grad(program.loss(np), argnums=places)
-    begun = time.process_time()
-    f(*arguments)
-    first = time.process_time() - begun
+    firsts = []
+    for each in (compiled(program), compiled(program), f):
+        begun = time.process_time()
+        each(*arguments)
+        firsts.append(time.process_time() - begun)
+    first = min(firsts)
     g = compile(loose, exact=False)
     wanted = leaves(engine(HAND, program, arguments)())
     for name, found in (("compiled", f(*arguments)), ("looser", g(*arguments))):
@@ -154,18 +167,34 @@ def row(program: Program) -> list[str]:
     size = peak(runs["exact"]) / peak(runs["hand"])
     noted = 1e6 * first / len(f.programs[0].recorded)
     ratios = [f"{times[name] / hand:.2f}" for name in ("exact", "loose", "tape")]
-    return [program.name, *ratios, f"{noted:.0f}", f"{even:.0f}", f"{size:.2f}"]
+    ratios += [peer(by, program, arguments, wanted) for by in PEERS]
+    calls = f"{even:.0f}" if math.isfinite(even) else "–"
+    return [program.name, *ratios, f"{noted:.0f}", calls, f"{size:.2f}"]
+
+
+def peer(by: str, program: Program, arguments: tuple[Any, ...], wanted: list[Any]) -> str:
+    """Measure another engine beside the program by hand; a dash where it does not run it."""
+    try:
+        run = engine(by, program, arguments)
+        found = run()
+    except Exception:  # each engine has errors of its own
+        return "–"
+    if differs(program, wanted, found):
+        return "–"
+    hand = engine(HAND, program, arguments)
+    times = medians({"hand": hand, by: run}, rounds=7, limit=4.0, pick=min, clock=time.process_time)
+    return figure(times[by] / times["hand"])
 
 
 def mean(rows: list[list[str]], column: int) -> str:
-    """Return the geometric mean of a column."""
-    logs = [math.log(float(row[column])) for row in rows]
+    """Return the geometric mean of a column, over the rows that have a figure."""
+    logs = [math.log(float(row[column])) for row in rows if row[column] != "–"]
     return f"{math.exp(sum(logs) / len(logs)):.2f}"
 
 
 def table(rows: list[list[str]]) -> str:
     """Write the table, with the means of what has a mean."""
-    means = [mean(rows, k) if k in (1, 2, 3, 6) else "" for k in range(1, len(COLUMNS))]
+    means = [mean(rows, k) if k in MEANS else "" for k in range(1, len(COLUMNS))]
     lines = [COLUMNS, ("---",) * len(COLUMNS), *rows, ["geometric mean", *means]]
     return "\n".join([f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines])
 
@@ -196,6 +225,7 @@ def main(words: list[str]) -> None:
             if "JAX, jit" not in program.without:
                 print(beside_jit(program), flush=True)
         return
+    compiled(programs[0])(*programs[0].inputs())  # what is imported at first is not counted
     rows = []
     for program in programs:
         rows.append(row(program))
@@ -204,6 +234,8 @@ def main(words: list[str]) -> None:
     if "--keep" in words:
         with KEPT.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+        text = tables.PAGE.read_text(encoding="utf-8")
+        tables.PAGE.write_text(tables.between(text, BEGIN, END, table(rows)), encoding="utf-8")
 
 
 def _inputs() -> tuple[Any, ...]:

@@ -71,19 +71,24 @@ def _programs(found: dict[str, Any]) -> list[str]:
 
 
 def rewritten(text: str, found: dict[str, Any]) -> str:
-    """Return the text with what stands between the markers replaced.
+    """Return the text with what stands between the markers replaced."""
+    return between(text, BEGIN, END, section(found))
+
+
+def between(text: str, begin: str, end: str, new: str) -> str:
+    """Return a text with something else between two markers.
 
     Raises
     ------
     ValueError
         If the markers are not there, once each and in their order.
     """
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        msg = f"the file has to hold the lines {BEGIN!r} and {END!r}, once each"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        msg = f"the file has to hold the lines {begin!r} and {end!r}, once each"
         raise ValueError(msg)
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{section(found)}\n\n{END}{after}"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
 
 
 def main(arguments: list[str] | None = None, path: Path = PAGE) -> int:

@@ -263,8 +263,9 @@ def test_the_table_of_compiled_programs_is_what_was_measured():
         columns, *rows = csv.reader(file)
     assert tuple(columns) == bench_compile.COLUMNS
     assert [row[0] for row in rows] == [*PROGRAMS]
-    page = (ROOT / "docs" / "design" / "compile.md").read_text(encoding="utf-8")
-    assert bench_compile.table(rows) in page
+    page = tables.PAGE.read_text(encoding="utf-8")
+    wanted = tables.between(page, bench_compile.BEGIN, bench_compile.END, bench_compile.table(rows))
+    assert page == wanted
 
 
 def test_a_row_of_the_table_of_compiled_programs():
