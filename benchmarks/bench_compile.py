@@ -1,9 +1,9 @@
 """Compiled programs beside those written by hand and the tape: each call, and the first.
 
 ``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean; with
-``--keep`` it is kept in ``benchmarks/results/compile.csv`` and on the page of benchmarks, with words
-only of programs whose names hold one of them. ``--jit`` adds how long the first call takes beside
-that of `jax.jit`.
+``--keep`` it is kept in ``benchmarks/results/compile.csv`` and on the page of benchmarks, with
+words only of programs whose names hold one of them. ``--jit`` adds how long the first call takes
+beside that of `jax.jit`.
 """
 
 from __future__ import annotations
