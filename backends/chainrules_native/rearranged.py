@@ -11,7 +11,7 @@ from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import UnwritableError, View
 from chainrules_native.text import c_type, literal, raw_type
 from chainrules_py import vocabulary as v
-from chainrules_py.program import Call
+from chainrules_py.program import Call, Value
 
 _POWERS: dict[float, np.ufunc] = {
     2.0: np.square,
@@ -29,14 +29,15 @@ def argument_of(call: Call, place: int, name: str, default: Any = None) -> Any:
     return call.options.get(name, default)
 
 
-def _only(call: Call, *names: str) -> None:
+def only(call: Call, *names: str) -> None:
+    """Raise for a call with other options."""
     if set(call.options) - {*names}:
         raise UnwritableError
 
 
 def rolled(s: Lowering, call: Call) -> View:
     """Lower a roll along one axis: two copies."""
-    _only(call, "shift", "axis")
+    only(call, "shift", "axis")
     x, (y,) = call.operands[0], call.results
     shift, axis = argument_of(call, 1, "shift"), argument_of(call, 2, "axis")
     if not is_array(x) or form(x) != form(y):
@@ -76,7 +77,7 @@ _RUNNING: dict[Any, str] = {
 
 def accumulated(s: Lowering, call: Call) -> View:
     """Lower a running sum or product, which NumPy adds one after the other."""
-    _only(call, "axis", "include_initial")
+    only(call, "axis", "include_initial")
     x, (y,) = call.operands[0], call.results
     axis = argument_of(call, 1, "axis")
     if call.options.get("include_initial") or not is_array(x) or form(x) != form(y):
@@ -126,7 +127,7 @@ def to_a_power(s: Lowering, call: Call) -> View:
 def converted(s: Lowering, call: Call) -> View:
     """Lower a conversion; what may not fit is left to NumPy."""
     x, (y,) = call.operands[0], call.results
-    if not is_array(x) or set(call.options) - {"dtype", "copy"} or len(call.operands) > 2:
+    if type(x) is not Value or set(call.options) - {"dtype", "copy"} or len(call.operands) > 2:
         raise UnwritableError
     given, wanted = form(x)[1], form(y)[1]
     if given.kind == "f" and wanted.kind in "iu":

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
-from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array
-from chainrules_native.memory import UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array, strides_like
+from chainrules_native.memory import UnwritableError, View, axes_in_order, collapsed, contiguous
 from chainrules_native.text import c_type, literal
 from chainrules_py.program import Call, Value
 
 _LONG = 4096
 """Up to so many numbers are summed as a product with ones: `chainrules_numpy.broadcasting`."""
+
+_BUFFER = 8192
+"""How many elements NumPy's iterators copy at once."""
 
 _STARTS: dict[Any, int] = {np.add: 0, np.multiply: 1}
 
@@ -26,13 +29,27 @@ def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
     def lower(s: Lowering, call: Call) -> View:
         (x,), (y,) = call.operands, call.results
         axis = call.options.get("axis")
-        if set(call.options) - {"axis", "keepdims"} or not is_array(x):
+        if set(call.options) - {"axis", "keepdims"} or type(x) is not Value:
             raise UnwritableError
-        n = len(form(x)[0])
-        given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
-        return reduce(s, ufunc, s.view(x), y, tuple([a % n for a in given]))
+        if not form(x)[0]:
+            return _of_one(s, ufunc, x, y)
+        return reduce(s, ufunc, s.view(x), y, axes_of(axis, len(form(x)[0])))
 
     return lower
+
+
+def axes_of(axis: Any, n: int) -> tuple[int, ...]:
+    """Return the axes that an option says, of so many."""
+    given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
+    return tuple([a % n for a in given])
+
+
+def _of_one(s: Lowering, ufunc: np.ufunc, x: Value, y: Value) -> View:
+    """Lower the reduction of a number: a sum begins with a zero, which takes the sign of one."""
+    dtype = form(x)[1]
+    if form(y) != ((), dtype) or dtype.char not in "fdlq":
+        raise UnwritableError
+    return s.computed(y, (x,), "0 + {0}" if ufunc is np.add else "{0}", [dtype])
 
 
 def counted(s: Lowering, call: Call) -> View:
@@ -46,8 +63,7 @@ def counted(s: Lowering, call: Call) -> View:
     axes = axes_in_order(ones.shape, ones.strides)
     text, kind = "{0} != 0", c_type(view.dtype)
     s.operate(Operation(ones, [argument(view, axes)], text, types=(kind,)), ones.size)
-    given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
-    return reduce(s, np.add, ones, y, tuple([a % n for a in given]))
+    return reduce(s, np.add, ones, y, axes_of(axis, n))
 
 
 def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
@@ -68,8 +84,37 @@ def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, 
             total = Operation(out, [given], is_total=True)
             s.operate(total, view.size)
             return out
+    if ufunc is np.add and dtype.kind == "f":
+        if everything:
+            view = _buffered(s, view)
+        elif _has_parts(view, axes):
+            raise UnwritableError
     s.add(Reduction(out, view, axes, loop, start))
     return out
+
+
+def _has_parts(view: View, axes: tuple[int, ...]) -> bool:
+    """Tell whether what is added first is several rows, which NumPy copies to add them in pairs."""
+    added: list[int] = []
+    for d in reversed(axes_in_order(view.shape, view.strides)):
+        if d not in axes:
+            break
+        added.insert(0, d)
+    dims, steps = (tuple([x[d] for d in added]) for x in (view.shape, view.strides))
+    return len(collapsed(dims, steps)[0]) > 1
+
+
+def _buffered(s: Lowering, view: View) -> View:
+    """Copy what is not one row, as NumPy does, to add it in pairs; it does so part by part."""
+    axes = axes_in_order(view.shape, view.strides)
+    given = argument(view, axes)
+    if len(given.dims) == 1:
+        return view
+    if view.size > _BUFFER:
+        raise UnwritableError
+    made = s.new(view.shape, view.dtype, strides_like(view, view.dtype.itemsize))
+    s.add(Copy(made, view))
+    return made
 
 
 def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:

@@ -16,6 +16,7 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
+from chainrules_native.composed import COMPOSED, shared
 from chainrules_native.factors import FACTORS
 from chainrules_native.items import RAISES, Copy, Finite, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
@@ -180,7 +181,13 @@ def _view(s: Lowering, call: Call) -> View:
     if type(x) is not Value or any([type(value) is Value for value in call.values[1:]]):
         raise UnwritableError
     view = s.view(x)
+    if not view.shape and form(y) == ((), view.dtype):
+        return view
     made = _through(view, call, rest)
+    if made is None and function_of(call) is v.broadcast_to:
+        out = s.result(y)  # NumPy's way to a small one is a copy
+        s.add(Copy(out, view.broadcast(out.shape)))
+        return out
     if made is None:
         made = _through(s.copy(view), call, rest)
     if made is None or (made.shape, made.dtype) != form(y):
@@ -213,6 +220,10 @@ views(
     v.flip,
     v.broadcast_to,
     v.diagonal,
+    v.real,
+    v.imag,
+    np.real,
+    np.imag,
     np.ndarray.reshape,
     np.ndarray.transpose,
     np.reshape,
@@ -258,7 +269,7 @@ def _element(s: Lowering, call: Call) -> View:
 @lowers(duplicate, v.copy)
 def _duplicate(s: Lowering, call: Call) -> View:
     (x,), (y,) = call.operands, call.results
-    if not is_array(x):
+    if type(x) is not Value:
         raise UnwritableError
     view, out = s.view(x), s.result(y)
     s.add(Copy(out, view))
@@ -346,9 +357,14 @@ def _finite(s: Lowering, call: Call) -> View:
     return out
 
 
+def _parts(call: Call) -> tuple[Any, ...]:
+    """Return the operands of what joins arrays: words take these one by one, NumPy a sequence."""
+    return (call.operands,) if isinstance(function_of(call), Primitive) else call.operands
+
+
 @lowers(np.concatenate, v.concat)
 def _joined(s: Lowering, call: Call) -> View:
-    parts, *rest = call.operands
+    parts, *rest = _parts(call)
     (y,) = call.results
     axis = rest[0] if rest else call.options.get("axis", 0)
     shape, dtype = form(y)
@@ -368,7 +384,7 @@ def _joined(s: Lowering, call: Call) -> View:
 
 @lowers(np.stack, v.stack)
 def _stacked(s: Lowering, call: Call) -> View:
-    parts, *rest = call.operands
+    parts, *rest = _parts(call)
     (y,) = call.results
     axis = rest[0] if rest else call.options.get("axis", 0)
     shape, dtype = form(y)
@@ -410,6 +426,11 @@ def _spread(s: Lowering, call: Call) -> View:
     return out
 
 
+@lowers("mean_transpose_numpy")
+def _spread_shares(s: Lowering, call: Call) -> View:
+    return _spread(s, shared(s, call))
+
+
 _REDUCTIONS: dict[Any, Any] = {
     np.add: (v.sum, np.sum),
     np.maximum: (v.max, np.max),
@@ -421,6 +442,7 @@ for _ufunc, _functions in _REDUCTIONS.items():
 WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
+WORDS |= COMPOSED
 WORDS |= FACTORS
 WORDS |= PLACES
 WORDS |= PRODUCTS

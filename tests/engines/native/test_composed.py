@@ -1,0 +1,74 @@
+"""Words that NumPy computes in several steps have its bits, and leave nothing to it."""
+
+import numpy as np
+import pytest
+
+from chainrules_py import vocabulary as v
+from chainrules_tape import value_and_grad
+from tests.engines.native.test_native import check
+
+pytestmark = pytest.mark.usefixtures("native")
+PLACES = np.array([2, 0, -1, 2])
+STEPS = {
+    "mean": lambda x: (np.mean(x), np.mean(x, axis=0), np.mean(x, axis=(0, 1))),
+    "mean kept": lambda x: (np.mean(x, axis=1, keepdims=True), np.mean(x.T, axis=-1)),
+    "var": lambda x: (np.var(x), np.var(x, axis=0), np.var(x, axis=1, ddof=1)),
+    "var kept": lambda x: (np.var(x[::2, ::-1], axis=0, keepdims=True), np.var(x.T)),
+    "std": lambda x: (np.std(x), np.std(x, axis=-1)),
+    "outer": lambda x: (np.outer(x[0], x[:, 1]), np.outer(x[0], x[1])),
+    "trace": lambda x: (v.trace(x), v.trace(x, offset=1), v.trace(x.T, offset=-1)),
+    "diff": lambda x: (np.diff(x), np.diff(x, axis=0), np.diff(x[:, 0])),
+    "tile": lambda x: (np.tile(x, (2, 1)), np.tile(x, 3), np.tile(x, (2, 1, 2)), np.tile(x.T, 2)),
+    "take": lambda x: (np.take(x, PLACES, axis=0), np.take(x, PLACES[:2, None], axis=1)),
+    "clip": lambda x: (np.clip(x, -0.5, 1), np.clip(x[0], x[1], x[2] + 1.0)),
+    "one": lambda x: (np.sum(x[0, 0] * 2.0), np.max(np.sum(x)), np.sum(-0.0 * x[1, 1])),
+    "real": lambda x: (v.real(x) * 2.0, v.real(x)[1:]),
+    "concat": lambda x: (v.concat(x, x * 2.0, axis=1), v.stack(x, -x, axis=-1)),
+    "broadcast": lambda x: (
+        v.broadcast_to(x[:1], shape=x.shape) + 1.0,
+        np.broadcast_to(x, (2, *x.shape)) * x,
+    ),
+    "abs": lambda x: (abs(x[0, 0]) * abs(x), x + 1.0),
+}
+
+
+def operand(dtype, shape=(4, 5)):
+    return np.random.default_rng(3).standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
+def test_all_words_at_once(dtype):
+    check(lambda x: tuple([y for f in STEPS.values() for y in f(x)]), operand(dtype))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(4, 5), (1, 3), (40, 70)])
+@pytest.mark.parametrize("name", STEPS)
+def test_each_word_and_its_derivative(name, shape):
+    def total(x):
+        return sum([np.sum(np.sin(y) * y) for y in STEPS[name](x)])
+
+    if name in ("take", "clip", "diff") and shape[0] < 3:
+        pytest.skip("there are not so many rows")
+    check(value_and_grad(total), operand(np.float64, shape), whole=False)
+
+
+SHAPES = {
+    "a row backwards": lambda x: x[::-1],
+    "parts of rows": lambda x: x[:, :3],
+    "parts of rows, backwards": lambda x: x[::-1, 1:],
+    "more than a buffer": lambda x: np.broadcast_to(x, (700, *x.shape))[:, :, 1:] * 1.0,
+}
+
+
+def test_sums_of_what_does_not_lie_flat():
+    def f(x):
+        parts = [g(x) for g in SHAPES.values()]
+        return tuple([np.sum(y, axis=axis) for y in parts for axis in (None, 0, (0, 1))])
+
+    with np.errstate(all="ignore"):
+        check(f, operand(np.float32, (6, 7)), whole=False)
+
+
+def test_a_mean_of_many_and_its_shares():
+    check(value_and_grad(lambda x: np.mean(x * x)), operand(np.float64, (70_000,)))
