@@ -126,6 +126,10 @@ chainrules_contract = 1
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> object:
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"

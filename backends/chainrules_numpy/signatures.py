@@ -7,7 +7,6 @@ texts are those of 2.4: a test compares each with what it says of itself.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -121,10 +120,14 @@ def _told() -> Iterator[tuple[Callable[..., Any], str]]:
     """All functions, with their parameters as text."""
     for line in TEXTS.strip().splitlines():
         name, bracket, rest = line.partition("(")
-        yield functools.reduce(getattr, name.split("."), np), bracket + rest
+        f: Any = np
+        for part in name.split("."):
+            f = getattr(f, part)
+        yield f, bracket + rest
     for name in dir(np):
-        if type(f := getattr(np, name, None)) is np.ufunc:
-            yield f, _of_ufunc(f)
+        ufunc = getattr(np, name, None)
+        if type(ufunc) is np.ufunc:
+            yield ufunc, _of_ufunc(ufunc)
 
 
 def _function(text: str) -> Callable[..., Any]:

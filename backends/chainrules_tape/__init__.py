@@ -40,3 +40,7 @@ __all__ = [
 ]
 
 chainrules_contract = 1
+
+
+def __dir__() -> list[str]:
+    return __all__

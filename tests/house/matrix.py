@@ -1,10 +1,13 @@
 """Builds wheel and sdist, and installs and uses both in clean environments: ``make test-matrix``.
 
-``python -m tests.house.matrix 3.11 3.13`` chooses Pythons; without a choice all that are found.
+``python -m tests.house.matrix 3.11 3.13`` chooses Pythons; without a choice all that are found, on
+the path or among pyenv's. The wheel is used with the newest NumPy and with the oldest that is
+supported and has a build for that Python, the sdist with the newest.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+OLDEST = {"3.11": "2.2.0", "3.12": "2.2.0", "3.13": "2.2.0", "3.14": "2.3.2"}
+"""NumPy's first release that is supported here and that has a wheel for that Python."""
 USE = """\
 import numpy as np
 from chainrules_py import primitive, rrule, scalar_rule
@@ -38,11 +43,21 @@ def run(*command: str, cwd: Path = ROOT) -> None:
 
 def pythons(wanted: list[str]) -> list[str]:
     """The interpreters that are there, of the versions that are wanted."""
-    found = [shutil.which(f"python{version}") for version in wanted or VERSIONS]
+    found = [_python(version) for version in wanted or VERSIONS]
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    return [p for p in found if p is not None and _works(p)] or [
+    return [p for p in found if p is not None] or [
         sys.executable for version in [here] if version in (wanted or VERSIONS)
     ]
+
+
+def _python(version: str) -> str | None:
+    """The first interpreter of a version that starts: a shim of pyenv's may not."""
+    home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    builds = sorted(home.glob(f"{version}.*/bin/python{version}"), reverse=True)
+    for python in [shutil.which(f"python{version}"), *map(str, builds)]:
+        if python is not None and _works(python):
+            return python
+    return None
 
 
 def _works(python: str) -> bool:
@@ -54,19 +69,22 @@ def main(wanted: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "dist"
         run(sys.executable, "-m", "hatchling", "build", "-d", str(made))
+        wheel, sdist = sorted(made.iterdir(), key=lambda path: path.suffix != ".whl")
         for python in pythons(wanted):
-            for built in sorted(made.iterdir()):
-                place = Path(folder) / f"{Path(python).name}-{built.suffix[1:]}"
+            version = Path(python).name.removeprefix("python")
+            oldest = OLDEST.get(version, "2.2.0")
+            for built, numpy in ((wheel, "numpy"), (wheel, f"numpy=={oldest}"), (sdist, "numpy")):
+                place = Path(folder) / f"{version}-{built.suffix[1:]}-{numpy}"
                 if python == sys.executable:
                     venv.create(place, with_pip=True)
                 else:
                     run(python, "-m", "venv", str(place))
                 inside = str(place / "bin" / "python")
-                run(inside, "-m", "pip", "install", "--quiet", f"{built}[cli]")
+                run(inside, "-m", "pip", "install", "--quiet", numpy, f"{built}[cli]")
                 run(inside, "-W", "error", "-c", USE, cwd=place)
                 run(str(place / "bin" / "chainrules"), "doctor", cwd=place)
                 run(str(place / "bin" / "chainrules"), "explain", "numpy.matmul", cwd=place)
-                print(f"{python}: {built.name} installed and used")
+                print(f"{python}: {built.name} with {numpy} installed and used", flush=True)
     return 0
 
 

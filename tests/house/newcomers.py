@@ -25,16 +25,18 @@ PAGES = {
     "cupy": "CuPy",
     "dask": "Dask",
     "coming-from": "coming from autograd and others",
+    "gallery": "whole programs",
 }
 CELL = re.compile(r"^```\{code-cell\} python3\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
-INSTALL = re.compile(r"pip install \"?chainrules-py(?:\[([\w,]+)\])?\"?")
+INSTALL = re.compile(r"pip install \"?chainrules-py(?:\[([\w,]+)\])?\"?((?: [a-z][\w-]*)*)")
 DRIVER = """\
-import linecache, sys
+import linecache
+space = {"__name__": "__main__"}
 for i, (tags, text) in enumerate(CELLS):
     name = f"<block {i}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     try:
-        exec(compile(text, name, "exec"), globals())
+        exec(compile(text, name, "exec"), space)
     except Exception as error:
         if "raises-exception" not in tags:
             raise
@@ -48,12 +50,12 @@ def text_of(page: str) -> str:
     return (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
 
 
-def extras(page: str) -> str:
-    """The extras in the line that installs, of a page that states one; else KeyError."""
+def installed(page: str) -> tuple[str, list[str]]:
+    """The extras in the line that installs, and what else it names; without one KeyError."""
     found = INSTALL.search(text_of(page))
     if found is None:
         raise KeyError(page)
-    return found[1] or ""
+    return found[1] or "", found[2].split()
 
 
 def cells(page: str) -> list[tuple[str, str]]:
@@ -76,17 +78,28 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     start = time.perf_counter()
     python = str(folder / page / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", str(folder / page)], check=True)
-    wanted = extras(page)
+    wanted, more = installed(page)
     what = f"{wheel}[{wanted}]" if wanted else str(wheel)
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        what,
+        *more,
+    ]
+    done = subprocess.run([*pip, what, *more], capture_output=True, text=True, check=False)
     if done.returncode:
         return time.perf_counter() - start, done.stderr
-    script = folder / f"{page}.py"
+    work = folder / "work"  # the page's own name would hide a library's
+    work.mkdir(exist_ok=True)
+    script = work / "blocks.py"
     script.write_text(f"CELLS = {cells(page)!r}\n{DRIVER}", encoding="utf-8")
     shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
     done = subprocess.run(
-        [python, str(script)], cwd=folder, capture_output=True, text=True, check=False
+        [python, str(script)], cwd=work, capture_output=True, text=True, check=False
     )
     return time.perf_counter() - start, done.stderr if done.returncode else ""
 

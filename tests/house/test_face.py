@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -38,3 +39,9 @@ def test_forms_from_other_systems_are_a_module_of_their_own():
     import chainrules_compat as compat
 
     assert not {*compat.__all__} & {*chainrules_py.__all__}
+
+
+@pytest.mark.parametrize("package", ["chainrules_py", "chainrules_tape"])
+def test_dir_shows_public_names_only(package):
+    face = importlib.import_module(package)
+    assert {*dir(face)} - {"__version__"} == {*face.__all__}

@@ -13,7 +13,7 @@ from tests.house import newcomers
 def test_a_page_says_how_to_install_and_its_blocks_are_python(page):
     settings = tomllib.loads((newcomers.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     known = settings["project"]["optional-dependencies"]
-    wanted = newcomers.extras(page)
+    wanted, _ = newcomers.installed(page)
     assert {*filter(None, wanted.split(","))} <= {*known}
     found = newcomers.cells(page)
     assert len(found) >= 5
