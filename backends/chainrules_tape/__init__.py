@@ -40,7 +40,4 @@ __all__ = [
 ]
 
 chainrules_contract = 1
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = lambda: __all__

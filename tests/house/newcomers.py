@@ -80,16 +80,7 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     subprocess.run([sys.executable, "-m", "venv", str(folder / page)], check=True)
     wanted, more = installed(page)
     what = f"{wheel}[{wanted}]" if wanted else str(wheel)
-    install = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        what,
-        *more,
-    ]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, what, *more], capture_output=True, text=True, check=False)
     if done.returncode:
         return time.perf_counter() - start, done.stderr
