@@ -147,8 +147,7 @@ def hessenberg(
     """
     (a,) = checked(check_finite, a)
     n = a.shape[0]
-    _, (scales, _) = native.matrix_balance(readable(a), permute=False, separate=True)
-    h, q = a * scales / scales[:, None], np.eye(n)
+    h, q = a, np.eye(n)
     for k in range(n - 2):
         x = h[k + 1 :, k]
         if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
