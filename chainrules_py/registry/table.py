@@ -69,7 +69,11 @@ def enter(statement: Statement) -> None:
                 )
                 raise RuleError(msg)
         stated[statement.primal] = None
-        _put(statement.primal, (*kept, statement), not statement.source.is_ours)
+        # What nobody has asked about, nobody remembers: a function that is made and given its rule
+        # over and over does not make the others forget theirs.
+        asked = statement.primal in _asked
+        tell = (invalidate, *on_change * (not statement.source.is_ours)) if asked else ()
+        _put(statement.primal, (*kept, statement), tell)
 
 
 def remove(statements: Collection[Statement], instead: Collection[Statement] = ()) -> None:
@@ -77,16 +81,12 @@ def remove(statements: Collection[Statement], instead: Collection[Statement] = (
     with lock:
         for primal in {s.primal for s in (*statements, *instead)}:
             kept = [s for s in primal.stated[0] if s not in statements and s not in instead]
-            _put(primal, (*kept, *[s for s in instead if s.primal is primal]), True)
+            rest = [s for s in instead if s.primal is primal]
+            _put(primal, (*kept, *rest), (invalidate, *on_change))
 
 
-def _put(primal: Primitive[..., Any], statements: tuple[Statement, ...], changed: bool) -> None:
-    """Have all that is stated of a primal, at once; what was looked up before is forgotten.
-
-    What nobody has asked about, nobody remembers: a function that is made and given its rule over
-    and over does not make the others forget theirs.
-    """
-    tell = (invalidate, *on_change * changed) if primal in _asked else ()
+def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) -> None:
+    """Have all that is stated of a primal, at once; what was looked up before is forgotten."""
     for each in tell:  # before: whoever is interrupted behind the change leaves nothing outdated
         each()
     primal.stated = statements, {}

@@ -13,6 +13,7 @@ import chainrules_autograd
 import chainrules_scipy
 from chainrules_compile import compile
 from chainrules_py import LinearMap, overriding, primitive, rule, rules_for, unregister
+from chainrules_scipy import installing
 from chainrules_tape import grad, hook
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tools import profile
@@ -190,14 +191,15 @@ def test_an_interrupt_while_functions_are_removed(install):
 
 
 def test_an_interrupt_while_functions_are_installed():
+    """They are whole or not there, whether or not somebody has got what removes them."""
     grad(lambda x: chainrules_scipy.linalg.expm(x)[0, 0])(np.zeros((2, 2)))
     before, whole = theirs(), AtPoint(check=INSTALLING)
+    with chainrules_scipy.install():
+        while_installed = theirs()
     whole.run(lambda: chainrules_scipy.install().remove() or 1.0)
-    for n in some(whole.passed // 2, 60):
-        made = []
-        AtPoint(n, check=INSTALLING).run(
-            lambda made=made: made.append(chainrules_scipy.install()) or 1.0
-        )
-        for installed in made:
+    for n in some(whole.passed, 60):
+        AtPoint(n, check=INSTALLING).run(lambda: chainrules_scipy.install() and 1.0)
+        assert theirs() in (before, while_installed), n
+        for installed in tuple(installing._standing):
             installed.remove()
         assert theirs() == before, n
