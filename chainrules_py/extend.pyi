@@ -287,6 +287,7 @@ from chainrules_py.tangents.tree import (
     plain,
 )
 from chainrules_py.tangents.zeros import (
+    ZEROS,
     AbstractTangent,
     AbstractZero,
 )
@@ -410,6 +411,7 @@ __all__ = [
     "REQUIRED",
     "UFUNC_KEYWORDS",
     "WIDE",
+    "ZEROS",
     "AbstractTangent",
     "AbstractZero",
     "Alias",

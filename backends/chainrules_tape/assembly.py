@@ -101,7 +101,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     ) -> None:
         notes: Notes | None = None
         classes = FastVariable.results
-        if differentiable or trap.get():
+        if differentiable or (trap.entered() is not None and trap.get()):
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         watch = guard if type(guard) is Guard else Guard(guard)
         super().__init__(watch, classes, persistent or differentiable, notes)

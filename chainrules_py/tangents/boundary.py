@@ -16,6 +16,7 @@ from chainrules_py.tangents.space import (
     kind_of,
     project,
     space,
+    with_dtype,
     zero_tangent,
 )
 from chainrules_py.tangents.structural import Tangent, map_fields
@@ -53,12 +54,9 @@ def _each(check: Callable[[Any, Any], Any], x: Any, t: Any) -> Any:
 
 def _fits(x: Any, t: Any) -> bool:
     """Tell whether two real or complex arrays or numbers agree in type, dtype and shape."""
-    return (
-        type(t) is type(x)
-        and kind_of(x) in ("real", "complex")
-        and getattr(x, "dtype", None) is getattr(t, "dtype", None)
-        and getattr(x, "shape", ()) == getattr(t, "shape", ())
-    )
+    if type(t) is not type(x) or kind_of(x) not in ("real", "complex"):
+        return False
+    return type(x) not in with_dtype or (x.dtype is t.dtype and x.shape == t.shape)
 
 
 def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
@@ -77,7 +75,8 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
         raise ProjectionError(msg)
     leaves, treedef = flatten(primals)
     ts: list[Any] = []
-    for x, t, child in zip(primals, tangents, treedef.children, strict=True):
+    for i, child in enumerate(treedef.children):
+        x, t = primals[i], tangents[i]
         if (
             child is LEAF
             and _fits(x, t)
@@ -186,6 +185,8 @@ def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:
     ProjectionError
         If it does not belong to the result. The cotangent of a gradient has the gradient's form.
     """
+    if treedef is LEAF and _fits(y, y_bar):
+        return [y_bar]
     if not _holds_tangents(treedef):
         return flatten_tangent(treedef, check_cotangent(y, y_bar))
     y_bar = unthunk(y_bar)

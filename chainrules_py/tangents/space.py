@@ -28,19 +28,18 @@ from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape,
 from chainrules_py.vocabulary.reductions import sum
 
 _kinds: dict[Any, str] = {}
-_with_dtype: set[type] = set()
+with_dtype: set[type] = set()
+"""Classes of which `kind_of` knows that what is of them has a dtype."""
 _NUMBER_KINDS = {bool: "bool", int: "int", float: "real", complex: "complex"}
 
 
 def dtype_kind(dtype: Any, like: type) -> str:
     """Classify a dtype's numbers: ``"bool"``, ``"int"``, ``"real"``, ``"complex"``, ``"other"``."""
     # Two libraries' dtypes may have one hash, and refuse to be compared; and what is a number to
-    # one library may be none to another, as bfloat16 to JAX and to NumPy.
-    key = (type(dtype), dtype, like.__module__)
-    try:
-        return _kinds[key]
-    except KeyError:
-        pass
+    # one library may be none to another, as bfloat16 to JAX and to NumPy: by class.
+    found = _kinds.get((like, dtype))
+    if found is not None:
+        return found
     isdtype = namespace_of(like).isdtype
     names = {"bool": "bool", "integral": "int"}
     names |= {"real floating": "real", "complex floating": "complex"}
@@ -48,15 +47,17 @@ def dtype_kind(dtype: Any, like: type) -> str:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
     except TypeError:
         kind = "other"
-    _kinds[key] = kind
+    _kinds[like, dtype] = kind
     return kind
 
 
 def kind_of(x: Any) -> str:
     """Classify the numbers that an array or number holds; ``"none"`` for anything else."""
     cls = type(x)
-    if cls in _with_dtype:
-        return dtype_kind(x.dtype, cls)
+    if cls in with_dtype:
+        dtype = x.dtype
+        found = _kinds.get((cls, dtype))
+        return dtype_kind(dtype, cls) if found is None else found
     if cls in _NUMBER_KINDS:
         return _NUMBER_KINDS[cls]
     payload = type_info(cls).dispatch_type
@@ -75,7 +76,7 @@ def kind_of(x: Any) -> str:
                 f"may compute otherwise; give {kind}(x)"
             )
             raise NotDifferentiableError(msg)
-        _with_dtype.add(cls)
+        with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"
 
@@ -186,7 +187,7 @@ class StructureSpace:
 
 
 _makers: dict[type, Any] = {}
-forgets(lambda: (_with_dtype, _makers, _array_spaces))
+forgets(lambda: (with_dtype, _makers, _array_spaces))
 
 
 def space(x: Any) -> Any:
@@ -205,7 +206,7 @@ def _maker(cls: type, x: Any) -> Any:
     if is_structure_type(cls):
         return StructureSpace
     kind = kind_of(x)
-    if cls in _with_dtype:  # of arrays each has to be asked
+    if cls in with_dtype:  # of arrays each has to be asked
         return _array_space if type_info(cls).has_device else _deviceless_space
     of = NoTangent() if kind in ("bool", "none") else Space(x)
     return lambda x: of  # one number's space is another's

@@ -52,7 +52,7 @@ class Trace(ABC):
         Whether operands are kept until later: then arrays among them are watched over, and other
         tracers kept as they are now.
     debugged : callable or None
-        Tells whether every call is to be looked at by itself.
+        Says, if not None or False, that every call may be one to look at by itself.
     """
 
     mode: ClassVar[str]

@@ -15,7 +15,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError, UnpicklingError
-from typing import Any, final
+from typing import Any
 
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -135,7 +135,6 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
     return by_name(x)
 
 
-@final
 class Made(functools.partial[Any]):
     """A function that is pickled as the call that made it, or by the name that it has itself."""
 

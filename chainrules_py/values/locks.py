@@ -63,6 +63,7 @@ class Mode:
     Blocks in generators end in any order: one that is over counts no more, and changes no other.
     One that ends in another context than it began in, as in a copy, is over in all of them.
     ``used`` tells whether there was a block of any mode so far; ``every`` lists the modes.
+    ``entered()``, a call in C, is None where none of its blocks is under way: it holds not there.
     """
 
     used = False
@@ -71,6 +72,7 @@ class Mode:
     def __init__(self, name: str) -> None:
         Mode.every.append(self)
         self._innermost = contextvars.ContextVar[_Block | None](name, default=None)
+        self.entered = self._innermost.get
 
     def get(self) -> bool:
         """Return what holds here."""

@@ -466,6 +466,7 @@ TOPICS = {
     "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_inplace.py": "whole programs that write",
     "tests/tape/memory/test_guard.py": "the guard, as programs on a tape meet it",
+    "tests/tape/memory/test_reads.py": "what watching over arrays costs, in reads and frames",
     "tests/libraries/test_fourth_library.py": "a library that nobody has heard of",
     "tests/libraries/numpy/test_add_rows.py": "one word, which NumPy has not",
     "tests/libraries/numpy/test_bits.py": "traced values are NumPy's, bit for bit",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk, zero_tangent
 from chainrules_py.extend import (
+    ZEROS,
     Bound,
     Classes,
     Memory,
@@ -18,7 +19,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
-from chainrules_tape.inspect.nans import check_pushed, trap_is_set
+from chainrules_tape.inspect.nans import check_pushed, entered, trap_is_set
 from chainrules_tape.memory.view import fits
 from chainrules_tape.memory.write import Writable, alone
 
@@ -34,7 +35,7 @@ class Pushing(Trace):
     at = operator.attrgetter("_level")
     link = operator.attrgetter("tangent")
     keeps = False
-    debugged = staticmethod(trap_is_set)
+    debugged = staticmethod(entered)
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Any:
         """Return the tangent of a structure."""
@@ -49,11 +50,11 @@ class Pushing(Trace):
         y_dot = unthunk(out)
         if bound.later is not None and at in watched:
             watch(at, y, (bound,))
-        return y if is_zero(y_dot) else _classes[type(y)](y, at, y_dot)
+        return y if is_zero(y_dot) else duals[type(y)](y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
         """Pair a value with its tangent, if it has one."""
-        return value if is_zero(link) else _classes[type(value)](value, at, link)
+        return value if is_zero(link) else duals[type(value)](value, at, link)
 
     def note(self, at: int, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
         """Raise inside `debug_nans` if the call, or its push, made a NaN."""
@@ -143,10 +144,10 @@ def watch(level: int, x: Any, name: Any = None) -> None:
 
 def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any) -> Any:
-        if trap_is_set():
+        if entered() is not None:
             return general(a)
         y, y_dot = run((a.tangent,), a.payload)
-        return y if is_zero(y_dot) else _classes[type(y)](y, a._level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
 
     return step
 
@@ -154,30 +155,30 @@ def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callab
 def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
         level = a._level
-        if level != b._level or trap_is_set():
+        if level != b._level or entered() is not None:
             return general(a, b)
         y, y_dot = run((a.tangent, b.tangent), a.payload, b.payload)
-        return y if is_zero(y_dot) else _classes[type(y)](y, level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
 
     return step
 
 
 def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
-        if trap_is_set():
+        if entered() is not None:
             return general(a, b)
         y, y_dot = run((a.tangent,), a.payload, b)
-        return y if is_zero(y_dot) else _classes[type(y)](y, a._level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
 
     return step
 
 
 def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
-        if trap_is_set():
+        if entered() is not None:
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
-        return y if is_zero(y_dot) else _classes[type(y)](y, b._level, y_dot)
+        return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)
 
     return step
 
@@ -198,7 +199,7 @@ def open_dual(x: Any, level: int) -> tuple[Any, Any]:
 
 def dual(y: Any, y_dot: Any, level: int) -> Any:
     """Pair a value with its tangent, field by field for structures; a zero tangent is left out."""
-    return y if is_zero(y_dot) else _classes[type(y)](y, level, y_dot)
+    return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
 
 
-_classes = Classes(Dual, Dual.tracing.wrap_fields)
+duals = Classes(Dual, Dual.tracing.wrap_fields)

@@ -72,48 +72,52 @@ def vjp(
     (6.0, (3.0, 2.0))
     """
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
-
-    def pullback(y_bar: Any, *others: Any, batched: bool = False) -> tuple[Any, ...]:
-        if batched:
-            seeds = many_directions("a pullback", run.y_tree, run.y, y_bar)
-            bars = run.pull(seeds, many=True)
-            return deliver_many(run.tree, run.leaves, bars, seeds, run.y_leaves)  # type: ignore[no-any-return]
-        seeds = run.seeds((y_bar, *others) if others else y_bar)
-        return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)  # type: ignore[no-any-return]
-
-    whole = Made(pullback)
-    whole.recipe = _map_again, (vjp, f, primals, has_aux, Seen(run)), {"guard": guard}
+    whole = Mapped(pullback, run)
+    whole.recipe = vjp, (f, primals, has_aux, run), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 
 @final
-class Seen:
-    """Numbers that a run gave and saved. It is pickled as some of them, to compare another with."""
-
-    def __init__(self, run: Any) -> None:
-        self.run = run
+class Mapped(Made):
+    """A pullback or push. It is pickled with some of the numbers that its run gave and saved."""
 
     def numbers(self) -> Any:
-        """Return all of them."""
-        saved = flatten([record[2:] for record in self.run.tape])[0]
+        """Return all of them, to compare with those of another run."""
+        run = self.recipe[1][-1]  # type: ignore[index]
+        saved = flatten([record[2:] for record in run.tape])[0]
         infos = [type_info(type(x)) for x in saved]
         kept = [x for x, of in zip(saved, infos, strict=True) if of.is_array or of.is_number]
-        return self.run.y, kept, self.run.tape.guard.digests()
+        return run.y, kept, run.tape.guard.digests()
 
     def __reduce__(self) -> Any:
-        self.run.tape.guard.check()
-        return list, (samples(self.numbers()),)
+        if self.recipe is None:
+            return super().__reduce__()
+        maker, (*operands, run), guard = self.recipe
+        run.tape.guard.check()
+        return _map_again, (maker, operands, guard, samples(self.numbers()))
 
 
-def _map_again(
-    maker: Callable[..., Any], f: Any, primals: Any, has_aux: bool, seen: Any, **guard: Any
-) -> Any:
+def pullback(run: ReverseRun, y_bar: Any, *others: Any, batched: bool = False) -> Any:
+    """Pull a cotangent back through a run, or many."""
+    if batched:
+        seeds = many_directions("a pullback", run.y_tree, run.y, y_bar)
+        return deliver_many(run.tree, run.leaves, run.pull(seeds, many=True), seeds, run.y_leaves)
+    seeds = run.seeds((y_bar, *others) if others else y_bar)
+    return run.delivered(run.tree, run.leaves, run.pull(seeds), seeds)
+
+
+def push(run: LinearRun, primals: tuple[Any, ...], *tangents: Any) -> Any:
+    """Push tangents of the primals through a run."""
+    ts = leaf_tangents("push", primals, tangents)
+    return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
+
+
+def _map_again(maker: Callable[..., Any], operands: Any, guard: Any, seen: Any) -> Any:
     """Make the pullback or push of a function once more, in another process."""
-    found = maker(f, *primals, has_aux=has_aux, **guard)
-    if type(seen) is Seen:  # it is copied, and not pickled
-        seen = seen.__reduce__()[1][0]
-    check_same(f, found[1].recipe[1][-1].numbers(), seen)
-    return found[1]
+    f, primals, has_aux = operands
+    found: Any = maker(f, *primals, has_aux=has_aux, **guard)[1]
+    check_same(f, found.numbers(), seen)
+    return found
 
 
 def jvp(
@@ -207,13 +211,8 @@ def linearize(
     (6.0, 3.0, 2.0)
     """
     run = LinearRun(f, primals, has_aux=has_aux, guard=guard)
-
-    def push(*tangents: Any) -> Any:
-        ts = leaf_tangents("push", primals, tangents)
-        return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
-
-    whole = Made(push)
-    whole.recipe = _map_again, (linearize, f, primals, has_aux, Seen(run)), {"guard": guard}
+    whole = Mapped(push, run, primals)
+    whole.recipe = linearize, (f, primals, has_aux, run), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 

@@ -23,6 +23,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     LEAF,
+    ZEROS,
     Guard,
     GuardMode,
     Space,
@@ -55,7 +56,7 @@ from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.forward.dual import Dual, dual, watch, watched
+from chainrules_tape.forward.dual import Dual, duals, watched
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.arguments import can_vary, check_varies
 from chainrules_tape.functions.sparse import as_rows, collect_rows
@@ -196,7 +197,7 @@ class Recorded(Run):
 
     def link_of(self, x: Any) -> int | None:
         """Return the index of its record."""
-        return x.index if isinstance(x, BareVariable) and x.tape is self.tape else None
+        return x.index if issubclass(type(x), BareVariable) and x.tape is self.tape else None
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an array without one has in messages."""
@@ -242,13 +243,15 @@ class Recorded(Run):
             return list(gather(each, tuple(seeds)))
         bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
         first = -1
-        for index, bar in zip(self.outputs, seeds, strict=True):
-            if index is not None and not is_zero(bar):
+        for k, index in enumerate(self.outputs):
+            bar = seeds[k]
+            if index is not None and type(bar) not in ZEROS:
                 if bars[index] is None:
                     bars[index] = bar
                 else:
                     bars.add(index, bar)
-                first = max(first, index)
+                if index > first:
+                    first = index
         for index, of in () if notes is None else notes.always.items():
             if bars[index] is None and not is_zero(of):
                 bars[index], first = zero_tangent(of), max(first, index)
@@ -369,30 +372,32 @@ class ForwardRun(Run):
     ) -> None:
         self.level = new_level()
         self.ts = ts
-        watched[self.level] = []
+        prints = watched[self.level] = []
         try:
             self._run(f, primals, has_aux)
         finally:
-            prints = watched.pop(self.level)
+            del watched[self.level]
         for x, name, memory, fingerprint in prints:
             if memory.fingerprint(x, False) != fingerprint:
                 refuse_written(x, name)
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        for x in leaves:  # what is captured is used at once, so these are all that need a look
-            watch(self.level, x)
-        level = self.level
-        return [
-            dual(x, frozen(t) if issubclass(type(t), Tracer) else t, level)
-            for x, t in zip(leaves, self.ts, strict=True)
-        ]
+        level, traced = self.level, []
+        for i, x in enumerate(leaves):
+            memory = type_info(type(x)).memory
+            if memory is not None:  # what is captured is used at once, and needs no look
+                watched[level].append((x, None, memory, memory.fingerprint(x, False)))
+            t = self.ts[i]
+            t = frozen(t) if issubclass(type(t), Tracer) else t
+            traced.append(x if type(t) in ZEROS else duals[type(x)](x, level, t))
+        return traced
 
     def link_of(self, x: Any) -> Any:
         """Return its tangent."""
-        if not (isinstance(x, Dual) and x.level == self.level):
+        if not (issubclass(type(x), Dual) and x._level == self.level):
             return None
         t = x.tangent
-        if isinstance(t, Tracer) and t.level >= self.level:
+        if issubclass(type(t), Tracer) and t.level >= self.level:
             msg = (
                 f"the derivative of {describe(x.payload)} depends on a value that is being "
                 f"differentiated and that a rule captured: that gradient would be lost; pass it "

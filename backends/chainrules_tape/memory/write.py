@@ -24,7 +24,6 @@ from chainrules_py.extend import (
     find_tracers,
     holders,
     in_place_operators,
-    is_mutable_destination,
     kind_of,
     knows,
     overlap,
@@ -84,8 +83,10 @@ def alone(holder: Any, name: str = "payload") -> bool:
     if issubclass(type(value), Tracer):
         view = getattr(value, "as_view", None)
         return view is None or (view.parent is None and not view.living())
-    memory = type_info(type(value)).memory
-    return memory is not None and memory.owner(value) is value and is_mutable_destination(value)
+    info = type_info(type(value))
+    if info.memory is None or info.memory.owner(value) is not value:
+        return False
+    return info.library.mutable is not None and info.library.mutable(value)
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -409,7 +410,7 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
 
 def handed_out(x: Any) -> Any:
     """Return the value that a tracer stands for, as a user may keep and write to it."""
-    payload = current(x).payload
+    payload = x.payload
     cls = type(payload)
     if issubclass(cls, Tracer):
         return payload.owned()
