@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.timing import CLOCKS, interval, turns
+from benchmarks.timing import CLOCKS, interval, medians, turns
 from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_torch import export
@@ -25,7 +25,7 @@ def wave(x: Any) -> Any:
     return v.sin(x)
 
 
-scalar_rule(wave, lambda y, x: v.cos(x))
+scalar_rule(wave, lambda _y, x: v.cos(x))
 
 
 class HandWave(Function):
@@ -117,6 +117,28 @@ class HandCholesky(Function):
         return torch.tril(outer) - 0.5 * torch.diag_embed(torch.diagonal(outer))
 
 
+class OldWave(HandWave):
+    """The same in the older style, which `torch.func` does not take."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:  # type: ignore[override]
+        ctx.save_for_backward(x)
+        return torch.sin(x)
+
+    setup_context = Function.setup_context
+
+
+class OldBlend(HandBlend):
+    """The same in the older style."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:  # type: ignore[override]
+        ctx.save_for_backward(x, y)
+        return x * y + x
+
+    setup_context = Function.setup_context
+
+
 def inputs(case: str) -> list[torch.Tensor]:
     """Make the operands of a case."""
     generator = torch.Generator().manual_seed(0)
@@ -137,6 +159,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "cholesky": (export(v.cholesky), HandCholesky.apply),
 }
 """Ours, and by hand."""
+OLDER = {"scalar_rule": OldWave.apply, "blend": OldBlend.apply}
+"""By hand, in the older style."""
 
 
 def value_and_gradient(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callable[[], Any]:
@@ -147,6 +171,14 @@ def value_and_gradient(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callabl
         return torch.autograd.grad(f(*xs), xs, bar)
 
     return run
+
+
+def of_func(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callable[[], Any]:
+    """Build one call of `torch.func.grad`."""
+    places = tuple(range(len(xs)))
+    gradient = torch.func.grad(lambda *operands: f(*operands).sum(), argnums=places)
+    plain = [x.detach() for x in xs]
+    return lambda: gradient(*plain)
 
 
 def value_alone(f: Callable[..., Any], xs: list[torch.Tensor]) -> Callable[[], Any]:
@@ -186,9 +218,20 @@ def shares(case: str, *, machine_code: bool = False, **keywords: Any) -> list[fl
     return [a / b for a, b in zip(times["ours"], times["theirs"], strict=True)]
 
 
+def least(fs: dict[str, Callable[[], Any]], rounds: int = 2000) -> dict[str, float]:
+    """Return the least time of one call of each function, by turns of a few calls."""
+    return medians(fs, pick=min, rounds=rounds, seconds=2e-4)
+
+
 def main() -> None:
     """Print what exported rules cost beside those that are written by hand."""
     torch.set_num_threads(1)
+    print("least of many turns: beside the older style; torch.func.grad beside the newer")
+    for case, older in OLDER.items():
+        ours, newer = CASES[case]
+        for kind, theirs in ((value_and_gradient, older), (of_func, newer)):
+            found = least({"ours": kind(ours, inputs(case)), "theirs": kind(theirs, inputs(case))})
+            print(f"  {case:12} {kind.__name__:20} {found['ours'] / found['theirs']:.2f}")
     for machine_code in (False, True):
         print("compiled" if machine_code else "eager")
         for case in CASES:

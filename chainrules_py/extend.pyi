@@ -172,6 +172,9 @@ from chainrules_py.registry.bind.general import (
     given,
     pair_of,
 )
+from chainrules_py.registry.bind.kept import (
+    owning,
+)
 from chainrules_py.registry.bind.transpose import (
     OneMode,
     state,
@@ -586,6 +589,7 @@ __all__ = [
     "overlap",
     "own",
     "own_all",
+    "owning",
     "pad",
     "pair_of",
     "parameters_of",

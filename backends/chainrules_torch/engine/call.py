@@ -30,6 +30,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config
+from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 
@@ -80,7 +81,8 @@ class AnyCall(abc.ABC):
             return record[0](cotangent(bars, y[1]), *record[2:])
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
-        return self.placed(bound, plan.run(lambda: known.within(pulled)), spaces)
+        answer = plan.run(known.within, pulled) if plan.solves else known.within(pulled)
+        return self.placed(bound, answer, spaces)
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
         """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
@@ -102,7 +104,7 @@ class AnyCall(abc.ABC):
             return bound.run(moving, *operands, **plan.options)[1]
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
-        return tangents(unthunk(plan.run(lambda: known.within(pushed))), *y)
+        return tangents(unthunk(plan.run(known.within, pushed)), *y)
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
@@ -141,26 +143,34 @@ class Plan(AnyCall):
     ----------
     primal : Primitive
         What is called.
+    all_tensors : bool
+        Whether each operand is a tensor.
     compute : callable
         What gives the value of plain tensors.
     flat : bool
         Whether it is its own call.
     lookups : tuple of callable
         Functions that people wrote of it, if these look up values.
+    is_stored : bool
+        Whether later calls find it.
     short : dict
-        What `chainrules_torch.engine.functions` remembers of shorter ways, by the operands wanted.
+        What `chainrules_torch.engine.quick` remembers of eager calls, by the operands wanted.
     solves : bool
         Whether the value itself may need derivatives of functions that it is given, and depends on
         looking at values.
     takes_functions : bool
         Whether functions are among the operands.
+    transformed : type or None
+        Its function of autograd for `torch.func`, once it was called there.
     """
 
     __slots__ = (
         "_bound",
+        "all_tensors",
         "classes",
         "compute",
         "flat",
+        "is_stored",
         "lookups",
         "options",
         "plan",
@@ -168,6 +178,7 @@ class Plan(AnyCall):
         "short",
         "solves",
         "takes_functions",
+        "transformed",
     )
 
     def __init__(
@@ -181,9 +192,12 @@ class Plan(AnyCall):
         self.solves = isinstance(primal, HigherOrder)
         self.takes_functions = any(map(_is_called, classes))
         self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
+        self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self._bound: dict[Any, Bound | None] = {}
-        self.short: dict[Any, Any] = {}
+        self.is_stored = False
+        self.transformed: Any = None
+        self.short: dict[Any, Callable[..., Any]] = {}
 
     def bound(self, mode: str, wanted: tuple[bool, ...], *, again: bool) -> Bound | None:
         """Return the rule, specialised for the operands wanted; None if no derivative flows.
@@ -222,6 +236,55 @@ class Plan(AnyCall):
         found = known_value(self.primal, operands, options)
         return self.compute(*operands, **options) if found is None else found.y
 
+    def value(self, leaves: Sequence[Any]) -> Any:
+        """Compute the result of operands, which the leaves are here."""
+        if self.solves:
+            return super().value(leaves)
+        y = self.compute(*leaves, **self.options)
+        return y if isinstance(y, Tensor) else wrap(y)
+
+    def pull(
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+    ) -> list[Any]:
+        """Run the rule, and pull cotangents back: by maps, if it gives these."""
+        needs = tuple(needs)
+        bound = self.bound("reverse", needs, again=True)
+        if bound is None or bound.maps is None or bound.later is not None or y[1] is not None:
+            return super().pull(leaves, y, bars, needs)
+        known = ReusedValue(self.primal, tuple(leaves), self.options, y[0][0])
+        found: list[Any] = known.within(self._by_maps, bound, bound.maps, tuple(leaves), bars[0])
+        if len(found) == len(leaves):
+            return found
+        rest = iter(found)
+        places = zip(leaves, needs, bound.wanted, strict=True)
+        return [
+            next(rest) if wanted else written(None, space(x) if needed else None)
+            for x, needed, wanted in places
+        ]
+
+    def _by_maps(
+        self,
+        bound: Bound,
+        maps_of: Callable[..., Any],
+        operands: tuple[Any, ...],
+        y_bar: Any,
+    ) -> list[Any]:
+        _, maps = maps_of(operands, self.options)
+        tensors: list[Any] = []
+        pulls = []
+        for x, m, wanted in zip(operands, maps, bound.wanted, strict=True):
+            if wanted:
+                pull = plain_pull(m, x, None, tensors)
+                if pull is None:
+                    break
+                pulls.append(pull)
+        else:
+            return pull_plain(pulls, y_bar, tensors)
+        each = [(m, x) for m, x, w in zip(maps, operands, bound.wanted, strict=True) if w]
+        bars = pull_each(y_bar, *[kept_of(m, x, bound) for m, x in each])
+        bars = bars if type(bars) is tuple else (bars,)
+        return [written(bar, space(x)) for bar, (_, x) in zip(bars, each, strict=True)]
+
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Themselves."""
         return tuple(leaves)
@@ -253,11 +316,10 @@ def _is_called(cls: type) -> bool:
 class Call(AnyCall):
     """A call with structures among the operands: the leaves are the tensors in them."""
 
-    __slots__ = ("plan", "short", "treedef")
+    __slots__ = ("plan", "treedef")
 
     def __init__(self, plan: Plan, treedef: TreeDef) -> None:
         self.plan = plan
-        self.short: dict[Any, Any] = {}
         self.treedef = treedef
 
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:

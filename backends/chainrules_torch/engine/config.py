@@ -31,7 +31,7 @@ from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent
 _C: Any = torch._C
 _func: Any = torch.func
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
-_unwrap_if_dead: Callable[[torch.Tensor], torch.Tensor] = _C._functorch.unwrap_if_dead
+alive: Callable[[torch.Tensor], torch.Tensor] = _C._functorch.unwrap_if_dead
 _is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 
 
@@ -54,7 +54,7 @@ def is_tensor(x: Any) -> bool:
 
 def outside(x: Any) -> Any:
     """Take a value out of transformations that are over: a pullback may be called after these."""
-    return _unwrap_if_dead(x) if isinstance(x, torch.Tensor) else x
+    return alive(x) if isinstance(x, torch.Tensor) else x
 
 
 def constant(x: torch.Tensor) -> torch.Tensor:
@@ -76,7 +76,7 @@ def is_differentiated(x: Any) -> bool:
         return False
     if x.requires_grad and torch.is_grad_enabled():
         return True
-    if in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None:
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         return True
     return _is_wrapped(x) and _is_differentiated_below(x)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import torch
 from torch._functorch.autograd_function import custom_function_call
 from torch.autograd import forward_ad
-from torch.autograd.function import Function
 
 from chainrules_bridge import refuse_buffer
 from chainrules_py import NotDifferentiableError, Primitive
@@ -37,10 +37,11 @@ from chainrules_torch.engine.config import (
     refuse_hidden,
     varies,
 )
-from chainrules_torch.engine.functions import Plain, Transformed
+from chainrules_torch.engine.functions import TRANSFORMED, transforming
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
+from chainrules_torch.engine.quick import eager
 from chainrules_torch.engine.solve import solving
 from chainrules_torch.tensors import beside_tensors
 
@@ -48,11 +49,10 @@ Tensor = torch.Tensor
 _C: Any = torch._C
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
-# PyTorch's own method asks for the signature of `setup_context` first, which `Plain` has not.
-_above: Any = super(Function, Plain)
-_plain: Callable[..., Any] = _above.apply
-_transformed: Any = custom_function_call
+_transform: Any = custom_function_call
 _unseen: Any = torch.compiler.disable
+_compiling: Callable[[], bool] = torch.compiler.is_dynamo_compiling
+_requires_grad: Callable[[Any], bool] = operator.attrgetter("requires_grad")
 
 
 def export(f: Callable[..., Any], /) -> Exported:
@@ -136,7 +136,7 @@ class Exported:
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, to be differentiated by its rule."""
-        if torch.compiler.is_dynamo_compiling():
+        if _compiling():
             for x in operands:
                 if not isinstance(x, (tuple, list, dict)) and callable(x):
                     raise NotDifferentiableError(_IN_COMPILED)
@@ -148,10 +148,14 @@ class Exported:
                 pass
             else:
                 if _grad_enabled() and not (_transforms_active() or forward_ad._current_level >= 0):
-                    for x in operands:
-                        if isinstance(x, Tensor) and x.requires_grad:
-                            out = _plain(plan, *operands)
-                            return out if isinstance(out, Tensor) else unwrap(out)
+                    needs: tuple[bool, ...]
+                    if plan.all_tensors:
+                        needs = tuple(map(_requires_grad, operands))
+                    else:
+                        needs = tuple(map(_needs, operands))
+                    if True in needs:
+                        out = (plan.short.get(needs) or eager(plan, needs))(*operands)
+                        return out if isinstance(out, Tensor) else unwrap(out)
                 return applied(plan, plan, operands)
         return self._call(operands, options)
 
@@ -248,6 +252,18 @@ def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     return looked_into(word, classes, config)
 
 
+def _needs(x: Any) -> bool:
+    """Tell whether a value needs a gradient."""
+    return isinstance(x, Tensor) and x.requires_grad
+
+
+def _transformed(function: Any, *leaves: Any) -> Any:
+    """Apply a function of autograd."""
+    if _transforms_active():
+        return _transform(function, *leaves)
+    return function.apply(*leaves)
+
+
 _all_plans = Cache()
 
 
@@ -259,6 +275,7 @@ def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict
     except KeyError:
         plans = _all_plans.open()
         plan = plans[key] = Plan(word, classes, options)
+        plan.is_stored = True
         return plan
     except TypeError:  # an option without a hash
         return Plan(word, classes, options)
@@ -306,14 +323,16 @@ def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
         return unwrap(call.value(leaves))  # PyTorch differentiates through the body
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
-    if _transforms_active():
-        return unwrap(_transformed(Transformed, call, *leaves))
-    if forward_ad._current_level >= 0:
-        return unwrap(Transformed.apply(call, *leaves))
+    if _transforms_active() or forward_ad._current_level >= 0:
+        if isinstance(call, Plan) and call.is_stored:
+            if call.transformed is None:
+                call.transformed = transforming(call)
+            return unwrap(_transformed(call.transformed, *leaves))
+        return unwrap(_transformed(TRANSFORMED, call, *leaves))
     if _grad_enabled():
-        for x in leaves:
-            if isinstance(x, torch.Tensor) and x.requires_grad:
-                return unwrap(_plain(call, *map(outside, leaves)))
+        needs = tuple(map(_needs, leaves))
+        if True in needs:
+            return unwrap(eager(call, needs)(*map(outside, leaves)))
     if plan.solves:
         y = unwrap(call.value(leaves))
         refuse_hidden(y)

@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
-from chainrules_torch.engine.config import computing, config, constant, is_quiet, varies, watching
+from chainrules_torch.engine.config import computing, config, constant, varies, watching
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
-from chainrules_torch.engine.reuse_value import anything_known, known_value
+from chainrules_torch.engine.reuse_value import known_value, known_values
 from chainrules_torch.tensors import beside_tensors
 
+_C: Any = torch._C
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 
 _SMOOTH: frozenset[Any] = frozenset(
     (
@@ -66,7 +69,13 @@ def host(
     quick = None if structured or implementation is None else of_body(primitive, implementation)
 
     def call(*operands: Any, **options: Any) -> Any:
-        if not (_grad_enabled() or quick is None or anything_known()) and is_quiet():
+        if not (
+            quick is None
+            or _grad_enabled()
+            or _transforms_active()
+            or forward_ad._current_level >= 0
+            or known_values.get()
+        ):
             return quick(*operands, **options)
         operands, options = primitive.normalise(operands, options)
         found = known_value(primitive, operands, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType
 from typing import Any, final
 
 import torch
@@ -12,17 +12,14 @@ from chainrules_py import NoRuleError, Primitive
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
-    Space,
-    StructureSpace,
     TreeDef,
-    Unbroadcast,
     flatten,
     looking,
 )
-from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.loops import Loop, is_hidden
+from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import cotangent, written
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
@@ -106,11 +103,6 @@ class Slot:
 
 
 SLOT = Slot()
-PLAIN: set[type] = {
-    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
-    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
-}  # fmt: skip
-"""Classes of what holds no tensor."""
 
 
 @final
@@ -216,11 +208,6 @@ class Record:
             return (answer,)
         answers = iter(answer if wanted.count(True) > 1 else (answer,))
         return [next(answers) if w else None for w in wanted]
-
-
-def holds_nothing(f: FunctionType) -> bool:
-    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
-    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
 
 
 def _with(x: Any, tensors: Any) -> Any:

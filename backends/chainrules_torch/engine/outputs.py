@@ -79,6 +79,9 @@ def written(bar: Any, of: Any) -> Any:
 
 def owned(x: Any, leaves: Sequence[Any]) -> Any:
     """Copy a tensor that is a view or one of the operands; return anything else as it is."""
-    if isinstance(x, Tensor) and (x._is_view() or any([x is leaf for leaf in leaves])):
-        return x.clone()
+    if isinstance(x, Tensor):
+        for leaf in leaves:
+            if x is leaf:
+                return x.clone()
+        return x.clone() if x._is_view() else x
     return x

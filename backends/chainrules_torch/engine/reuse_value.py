@@ -45,14 +45,14 @@ class ReusedValue:
         self.options = options
         self.y = y
 
-    def within(self, call: Callable[[], Any]) -> Any:
+    def within(self, call: Callable[..., Any], *operands: Any) -> Any:
         """Make a call in which the value is known."""
-        before = self._before = _known.get()
+        before = self._before = known_values.get()
         try:
-            _known.set(self)
-            return call()
+            known_values.set(self)
+            return call(*operands)
         finally:
-            _known.set(before)
+            known_values.set(before)
 
     def is_of(self, primal: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
         """Tell whether a call is the one with this value: the same function of the same objects."""
@@ -64,19 +64,17 @@ class ReusedValue:
         )
 
 
-_known: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar("known", default=None)
-
-
-def anything_known() -> bool:
-    """Tell whether the value of any call is known."""
-    return _known.get() is not None
+known_values: contextvars.ContextVar[ReusedValue | None] = contextvars.ContextVar(
+    "known_values", default=None
+)
+"""The value that is known here, which leads to those that are known outside."""
 
 
 def known_value(
     primal: Any, operands: tuple[Any, ...], options: dict[str, Any]
 ) -> ReusedValue | None:
     """Find the `ReusedValue` that knows the value of a call, or None."""
-    known = _known.get()
+    known = known_values.get()
     while known is not None and not known.is_of(primal, operands, options):
         known = known._before
     return known

@@ -92,16 +92,18 @@ class Bound:
     later : tuple of callable or None
         What a person stated that runs after the call, where it may look up, or the record may hold,
         what can be changed meanwhile; None where nothing can.
-    always, is_elementwise, is_linear, gives_maps, saves_values : bool
+    maps : callable or None
+        ``maps(operands, options) -> (y, maps)``, of rules that give one `LinearMap` per operand.
+    always, is_elementwise, is_linear, saves_values : bool
         What is true of the kind of statement: see `Recipe`.
     """
 
     __slots__ = (
         "always",
-        "gives_maps",
         "is_elementwise",
         "is_linear",
         "later",
+        "maps",
         "may_be_zero",
         "may_share",
         "may_view",
@@ -119,6 +121,7 @@ class Bound:
         *,
         pull_into: Callable[..., Any] | None = None,
         may_be_zero: bool = False,
+        maps: Callable[..., Any] | None = None,
     ) -> None:
         self.run = run
         self.wanted = request.wanted
@@ -132,7 +135,7 @@ class Bound:
         self.always = recipe.always
         self.is_elementwise = recipe.is_elementwise
         self.is_linear = recipe.is_linear
-        self.gives_maps = recipe.gives_maps
+        self.maps = maps
         self.saves_values = recipe.saves_values
         self.later: tuple[Any, ...] | None = None
 
@@ -158,8 +161,6 @@ class Recipe:
         Whether it is linear jointly in all operands that can be perturbed.
     is_smooth : bool
         Whether the statement leaves no choice: no strong zero, no value at a kink.
-    gives_maps : bool
-        Whether it is a function that gives the value with one `LinearMap` per operand.
     saves_values : bool
         Whether nothing is saved but operands and results as they are, or their spaces.
     always : bool
@@ -172,7 +173,7 @@ class Recipe:
 
     pen = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
-    gives_maps = saves_values = is_written = always = False
+    saves_values = is_written = always = False
     functions: tuple[Any, ...] = ()
 
     def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:

@@ -72,7 +72,6 @@ class GeneralRecipe(_Written):
     """A function that gives the value and one `LinearMap` per operand."""
 
     pen = "rule"
-    gives_maps = True
 
     def _stated(self, request: Request) -> Callable[..., Any]:
         """Build what calls the function, checks what it gives, and has it read real numbers.
@@ -260,7 +259,7 @@ class GeneralRecipe(_Written):
             half, onto, saved = keep(m, xs[place])
             return y, (one, links, half, onto, *saved)
 
-        return Bound(request, run_alone if len(active) == 1 else run, may_be_zero=True)
+        return Bound(request, run_alone if len(active) == 1 else run, may_be_zero=True, maps=stated)
 
 
 def _spreading(statement: Statement) -> Callable[..., Any]:

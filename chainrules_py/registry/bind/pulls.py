@@ -219,6 +219,8 @@ class Pulls:
             return check_partial(p(*kept), y_bar, statement, real, kept)
 
         # A flag would be among what the rule looks up, where copies of a pullback compare it.
+        if len(self.saved) == 1 and not conjugate:
+            return lambda y_bar, a: times(y_bar, check_partial(p(a), y_bar, statement, real, (a,)))
         if conjugate:
             return lambda y_bar, *kept: times(y_bar, conj(given(y_bar, kept)))
         return lambda y_bar, *kept: times(y_bar, given(y_bar, kept))

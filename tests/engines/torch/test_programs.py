@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, RuleError, primitive, scalar_rule
+from chainrules_py import (
+    LinearMap,
+    NotDifferentiableError,
+    RuleError,
+    ZeroTangent,
+    primitive,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
 
 torch = pytest.importorskip("torch")
@@ -22,7 +30,7 @@ from functorch.compile import make_boxed_func  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.func import grad, hessian, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_py.extend import Support  # noqa: E402
+from chainrules_py.extend import Support, Thunk  # noqa: E402
 from chainrules_torch import (  # noqa: E402
     callback,
     export,
@@ -248,6 +256,109 @@ def test_a_compiled_program_computes_what_one_by_hand_does(case):
     ours, by_hand = [operations(f, bench.inputs(case)) for f in bench.CASES[case]]
     assert ours == by_hand
     assert sum(ours.values()) >= 3
+
+
+def ours_called(step):
+    """Count the functions of this project that a step calls."""
+    found = []
+
+    def note(frame, event, _):
+        if event == "call" and "chainrules" in frame.f_globals.get("__name__", ""):
+            found.append(frame.f_code.co_qualname)
+
+    for _ in range(3):
+        step()
+    sys.setprofile(note)
+    try:
+        step()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@primitive
+def wave(x):
+    return torch.sin(x)
+
+
+scalar_rule(wave, lambda _y, x: torch.cos(x))
+
+
+@primitive
+def blend(x, y):
+    return x * y + x
+
+
+@rule(blend)
+def blend_rule(x, y):
+    return blend(x, y), (
+        LinearMap(lambda t, y: t * (y + 1.0), lambda z, y: z * (y + 1.0), y),
+        LinearMap(lambda t, x: t * x, lambda z, x: z * x, x),
+    )
+
+
+@pytest.mark.parametrize("exported, most", [(wave, 9), (blend, 18)])
+def test_an_eager_call_has_a_short_way(exported, most):
+    """What costs is what is called between PyTorch and the rule: no more than this."""
+    n = len(exported.operands)
+    f, xs = export(exported), [leaf(1.0, 2.0) for _ in range(n)]
+    bar = torch.ones(2, dtype=F64)
+    found = ours_called(lambda: torch.autograd.grad(f(*xs), xs, bar))
+    assert len(found) <= most, found
+
+
+HALVES = {
+    "an operand": lambda x, y, z: LinearMap(None, lambda b, y: b * y, y),
+    "a constant beside it": lambda x, y, z: LinearMap(None, lambda b, c, y: b * y * c, 1.0, y),
+    "a constant after it": lambda x, y, z: LinearMap(None, lambda b, y, c: b * y * c, y, 1.0),
+    "the result": lambda x, y, z: LinearMap(None, lambda b, z, x: b * z / x, z, x),
+    "something computed": lambda x, y, z: LinearMap(None, lambda b, w: b * w, y * 1.0),
+    "a closure": lambda x, y, z: LinearMap(None, lambda b: b * y),
+    "a default": lambda x, y, z: LinearMap(None, lambda b, y=y: b * y),
+    "something wider": lambda x, y, z: LinearMap(None, lambda b, y: (b * y)[None] + 0j, y),
+    "a thunk": lambda x, y, z: LinearMap(None, lambda b, y: Thunk(lambda: b * y), y),
+}
+"""Maps of x in x y, by what they save and give."""
+
+
+PAIRS = [(one, other) for one in HALVES for other in (*HALVES, "nothing")]
+
+
+@pytest.mark.parametrize("one, other", PAIRS[::8])
+def test_some_maps(one, other):
+    check_maps(one, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one, other", PAIRS)
+def test_maps_of_all_kinds(one, other):
+    check_maps(one, other)
+
+
+def check_maps(one, other):
+    """Of the two operands, each may leave the short way, in both engines and to second order."""
+    f = primitive(lambda x, y: x * y)
+
+    @rule(f)
+    def f_rule(x, y):
+        z = f(x, y)
+        second = ZeroTangent() if other == "nothing" else HALVES[other](y, x, z)
+        return z, (HALVES[one](x, y, z), second)
+
+    g = export(f)
+    x, y = leaf(2.0, 3.0), leaf(5.0, 7.0)
+    zeros = torch.zeros(2, dtype=F64)
+    for _ in range(2):
+        for bars in (
+            torch.autograd.grad(g(x, y).sum(), (x, y)),
+            torch.func.grad(lambda x, y: g(x, y).sum(), (0, 1))(x.detach(), y.detach()),
+        ):
+            same(bars[0], y)
+            same(bars[1], zeros if other == "nothing" else x)
+        same(torch.autograd.grad(g(x, y.detach()).sum(), x)[0], y)
+    if other != "nothing":  # or z, which the pull may use, does not depend on y either
+        (first,) = torch.autograd.grad(g(x, y).sum(), x, create_graph=True)
+        same(torch.autograd.grad(first.sum(), y)[0], torch.ones_like(y))
 
 
 def test_numbers_that_vary_from_call_to_call():

@@ -1,0 +1,109 @@
+"""Maps that a rule gives: their pulls, and what they saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import torch
+
+from chainrules_py import LinearMap, NotDifferentiableError, is_zero, space, unthunk
+from chainrules_py.extend import Bound, Space, StructureSpace, Unbroadcast, fit, owning
+from chainrules_py.vocabulary.indexing import Index
+from chainrules_torch.engine.outputs import written
+
+Tensor = torch.Tensor
+PLAIN: set[type] = {
+    type(None), bool, int, float, complex, str, slice, Index, Space, StructureSpace, Unbroadcast,
+    torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
+}  # fmt: skip
+"""Classes of what holds no tensor."""
+
+
+def holds_nothing(f: FunctionType) -> bool:
+    """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
+    return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
+
+
+def plain_pull(
+    m: Any, x: Any, known: Sequence[Any] | None, tensors: list[Any]
+) -> tuple[Any, ...] | None:
+    """Take a map apart, for `pull_plain`; add the tensors that it saved to ``tensors``.
+
+    None where its pull keeps something from the moment it was made, or it saved anything but
+    tensors and constants: of tensors those that are ``known``, if these are given.
+    """
+    if type(m) is not LinearMap:
+        return None
+    half, saved = m.pull, m.saved
+    if type(half) is not FunctionType or not holds_nothing(half):
+        return None
+    statics: Sequence[tuple[Any, ...]] = ()
+    for y in saved:
+        if isinstance(y, Tensor):
+            if known is not None:
+                for z in known:
+                    if y is z:
+                        break
+                else:
+                    return None
+        elif type(y) in PLAIN:
+            statics = [static(y) for y in saved]
+        else:
+            return None
+    tensors += saved if not statics else [y for y in saved if isinstance(y, Tensor)]
+    return half, statics, statics.count(()) if statics else len(saved), x.dtype, x.shape
+
+
+def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, tensors: Sequence[Any]) -> list[Any]:
+    """Pull back by each of some maps; what does not fit its operand is brought to it."""
+    bars = []
+    at = 0
+    for half, statics, n, dtype, shape in pulls:
+        if statics:
+            bar = filled(half, statics, y_bar, *tensors[at : at + n])
+        else:
+            bar = half(y_bar, *tensors[at : at + n])
+        at += n
+        if not (isinstance(bar, Tensor) and bar.dtype is dtype and bar.shape == shape):
+            onto = space(y_bar.new_empty((), dtype=dtype)).with_shape(tuple(shape))
+            bar = written(fit(unthunk(bar), onto), onto)
+        bars.append(bar)
+    return bars
+
+
+def static(x: Any) -> tuple[Any, ...]:
+    """Return a saved constant, or () for a tensor."""
+    return () if isinstance(x, Tensor) else (x,)
+
+
+def filled(half: Any, statics: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
+    """Pull back with saved values of which some are no tensors."""
+    rest = iter(tensors)
+    return half(y_bar, *[x[0] if x else next(rest) for x in statics])
+
+
+def kept_of(m: Any, x: Any, bound: Bound) -> tuple[Any, ...]:
+    """Return the pull of an operand's map, the operand's space, and what the map saved."""
+    if type(m) is not LinearMap:
+        return m, None, ()
+    if m.pull is None:
+        msg = (
+            f"{bound.statement!r} gives a LinearMap without pull; "
+            f"state that half, or use the other mode"
+        )
+        raise NotDifferentiableError(msg)
+    return m.pull, space(x), m.saved
+
+
+def _pull_each(y_bar: Any, *kept_of_each: Any) -> Any:
+    bars = [
+        half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto)
+        for half, onto, saved in kept_of_each
+    ]
+    return bars[0] if len(bars) == 1 else tuple(bars)
+
+
+pull_each = owning(_pull_each)
+"""``pull_each(y_bar, *kept)`` pulls back by any maps: see `kept_of`."""
