@@ -230,8 +230,8 @@ def main() -> None:
     for case, older in OLDER.items():
         ours, newer = CASES[case]
         for kind, theirs in ((value_and_gradient, older), (of_func, newer)):
-            found = least({"ours": kind(ours, inputs(case)), "theirs": kind(theirs, inputs(case))})
-            print(f"  {case:12} {kind.__name__:20} {found['ours'] / found['theirs']:.2f}")
+            times = least({"ours": kind(ours, inputs(case)), "theirs": kind(theirs, inputs(case))})
+            print(f"  {case:12} {kind.__name__:20} {times['ours'] / times['theirs']:.2f}")
     for machine_code in (False, True):
         print("compiled" if machine_code else "eager")
         for case in CASES:
