@@ -187,7 +187,7 @@ class StructureSpace:
 
 
 _makers: dict[type, Any] = {}
-forgets(lambda: (with_dtype, _makers, _array_spaces))
+forgets(lambda: (with_dtype, _kinds, _makers, _array_spaces))
 
 
 def space(x: Any) -> Any:
