@@ -77,8 +77,9 @@ class Mode:
     def get(self) -> bool:
         """Return what holds here."""
         block = self._innermost.get()
-        while block is not None and block.over:
-            block = block.outer
+        if block is not None and block.over:
+            block = _going_on(block)
+            self._innermost.set(block)  # who asks `entered` first is not sent here again
         return block is not None and block.on
 
     @contextlib.contextmanager
