@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from pathlib import Path
-from types import ModuleType
+from types import BuiltinMethodType, ModuleType
 from typing import Any, ParamSpec, TypeVar, get_origin
 
 from sphinx.application import Sphinx
@@ -204,7 +204,15 @@ def resolve(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def skip_builtin(
+    app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave a member out that is a function in C: it has neither text nor signature of ours."""
+    return True if isinstance(member, BuiltinMethodType) else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("autodoc-skip-member", skip_builtin)
     app.connect("missing-reference", resolve)
     app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,7 +15,7 @@ import pytest
 from chainrules_py.vocabulary import strict
 from chainrules_py.vocabulary.reporting import is_strict
 from chainrules_tape import debug_nans
-from chainrules_tape.inspect.nans import entered, trap_is_set
+from chainrules_tape.inspect.nans import trap, trap_is_set
 
 MODES = pytest.mark.parametrize("block, holds", [(strict, is_strict), (debug_nans, trap_is_set)])
 
@@ -115,4 +115,4 @@ def test_blocks_that_are_over_cost_no_later_call():
     first.close()
     second.close()
     assert not trap_is_set()
-    assert entered() is None
+    assert trap.entered() is None

@@ -19,9 +19,11 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
-from chainrules_tape.inspect.nans import check_pushed, entered, trap_is_set
+from chainrules_tape.inspect.nans import check_pushed, trap, trap_is_set
 from chainrules_tape.memory.view import fits
 from chainrules_tape.memory.write import Writable, alone
+
+_entered = trap.entered
 
 
 class Pushing(Trace):
@@ -35,7 +37,7 @@ class Pushing(Trace):
     at = operator.attrgetter("_level")
     link = operator.attrgetter("tangent")
     keeps = False
-    debugged = staticmethod(entered)
+    debugged = staticmethod(_entered)
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Any:
         """Return the tangent of a structure."""
@@ -144,7 +146,7 @@ def watch(level: int, x: Any, name: Any = None) -> None:
 
 def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any) -> Any:
-        if entered() is not None:
+        if _entered() is not None:
             return general(a)
         y, y_dot = run((a.tangent,), a.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -155,7 +157,7 @@ def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callab
 def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
         level = a._level
-        if level != b._level or entered() is not None:
+        if level != b._level or _entered() is not None:
             return general(a, b)
         y, y_dot = run((a.tangent, b.tangent), a.payload, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
@@ -165,7 +167,7 @@ def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
 
 def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
-        if entered() is not None:
+        if _entered() is not None:
             return general(a, b)
         y, y_dot = run((a.tangent,), a.payload, b)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -175,7 +177,7 @@ def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
 
 def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
     def step(a: Any, b: Any) -> Any:
-        if entered() is not None:
+        if _entered() is not None:
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)

@@ -22,8 +22,8 @@ from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
 trap = Mode("debug_nans")
-trap_is_set, entered = trap.get, trap.entered
-"""Tell whether differentiation that begins now is inside `debug_nans`, or may be; see `Mode`."""
+trap_is_set = trap.get
+"""Tells whether differentiation that begins now is inside `debug_nans`."""
 
 
 def debug_nans() -> AbstractContextManager[None]:
