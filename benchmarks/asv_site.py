@@ -159,18 +159,26 @@ def install_scripts(into: Path) -> Path:
         return modules
     for path in LOCK.glob("*.json"):
         shutil.copy(path, into)
+    failed = _failed(into, *npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    if failed:
+        msg = f"npm could not install asv's scripts: {failed}"
+        raise NoScriptsError(msg)
+    stamp.write_text(wanted, encoding="utf-8")
+    return modules
+
+
+def _failed(where: Path, *command: str, **variables: str) -> str:
+    """Run a command in a folder; return what it said last if it failed, and nothing if not."""
     done = subprocess.run(
-        [*npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-        cwd=into,
+        command,
+        cwd=where,
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        msg = f"npm could not install asv's scripts: {done.stderr.strip()[-500:]}"
-        raise NoScriptsError(msg)
-    stamp.write_text(wanted, encoding="utf-8")
-    return modules
+    said = f"{done.stdout[-1000:]}{done.stderr[-1000:]}".strip()
+    return (said or f"exit status {done.returncode}") if done.returncode else ""
 
 
 def bring_scripts(page: Path, modules: Path) -> list[str]:
@@ -207,16 +215,10 @@ def publish(data: dict[str, Any], single: Path, home: Path) -> Path:
     settings |= {"hash_length": 10, "project": "chainrules_py"}
     config = home / "site.conf.json"
     config.write_text(json.dumps(settings), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "asv", "publish", "--config", str(config)],
-        cwd=home,
-        env={**os.environ, "HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        msg = f"asv publish: {done.stdout[-1000:]}{done.stderr[-1000:]}"
+    asv = (sys.executable, "-m", "asv", "publish", "--config", str(config))
+    failed = _failed(home, *asv, HOME=str(home))
+    if failed:
+        msg = f"asv publish: {failed}"
         raise RuntimeError(msg)
     left = bring_scripts(html / "index.html", modules)
     if left:

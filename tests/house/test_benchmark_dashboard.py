@@ -128,22 +128,27 @@ def test_the_page_loads_nothing(found):
     assert text.count("</script>") == 1  # also where a parameter is called so
 
 
-def seen(path, line):
-    """What a browser that reaches no host makes of the page: its elements."""
+def elements(address, profile, *options, timeout, reached=""):
+    """What a browser makes of a page, which complains of nothing: its elements."""
     run = subprocess.run(
         [
             *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"],
-            *["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr"],
-            *[f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000"],
-            f"{path.as_uri()}#{line}",
+            *[f"--host-resolver-rules=MAP * ~NOTFOUND{reached}", "--enable-logging=stderr"],
+            *[f"--user-data-dir={profile}", *options, address],
         ],
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=timeout,
     )
     assert "CONSOLE" not in run.stderr, run.stderr
     return run.stdout
+
+
+def seen(path, line):
+    """What a browser that reaches no host makes of the page: its elements."""
+    address, profile = f"{path.as_uri()}#{line}", path.parent / "profile"
+    return elements(address, profile, "--virtual-time-budget=2000", timeout=60)
 
 
 def lines_of(shown):
@@ -272,17 +277,5 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 def opened(address, profile, width):
     """What a browser that reaches this machine alone makes of a page."""
-    run = subprocess.run(
-        [
-            *[BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"],
-            *["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-            *["--enable-logging=stderr", f"--user-data-dir={profile}"],
-            *[f"--window-size={width},900", "--virtual-time-budget=8000", address],
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert "CONSOLE" not in run.stderr, run.stderr
-    return run.stdout
+    options = f"--window-size={width},900", "--virtual-time-budget=8000"
+    return elements(address, profile, *options, timeout=120, reached=", EXCLUDE 127.0.0.1")

@@ -134,7 +134,7 @@ watched: dict[int, list[tuple[Any, Any, Memory, Any]]] = {}
 """Of each level under way the arrays that nobody may write to: name, memory and fingerprint."""
 
 
-def watch(level: int, x: Any, name: Any = None) -> None:
+def watch(level: int, x: Any, name: Any) -> None:
     """Watch over a value, if it is an array, until the differentiation of a level ends."""
     memory = type_info(type(x)).memory
     if memory is not None:
