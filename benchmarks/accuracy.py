@@ -153,7 +153,7 @@ def computed(dtype: str, columns: tuple[str, ...] = COLUMNS) -> Computed:
         if column == "NumPy":
             values = in_numpy(*given)
         elif column.startswith("C"):
-            values = compile(in_numpy, target="c", exact=column == "C")(*given)
+            values = compile(in_numpy, target="c", exact=column == "C", background=False)(*given)
         elif column == "JAX":
             values = _in_jax(by, given)
         else:

@@ -29,7 +29,7 @@ def compiled(program: Program, target: str, exact: bool = True) -> Compiled[...,
     """Compile the value and gradients of a program for a target; nothing is recorded yet."""
     places = tuple(range(program.moving))
     both = value_and_grad(program.loss(np), argnums=places)
-    found: Compiled[..., Any] = compile(both, target=target, exact=exact)
+    found: Compiled[..., Any] = compile(both, target=target, exact=exact, background=False)
     return found
 
 

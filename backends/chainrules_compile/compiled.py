@@ -44,7 +44,13 @@ class Compiled(Generic[P, R]):
     """
 
     def __init__(
-        self, f: Callable[P, R], static: Iterable[int | str], target: str, exact: bool, keep: bool
+        self,
+        f: Callable[P, R],
+        static: Iterable[int | str],
+        target: str,
+        exact: bool,
+        keep: bool,
+        background: bool,
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
@@ -53,7 +59,7 @@ class Compiled(Generic[P, R]):
         self._exact = exact
         self._setting = Setting(
             self.__name__, frozenset(static), exact, target, passes_of(target, exact),
-            writer_of(target), keep,
+            writer_of(target), keep, background and target != "numpy",
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
@@ -123,7 +129,7 @@ class Compiled(Generic[P, R]):
         changed = made.settle()
         if changed:
             return self._changing(changed, expected)
-        if y is MISS or not (same if self._exact else close)(y, expected):
+        if y is MISS or not self._alike(y, expected):
             msg = (
                 f"gives another result than the program that was recorded of it, so it runs as it "
                 f"is: it computes otherwise each time, or looks at the class of an argument"
@@ -132,9 +138,14 @@ class Compiled(Generic[P, R]):
             self._as_it_is = True
             self._warn(msg)
             return expected
+        if made.instead:
+            self._warn(f"is {made.instead}")
         self._add(made, age)
         made.keep()
         return y
+
+    def _alike(self, y: Any, expected: Any) -> bool:
+        return same(y, expected) if self._exact else close(y, expected)
 
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
         """Call the function as it is: it is no program, once or for good."""
@@ -197,7 +208,7 @@ class Compiled(Generic[P, R]):
                 y = y if made is None else made.run(*args, **keywords)
             if made is None or y is MISS:
                 continue
-            if (same if self._exact else close)(y, expected):
+            if self._alike(y, expected):
                 FOLDER.hits += 1
                 self._add(made, self._age)
                 return y, None
@@ -208,10 +219,56 @@ class Compiled(Generic[P, R]):
         return MISS, kept
 
     def _add(self, made: CompiledProgram, age: int) -> None:
+        serving = made.serving
+        if serving is not None:
+            made.run = serving
+            serving.gives_way = functools.partial(_given_way, weakref.ref(self), made)
         with self._lock:
             if age == self._age:
                 self.programs = (made, *self.programs)
                 self._runs = (made.run, *self._runs)
+        if serving is not None:
+            serving.begin()
+
+    def _give_way(self, made: CompiledProgram, other: Any, args: Any, keywords: Any, y: Any) -> bool:
+        """Put a program in the place of the one that served, if it gives the same."""
+        target, found = self._target, other
+        if isinstance(other, CompiledProgram):
+            if other.instead:
+                self._warn(f"is {other.instead}")
+                return True
+            try:
+                found = other.run(*args, **keywords)
+            except Exception as error:
+                found = error
+            if found is MISS:
+                return False
+        if isinstance(found, Exception) or not self._alike(found, y):
+            how = f"raised {found!r}" if isinstance(found, Exception) else "gave another result"
+            self._warn(f"stays a program for NumPy: what was written for {target!r} {how}")
+            return True
+        with self._lock:
+            self.programs = tuple([other if each is made else each for each in self.programs])
+            self._runs = tuple([other.run if run is made.run else run for run in self._runs])
+        return True
+
+    def wait(self) -> None:
+        """Wait until the programs that are made in the background are made.
+
+        The next call of each compares it with the one that served, and then it serves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from chainrules_compile import compile
+        >>> f = compile(lambda x: x * x, target="c")
+        >>> f(np.ones(3))
+        array([1., 1., 1.])
+        >>> f.wait()
+        """
+        for program in self.programs:
+            if program.serving is not None:
+                program.serving.wait()
 
     # ------------------------------------------------------------------------ what people look at
 
@@ -240,6 +297,7 @@ class Compiled(Generic[P, R]):
         RecordingError
             If the program uses what cannot be written down.
         """
+        self.wait()
         program = self._newest()
         if program.scope.save is not None:
             if Path(path).suffix == ".py":
@@ -264,12 +322,19 @@ class Compiled(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        names = ("static", "target", "exact", "keep")
+        names = ("static", "target", "exact", "keep", "background")
         settings = {name: getattr(self._setting, name) for name in names}
         return made_again(self, compile_, (self._f,), settings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
+
+
+def _given_way(
+    to: weakref.ref[Compiled[Any, Any]], made: CompiledProgram, *given: Any
+) -> bool:
+    compiled = to()
+    return compiled is None or compiled._give_way(made, *given)
 
 
 _compiled: weakref.WeakSet[Compiled[Any, Any]] = weakref.WeakSet()
@@ -295,6 +360,7 @@ def compile_(
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
+    background: bool = True,
 ) -> Compiled[P, R]: ...
 @overload
 def compile_(
@@ -303,6 +369,7 @@ def compile_(
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
+    background: bool = True,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile_(
     f: Any = None,
@@ -312,6 +379,7 @@ def compile_(
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
+    background: bool = True,
 ) -> Any:
     """Compile a function: each kind of arguments gets a program, a straight line of NumPy calls.
 
@@ -335,6 +403,9 @@ def compile_(
         Whether programs for NumPy are kept on disk, for other processes: in the folder
         ``chainrules_compile`` of the user's caches, or in the one that the variable
         ``CHAINRULES_COMPILE_CACHE`` names.
+    background : bool
+        Whether a program for NumPy serves until the one for another target is made, in a thread of
+        its own, and has given the same in one call. Otherwise the first call takes that time.
 
     Returns
     -------
@@ -352,7 +423,7 @@ def compile_(
     >>> print(slope.source)  # doctest: +SKIP
     """
     if f is None:
-        return functools.partial(compile_, static=static, target=target, exact=exact, keep=keep)
+        return functools.partial(compile_, static=static, target=target, exact=exact, keep=keep, background=background)
     listen()
     check_static(f, static := tuple(static))
-    return Compiled(f, static, target, exact, keep)
+    return Compiled(f, static, target, exact, keep, background)

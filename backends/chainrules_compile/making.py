@@ -14,20 +14,22 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from chainrules_compile.background import Serving
 from chainrules_compile.captures import Captures, stated
 from chainrules_compile.entry import Entry, Scope, result_text
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
 from chainrules_compile.loops import nested
 from chainrules_compile.outside import Known, State, modes, refuse_living
-from chainrules_compile.passes import Pass
+from chainrules_compile.passes import Pass, passes_of
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, raise_first
+from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Writer
 from chainrules_py import Primitive
-from chainrules_py.extend import flatten, in_own_context
+from chainrules_py.extend import TreeDef, alone, flatten, in_own_context
 from chainrules_py.program import Program, Value
 
 
@@ -50,6 +52,8 @@ class Setting(NamedTuple):
         What writes them.
     keep : bool
         Whether programs are kept on disk.
+    background : bool
+        Whether a program for NumPy serves until that for the target is made.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Setting(NamedTuple):
     passes: dict[str, Pass]
     write: Writer
     keep: bool
+    background: bool
 
 
 @final
@@ -139,12 +144,17 @@ class CompiledProgram:
         The program that asks whether each quotient is finite.
     calls : tuple of Program, or None
         The calls as they were noted, and as they were written; None of what was kept on disk.
+    instead : str
+        Why it is for NumPy and not for the target; empty where it is for the target.
+    serving : Serving or None
+        What runs while the program for the target is made in the background.
     keep : callable
         Writes it to disk, where that was asked for.
     """
 
     __slots__ = (
-        *("calls", "facts", "keep", "run", "scope", "settle", "source", "standby", "steps"),
+        *("calls", "facts", "instead", "keep", "run", "scope", "serving", "settle", "source"),
+        *("standby", "steps"),
     )
 
     def __init__(
@@ -166,6 +176,8 @@ class CompiledProgram:
         self.settle = settle
         self.standby = standby
         self.calls = calls
+        self.instead = ""
+        self.serving: Serving | None = None
         self.keep: Callable[[], None] = _nothing
 
     @property
@@ -217,6 +229,7 @@ class Making:
         scope.exact = setting.exact
         self.name = setting.name if setting.name.isidentifier() else "program"
         scope[self.name] = None  # nothing else is called so
+        self._lock = threading.RLock()  # of the names, which two writers may ask for at once
         self.recorder, self.known = Recorder(), Known()
         self.entry = Entry(f, args, keywords, setting.static, self.recorder, scope)
         self.captures = Captures((f, *self.entry.given))
@@ -250,12 +263,39 @@ class Making:
         del leaves
         entry.forget()
         refuse_living(recorder.alive)
-        noted = program = recorder.program(self.setting.name, outputs)
-        steps = [("recorded", len(program))]
+        noted = recorder.program(self.setting.name, outputs)
         lines, known = head(), {*scope}
+        written = functools.partial(self._written, noted, lines, tree)
+        setting = self.setting
+        if not setting.background:
+            made = written(setting.passes, setting.write)
+        else:
+            made = written(passes_of("numpy", setting.exact), write_numpy)
+            made.serving = Serving(
+                made.run,
+                functools.partial(written, setting.passes, setting.write, made.settle),
+            )
+        if kept is not None:
+            with contextlib.suppress(UnsaidError):
+                text = self._text(kept, made, known)
+                made.keep = functools.partial(kept.keep, text)
+        return made
+
+    def _written(
+        self,
+        noted: Program,
+        lines: list[str],
+        tree: TreeDef,
+        passes: dict[str, Pass],
+        write: Writer,
+        settle: Callable[[], list[str]] | None = None,
+    ) -> CompiledProgram:
+        """Take the noted calls through passes, and write what they become."""
+        scope, entry, instead = self.scope, self.entry, [""]
 
         def written(program: Program) -> tuple[Any, str, Program]:
-            body = self.setting.write(program, entry.names, scope)
+            body = alone(self._lock, write, program, entry.names, scope)
+            instead[0] = body.instead
             rest = [*body.lines, f"return {result_text(tree, body.outputs, scope)}"]
             source = self._source([*entry.lines, *lines, *rest])
             run = self._run(compile(source, self._file(source), "exec"), source)
@@ -263,8 +303,9 @@ class Making:
                 run = functools.partial(in_own_context, run)
             return run, source, body.program or program
 
-        standby, left = None, dict(self.setting.passes)
-        for title, step in self.setting.passes.items():
+        program, steps = noted, [("recorded", len(noted))]
+        standby, left = None, dict(passes)
+        for title, step in passes.items():
             del left[title]
             before, program = program, step(program)
             steps.append((title, len(program)))
@@ -274,11 +315,8 @@ class Making:
         run, source, rolled = written(program)
         if rolled is not program:
             steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
-        made = self._program(run, source, steps, standby, (noted, rolled))
-        if kept is not None:
-            with contextlib.suppress(UnsaidError):
-                text = self._text(kept, made, known)
-                made.keep = functools.partial(kept.keep, text)
+        made = self._program(run, source, steps, standby, (noted, rolled), settle)
+        made.instead = instead[0]
         return made
 
     def _head(self) -> Callable[[], list[str]]:
@@ -310,9 +348,15 @@ class Making:
         return made[self.name]
 
     def _program(
-        self, run: Any, source: str, steps: list[tuple[str, int]], standby: Any, calls: Any
+        self,
+        run: Any,
+        source: str,
+        steps: list[tuple[str, int]],
+        standby: Any,
+        calls: Any,
+        settle: Any = None,
     ) -> CompiledProgram:
-        settle = functools.partial(settled, self.captures, self.captures.state())
+        settle = settle or functools.partial(settled, self.captures, self.captures.state())
         facts = self.entry.facts
         return CompiledProgram(run, source, steps, facts, self.scope, settle, standby, calls)
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_compile.entry import Form
-from chainrules_native.cache import library
+from chainrules_native import without_headers
+from chainrules_native.cache import compiler, library
 from chainrules_native.compilers import headers
 from chainrules_native.text import headed
 
@@ -45,9 +45,13 @@ def driver() -> Any:
     Raises
     ------
     CompilerError
-        If it cannot be.
+        If no compiler is there.
     """
-    path = library(headed("native.c"), *[f"-I{where}" for where in headers()])
+    found = headers()
+    if not found:
+        compiler()
+        return without_headers
+    path = library(headed("native.c"), *[f"-I{where}" for where in found])
     name = "chainrules_native_calls"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
     spec = importlib.util.spec_from_loader(name, loader, origin=str(path))
@@ -68,9 +72,10 @@ def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
     return found
 
 
-def fits(forms: Sequence[Form]) -> Any:
-    """Return a function that tells whether arrays have the forms that a program was made for."""
-    return driver().Fits([tuple(form) for form in forms])
+def fits() -> Any:
+    """Return what makes, of forms, a function that tells whether arrays have them; or None."""
+    known = driver().Fits
+    return known and (lambda forms: known([tuple(form) for form in forms]))
 
 
 def loaded(text: str) -> ctypes.CDLL:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import importlib.util
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 NAMES = ("cc", "gcc", "clang")
-"""Where to look, in this order; `CHAINRULES_NATIVE_CC` comes before."""
+"""Where to look, in this order; `CHAINRULES_NATIVE_CC` stands for them all."""
 
 FLAGS = (
     "-O2",
@@ -52,18 +56,28 @@ class CompilerError(Exception):
     """The compiler is missing, was killed, had no room, or did not understand."""
 
 
+_running: set[subprocess.Popen[str]] = set()
+
+
+@atexit.register
+def _stop() -> None:
+    """End what still compiles: nobody waits for it."""
+    for process in tuple(_running):
+        process.kill()
+
+
 class Compiler(NamedTuple):
     """Compiler of this machine.
 
     Attributes
     ----------
-    path : str
-        The program.
+    command : tuple of str
+        The program, and what it is given first.
     identity : str
         Which it is: another one, or a newer one in the same place, has another.
     """
 
-    path: str
+    command: tuple[str, ...]
     identity: str
 
     def build(self, source: Path, target: Path, *flags: str) -> None:
@@ -75,17 +89,22 @@ class Compiler(NamedTuple):
             With what the compiler said.
         """
         given = (*FLAGS, *SAFE, *more_flags(), *flags)
-        command = [self.path, *given, str(source), "-o", str(target), "-lm"]
+        command = [*self.command, *given, str(source), "-o", str(target), "-lm"]
+        pipe = subprocess.PIPE
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_LONGEST, check=False
-            )
+            with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+                _running.add(process)
+                try:
+                    out, err = process.communicate(timeout=_LONGEST)
+                finally:
+                    process.kill()
+                    _running.discard(process)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CompilerError(str(error)) from error
-        if done.returncode or not target.exists():
-            said = (done.stderr or done.stdout).strip().splitlines()
+        if process.returncode or not target.exists():
+            said = (err or out).strip().splitlines()
             said = [line for line in said if "error" in line or "fatal" in line] or said
-            how = f"{self.path} gave {done.returncode}: {' '.join(said[:2])}"
+            how = f"{' '.join(self.command)} gave {process.returncode}: {' '.join(said[:2])}"
             raise CompilerError(how)
 
 
@@ -103,37 +122,31 @@ def processor() -> str:
 
 @functools.cache
 def headers() -> tuple[str, ...]:
-    """Return where the headers of Python and NumPy are.
-
-    Raises
-    ------
-    CompilerError
-        If Python's are not installed.
-    """
+    """Return where the headers of Python and NumPy are; nothing if Python's are not installed."""
     import numpy as np
 
     python = sysconfig.get_path("include")
     if not (Path(python) / "Python.h").exists():
-        msg = f"the headers of Python are not in {python}"
-        raise CompilerError(msg)
+        return ()
     return python, np.get_include()
 
 
-@functools.cache
-def compiler() -> Compiler:
-    """Return the compiler of this machine.
-
-    Raises
-    ------
-    CompilerError
-        If none is found.
-    """
+def compilers() -> Iterator[Compiler]:
+    """Yield the compilers of this machine, the system's first; zig's wheel has one as well."""
     asked = os.environ.get("CHAINRULES_NATIVE_CC")
-    for name in (asked,) if asked else NAMES:
-        path = shutil.which(name)
+    for words in map(shlex.split, (asked,) if asked else NAMES):
+        path = shutil.which(words[0]) if words else None
         if path is not None:
-            file = os.path.realpath(path)
-            facts = os.stat(file)
-            return Compiler(path, f"{file} {facts.st_size} {facts.st_mtime_ns}")
-    msg = f"no C compiler is found: {asked or ', '.join(NAMES)}; install one, as gcc"
-    raise CompilerError(msg)
+            yield _identified((path, *words[1:]))
+    wheel = None if asked else importlib.util.find_spec("ziglang")
+    if wheel is not None and wheel.origin is not None:
+        path = shutil.which("zig", path=str(Path(wheel.origin).parent))
+        if path is not None:
+            yield _identified((path, "cc"))
+
+
+def _identified(command: tuple[str, ...]) -> Compiler:
+    file = os.path.realpath(command[0])
+    facts = os.stat(file)
+    given = " ".join([file, *command[1:]])
+    return Compiler(command, f"{given} {facts.st_size} {facts.st_mtime_ns}")

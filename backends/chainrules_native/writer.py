@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from chainrules_compile.calls import expect
 from chainrules_compile.entry import Scope
-from chainrules_compile.errors import RecordingWarning
 from chainrules_compile.passes.values import changed
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
@@ -41,19 +39,20 @@ MOST_CALLS = 200_000
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program in C; see `chainrules_compile.writers.writer.Writer`.
 
-    Without a compiler it is written for NumPy, with a warning.
+    Without a compiler it is written for NumPy, and says so.
     """
+    instead = ""
     try:
         if len(program) > MOST_CALLS:
             msg = f"a program of {len(program)} calls is too long to be written in C"
             raise CompilerError(msg)
         calls.driver()
         recorded, program = program, _native(program, scope.exact)
-        scope.fits = calls.fits
+        scope.fits = calls.fits()
         scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
-        warnings.warn(f"written for NumPy instead of C: {error}", RecordingWarning, stacklevel=2)
-    return write_numpy(program, names, scope)
+        instead = f"written for NumPy instead of C: {error}"
+    return write_numpy(program, names, scope)._replace(instead=instead)
 
 
 class Segment:

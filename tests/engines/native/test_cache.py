@@ -20,7 +20,7 @@ def f(x):
 
 def once():
     """Compile anew; the bits are those of the function."""
-    g = compile(f, target="c")
+    g = compile(f, target="c", background=False)
     assert np.array_equal(g(X), f(X))
     return g
 
@@ -72,7 +72,7 @@ def test_without_what_the_compiler_makes_there_is_a_warning(empty, monkeypatch, 
     if way != "missing":
         path.write_text(f"#!/bin/sh\n{script[way]}\n")
         path.chmod(0o700)
-    monkeypatch.setattr(cache, "compiler", lambda: compilers.Compiler(str(path), way))
+    monkeypatch.setattr(cache, "compiler", lambda: compilers.Compiler((str(path),), way))
     with pytest.warns(RecordingWarning, match="written for NumPy instead of C"):
         g = once()
     assert "native" not in g.source

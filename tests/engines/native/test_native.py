@@ -32,7 +32,7 @@ UNARY, BINARY = ([getattr(np, name) for name in names.split()] for names in (UNA
 
 def compiled(f):
     """Compile for C, where nothing may be left to NumPy in silence."""
-    return compile(f, target="c")
+    return compile(f, target="c", background=False)
 
 
 def check(f, *args, whole=True):
@@ -420,7 +420,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("i", range(len(OTHERS)))
 def test_arrays_of_other_forms_do_not_fit(i):
-    fits = calls.fits([Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)])
+    fits = calls.fits()([Form(X.dtype, X.shape, None), Form(X.dtype, (4, 3), X.T.strides)])
     assert fits(X, X.T)
     assert fits(X.copy(), X.copy().T)
     assert fits(X.view(X.dtype.newbyteorder("=")), X.T)
@@ -473,7 +473,7 @@ def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch)
 
 def target_c(monkeypatch):
     def compile_native(f):
-        return compile(f, target="c")
+        return compile(f, target="c", background=False)
 
     monkeypatch.setitem(check_compiled.__globals__, "compile", compile_native)
 

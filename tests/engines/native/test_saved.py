@@ -113,7 +113,7 @@ def test_a_saved_program_is_called_from_c(name, tmp_path):
         pytest.skip("there is no cc")
     f, *args = CASES[name]
     f.__name__ = name
-    g = compile(f, target="c")
+    g = compile(f, target="c", background=False)
     wanted = leaves(g(*args))
     g.save(tmp_path / name)
     rtol = 1e-5 if wanted[0].dtype == np.float32 else 1e-12
@@ -122,7 +122,7 @@ def test_a_saved_program_is_called_from_c(name, tmp_path):
 
 
 def test_another_way_is_told(tmp_path):
-    g = compile(branching, target="c")
+    g = compile(branching, target="c", background=False)
     y = g(np.ones(4))
     g.save(tmp_path)
     assert called_from_c(tmp_path, "branching", [-np.ones(4)], leaves(y)) == 1
@@ -130,7 +130,7 @@ def test_another_way_is_told(tmp_path):
 
 def test_the_module_needs_numpy_alone(tmp_path):
     f, *args = CASES["energy"]
-    g = compile(f, target="c")
+    g = compile(f, target="c", background=False)
     wanted = leaves(g(*args))
     g.save(tmp_path / "saved")
     (made,) = (tmp_path / "saved").glob("*.py")
@@ -157,7 +157,7 @@ def test_the_module_needs_numpy_alone(tmp_path):
 
 @pytest.mark.parametrize("f", [lambda x: np.linalg.cholesky(x), lambda x: np.sort(x, 0) * (1 + 1j)])
 def test_what_is_not_c_is_refused(f, tmp_path):
-    g = compile(f, target="c")
+    g = compile(f, target="c", background=False)
     g(np.eye(3))
     with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved")
@@ -165,7 +165,7 @@ def test_what_is_not_c_is_refused(f, tmp_path):
 
 
 def test_a_module_is_refused(tmp_path):
-    g = compile(lambda x: x * 2.0 + x, target="c")
+    g = compile(lambda x: x * 2.0 + x, target="c", background=False)
     g(np.ones(3))
     with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved.py")

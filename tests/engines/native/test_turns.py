@@ -64,7 +64,7 @@ def test_a_long_program_is_a_loop():
         return total
 
     f = value_and_grad(filtered)
-    g, x = compile(f, target="c"), np.arange(3.0)
+    g, x = compile(f, target="c", background=False), np.arange(3.0)
     for scale in (1.0, -2.0):
         y, bar = g(x * scale)
         want, want_bar = f(x * scale)
@@ -99,7 +99,7 @@ def without_order(n, seed, dtype=np.float64):
 def test_statements_in_a_table_say_the_same(monkeypatch, dtype):
     monkeypatch.setattr(kernels, "_FEWEST_IN_TABLE", 1)
     f = value_and_grad(without_order(60, 3, dtype), (0, 1, 2))
-    g, row = compile(f, target="c"), np.linspace(0, 1, 5).astype(dtype)
+    g, row = compile(f, target="c", background=False), np.linspace(0, 1, 5).astype(dtype)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error", RecordingWarning)
         for x, y in ((0.3, 0.7), (-2.0, 5.5), (0.0, 1.0), (np.inf, 2.0)):
@@ -112,7 +112,7 @@ def test_statements_in_a_table_say_the_same(monkeypatch, dtype):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_long_program_without_order(seed):
     f = without_order(20_000, seed)
-    g, xs = compile(f, target="c"), (np.float64(0.3), np.float64(0.7), np.ones(3))
+    g, xs = compile(f, target="c", background=False), (np.float64(0.3), np.float64(0.7), np.ones(3))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error", RecordingWarning)
         for x in (1.0, -2.5):

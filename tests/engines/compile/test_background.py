@@ -1,0 +1,174 @@
+"""Programs that are made in the background: one for NumPy serves until they give the same."""
+
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile, compiled
+from chainrules_compile.writers.numpy_source import write
+from chainrules_compile.writers.writer import Body
+
+X = np.linspace(0.0, 1.0, 5)
+
+
+class Target:
+    """Target whose writer waits to be let go on, and does as it is told."""
+
+    def __init__(self, monkeypatch):
+        self.go, self.way = threading.Event(), "well"
+        monkeypatch.setattr(compiled, "writer_of", lambda target: self.write)
+
+    def write(self, program, names, scope):
+        self.go.wait()
+        if self.way == "raises":
+            raise ZeroDivisionError("of the writer")
+        body = write(program, names, scope)
+        if self.way == "otherwise":
+            body = body._replace(outputs=[f"{y} + 1.0" for y in body.outputs])
+        elif self.way == "misses":
+            body = Body([f"return {scope.again}"], ["None"])
+            scope.setdefault("MISS", compiled.MISS)
+        elif self.way == "raises later":
+            body = Body(["1 / 0"], ["None"])
+        elif self.way == "instead":
+            body = body._replace(instead="written for NumPy: there is no compiler")
+        return body._replace(lines=["# by the target", *body.lines])
+
+
+@pytest.fixture
+def target(monkeypatch):
+    target = Target(monkeypatch)
+    yield target
+    target.go.set()
+
+
+def f(x):
+    return np.sin(x) * x + 1.5
+
+
+def is_by_the_target(g):
+    return "by the target" in g.source
+
+
+def test_numpys_program_serves_until_the_other_is_made(target):
+    g = compile(f, target="other")
+    for _ in range(3):
+        assert np.array_equal(g(X), f(X))
+        assert not is_by_the_target(g)
+    target.go.set()
+    g.wait()
+    for _ in range(3):
+        assert np.array_equal(g(X + 1.0), f(X + 1.0))
+        assert is_by_the_target(g)
+    assert len(g.programs) == len(g._runs) == 1
+
+
+def test_it_can_be_waited_for_at_the_first_call(target):
+    target.go.set()
+    g = compile(f, target="other", background=False)
+    assert np.array_equal(g(X), f(X))
+    assert is_by_the_target(g)
+    g.wait()
+
+
+@pytest.mark.parametrize(
+    "way, said",
+    [
+        ("otherwise", "gave another result"),
+        ("raises", "ZeroDivisionError"),
+        ("raises later", "ZeroDivisionError"),
+        ("instead", "no compiler"),
+    ],
+)
+def test_what_does_not_give_the_same_never_serves(target, way, said):
+    target.way = way
+    target.go.set()
+    g = compile(f, target="other")
+    g(X)
+    g.wait()
+    with pytest.warns(RecordingWarning, match=said):
+        assert np.array_equal(g(X), f(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(g(X), f(X))
+    assert not is_by_the_target(g)
+
+
+def test_what_misses_is_asked_again(target):
+    target.way = "misses"
+    target.go.set()
+    g = compile(f, target="other")
+    g(X)
+    g.wait()
+    for _ in range(3):
+        assert np.array_equal(g(X), f(X))
+    assert not is_by_the_target(g)
+
+
+def test_each_kind_of_arguments_has_its_own(target):
+    g = compile(f, target="other")
+    given = [X, X[:3], X.astype(np.float32)]
+    for x in given:
+        g(x)
+    target.go.set()
+    g.wait()
+    for x in given:
+        assert np.array_equal(g(x), f(x))
+    assert all(["by the target" in program.source for program in g.programs])
+
+
+def test_rules_that_change_meanwhile_forget_both(target):
+    g = compile(f, target="other")
+    g(X)
+    old = g.programs[0].serving
+    g.forget()
+    target.go.set()
+    old.wait()
+    assert np.array_equal(old(X), f(X))
+    assert g.programs == ()
+
+
+def test_calls_from_eight_threads(target):
+    g = compile(f, target="other")
+    g(X)
+    wrong = []
+
+    def work(i):
+        for k in range(50):
+            x = X + i + k
+            if not np.array_equal(g(x), f(x)):
+                wrong.append((i, k))
+            if i == k == 4:
+                target.go.set()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    g.wait()
+    g(X)
+    assert is_by_the_target(g)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_begins_anew_what_was_under_way(target):
+    g = compile(f, target="other")
+    g(X)  # its writer waits, in a thread that the child will not have
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            target.go = threading.Event()
+            target.go.set()
+            g.wait()
+            g(X)
+            code = 0 if is_by_the_target(g) and np.array_equal(g(X), f(X)) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
