@@ -46,7 +46,7 @@ class Serving:
 
     def __init__(self, run: Callable[..., Any], make: Callable[[], Any]) -> None:
         self._run = run
-        self._make = functools.partial(contextvars.copy_context().run, make)
+        self._make: Callable[[], Any] = functools.partial(_in, contextvars.copy_context(), make)
         self._found: Any = None
         self._done = threading.Event()
         self.gives_way: Callable[[Any, Any, Any, Any], bool] = _never
@@ -84,6 +84,10 @@ class Serving:
             self._found = error
         self._make = _nothing
         self._done.set()
+
+
+def _in(context: contextvars.Context, make: Callable[[], Any]) -> Any:
+    return context.run(make)
 
 
 def _never(*_: Any) -> bool:

@@ -24,6 +24,7 @@ from chainrules_compile.passes import passes_of
 from chainrules_compile.results import close, same
 from chainrules_compile.save import module_of
 from chainrules_compile.writers import writer_of
+from chainrules_py import RuleError
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 
 P = ParamSpec("P")
@@ -51,6 +52,7 @@ class Compiled(Generic[P, R]):
         exact: bool,
         keep: bool,
         background: bool,
+        threads: int,
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
@@ -60,6 +62,7 @@ class Compiled(Generic[P, R]):
         self._setting = Setting(
             self.__name__, frozenset(static), exact, target, passes_of(target, exact),
             writer_of(target), keep, background and target != "numpy",
+            threads,
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
@@ -230,7 +233,9 @@ class Compiled(Generic[P, R]):
         if serving is not None:
             serving.begin()
 
-    def _give_way(self, made: CompiledProgram, other: Any, args: Any, keywords: Any, y: Any) -> bool:
+    def _give_way(
+        self, made: CompiledProgram, other: Any, args: Any, keywords: Any, y: Any
+    ) -> bool:
         """Put a program in the place of the one that served, if it gives the same."""
         target, found = self._target, other
         if isinstance(other, CompiledProgram):
@@ -322,7 +327,7 @@ class Compiled(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        names = ("static", "target", "exact", "keep", "background")
+        names = ("static", "target", "exact", "keep", "background", "threads")
         settings = {name: getattr(self._setting, name) for name in names}
         return made_again(self, compile_, (self._f,), settings)
 
@@ -330,9 +335,7 @@ class Compiled(Generic[P, R]):
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
 
 
-def _given_way(
-    to: weakref.ref[Compiled[Any, Any]], made: CompiledProgram, *given: Any
-) -> bool:
+def _given_way(to: weakref.ref[Compiled[Any, Any]], made: CompiledProgram, *given: Any) -> bool:
     compiled = to()
     return compiled is None or compiled._give_way(made, *given)
 
@@ -361,6 +364,7 @@ def compile_(
     exact: bool = True,
     keep: bool = False,
     background: bool = True,
+    threads: int = 1,
 ) -> Compiled[P, R]: ...
 @overload
 def compile_(
@@ -370,6 +374,7 @@ def compile_(
     exact: bool = True,
     keep: bool = False,
     background: bool = True,
+    threads: int = 1,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile_(
     f: Any = None,
@@ -380,6 +385,7 @@ def compile_(
     exact: bool = True,
     keep: bool = False,
     background: bool = True,
+    threads: int = 1,
 ) -> Any:
     """Compile a function: each kind of arguments gets a program, a straight line of NumPy calls.
 
@@ -406,6 +412,8 @@ def compile_(
     background : bool
         Whether a program for NumPy serves until the one for another target is made, in a thread of
         its own, and has given the same in one call. Otherwise the first call takes that time.
+    threads : int
+        How many threads a program may run on, where the target has any: results are the same.
 
     Returns
     -------
@@ -422,8 +430,17 @@ def compile_(
     array([0.        , 1.38177329])
     >>> print(slope.source)  # doctest: +SKIP
     """
+    options: dict[str, Any] = {
+        "exact": exact,
+        "keep": keep,
+        "background": background,
+        "threads": threads,
+    }
     if f is None:
-        return functools.partial(compile_, static=static, target=target, exact=exact, keep=keep, background=background)
+        return functools.partial(compile_, static=static, target=target, **options)
     listen()
     check_static(f, static := tuple(static))
-    return Compiled(f, static, target, exact, keep, background)
+    if type(threads) is not int or threads < 1:
+        msg = f"a program runs on {threads!r} threads; give a whole number from 1 on"
+        raise RuleError(msg)
+    return Compiled(f, static, target, **options)

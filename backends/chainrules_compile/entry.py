@@ -39,6 +39,8 @@ class Scope(dict[str, Any]):
         What a program returns where its results are not finite, as an expression.
     exact : bool
         Whether results need the bits that the function gives.
+    threads : int
+        How many threads a program may run on.
     fits : callable or None
         Makes a function of arrays of their forms, which tells whether they have these; a writer
         may know a faster one than the expressions of Python.
@@ -54,6 +56,7 @@ class Scope(dict[str, Any]):
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self.again = "MISS"
         self.exact = True
+        self.threads = 1
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
 

@@ -11,8 +11,10 @@ import contextlib
 import functools
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, final
@@ -20,6 +22,10 @@ from typing import NamedTuple, final
 MOST_ENTRIES = 512
 MOST_BYTES = 1 << 28
 """How much is kept in a folder; what was not used for longest goes."""
+
+_MAKING = "making_"
+_LONGEST = 3600.0
+"""Seconds after which nobody makes an entry any more."""
 
 
 class CacheInfo(NamedTuple):
@@ -87,7 +93,7 @@ class Folder:
     @contextlib.contextmanager
     def private(self) -> Iterator[Path]:
         """Give a folder beside the entries, to make one in."""
-        with tempfile.TemporaryDirectory(prefix="making_", dir=self.path) as private:
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=self.path) as private:
             yield Path(private)
 
     def put(self, key: str, made: Path) -> Path:
@@ -113,6 +119,10 @@ class Folder:
             if path != newest and (i >= MOST_ENTRIES or total > MOST_BYTES):
                 with contextlib.suppress(OSError):
                     path.unlink()
+        for path in self.path.glob(f"{_MAKING}*"):  # of processes that were killed
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < time.time() - _LONGEST:
+                    shutil.rmtree(path, ignore_errors=True)
 
     def info(self) -> CacheInfo:
         """Return what the cache did in this process, and what it holds."""

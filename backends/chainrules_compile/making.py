@@ -54,6 +54,8 @@ class Setting(NamedTuple):
         Whether programs are kept on disk.
     background : bool
         Whether a program for NumPy serves until that for the target is made.
+    threads : int
+        How many threads a program may run on.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Setting(NamedTuple):
     write: Writer
     keep: bool
     background: bool
+    threads: int
 
 
 @final
@@ -226,7 +229,7 @@ class Making:
         self.setting = setting
         self.f = f
         self.scope = scope = Scope()
-        scope.exact = setting.exact
+        scope.exact, scope.threads = setting.exact, setting.threads
         self.name = setting.name if setting.name.isidentifier() else "program"
         scope[self.name] = None  # nothing else is called so
         self._lock = threading.RLock()  # of the names, which two writers may ask for at once

@@ -10,6 +10,7 @@ import ctypes
 import functools
 import importlib.machinery
 import importlib.util
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,10 +18,12 @@ import numpy as np
 
 from chainrules_native import without_headers
 from chainrules_native.cache import compiler, library
-from chainrules_native.compilers import headers
+from chainrules_native.compilers import CompilerError, headers
 from chainrules_native.text import headed
 
 _loaded: list[Any] = []
+_threaded: list[Any] = []
+_children: list[int] = []
 
 
 class Spec(NamedTuple):
@@ -78,17 +81,38 @@ def fits() -> Any:
     return known and (lambda forms: known([tuple(form) for form in forms]))
 
 
-def loaded(text: str) -> ctypes.CDLL:
+def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
     """Compile a text, and return the library; it stays as long as the process.
+
+    Its threads are those of OpenMP; where a compiler has none, there is one.
 
     Raises
     ------
     CompilerError
         If it cannot be compiled.
     """
-    made = ctypes.CDLL(str(library(text)))
+    if threads == 1:
+        made = ctypes.CDLL(str(library(text)))
+    else:
+        try:
+            made = ctypes.CDLL(str(library(text, "-fopenmp")))
+        except (CompilerError, OSError):
+            made = ctypes.CDLL(str(library(text)))
+        ctypes.c_int.in_dll(made, "threads").value = 1 if _children else threads
+        _threaded.append(made)
     _loaded.append(made)
     return made
+
+
+def _alone() -> None:
+    """Have one thread in a child of a fork: those of its parent's are not there."""
+    _children.append(os.getpid())
+    for made in _threaded:
+        ctypes.c_int.in_dll(made, "threads").value = 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)
 
 
 def program(

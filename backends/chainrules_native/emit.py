@@ -29,7 +29,7 @@ from chainrules_native.storage import Storage
 from chainrules_native.text import c_type, raw_type
 
 
-def emit(items: list[Item], outputs: list[View], name: str) -> tuple[str, int]:
+def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) -> tuple[str, int]:
     """Return the text of a program, and how many bytes it works in.
 
     Parameters
@@ -40,11 +40,14 @@ def emit(items: list[Item], outputs: list[View], name: str) -> tuple[str, int]:
         What it gives: each all of a buffer of its own.
     name : str
         What the function is called.
+    threads : int
+        How many threads large groups run on.
     """
     for i, view in enumerate(outputs):
         view.version.buffer.place = f"O[{i}]"
-    kernels = Kernels(name)
-    storage = Storage(items, outputs, scratch_of(items))
+    scratch = scratch_of(items)
+    kernels = Kernels(name, threads, scratch)
+    storage = Storage(items, outputs, scratch * threads)
     for item in items:
         writer = _WRITERS[type(item)]
         writer(kernels, storage, item)

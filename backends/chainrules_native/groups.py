@@ -17,6 +17,12 @@ from chainrules_native.memory import Shape, Version, contiguous
 from chainrules_native.storage import Storage
 from chainrules_native.text import c_type, raw_type
 
+_PARALLEL = 1 << 16
+"""From so many results on, of all operations of a group, threads pay for being woken."""
+
+_TASK = 1 << 13
+"""So many elements one thread adds up at once."""
+
 _STATEMENTS = 48
 """How many expressions one loop has at most."""
 
@@ -130,6 +136,8 @@ class GroupWriter:
         self._body: list[str] = []
         self._has_totals = any([op.is_total for op in group.operations])
         self._block = self._rows()
+        large = group.size * len(group.operations) >= _PARALLEL
+        self._is_parallel = kernels.threads > 1 and large and all(map(_is_silent, group.operations))
 
     def write(self) -> None:
         """Write the kernel, and the statement that calls it."""
@@ -154,7 +162,11 @@ class GroupWriter:
         else:
             w = self._block
             tail = f"    I n = {n}L - b < {w} ? {n}L - b : {w};\n"
-            text = f"{hoisted}  for (I b = 0; b < {n}L; b += {w}) {{\n{tail}{body}  }}\n"
+            before = ""
+            if self._is_parallel:
+                before = "  char* const first = s;\n  IN_PARALLEL\n"
+                tail += f"    char* s = first + MINE({self.kernels.scratch});\n"
+            text = f"{hoisted}{before}  for (I b = 0; b < {n}L; b += {w}) {{\n{tail}{body}  }}\n"
         self.kernels.call(text, self._pointers, self._numbers)
 
     def _with_totals(self, body: str, hoisted: str) -> None:
@@ -177,6 +189,18 @@ class GroupWriter:
             f"    {add} return t;\n  }}\n  KERNEL_t t;\n{hoisted}{body}  return t;\n}}\n"
         )
         text = f"  KERNEL_t t = KERNEL_part({given}, 0, {self.group.size}L);\n"
+        if self._is_parallel:
+            own = given.replace("L, s", f"L, s + MINE({self.kernels.scratch})", 1)
+            before += (
+                f"NOINLINE KERNEL_t KERNEL_shared({parameters}, I b, I n) {{\n"
+                f"  if (n <= {_TASK}) return KERNEL_part({own}, b, n);\n"
+                f"  I h = n / 2; h -= h % 8; KERNEL_t t, u;\n"
+                f"  BY_ANOTHER t = KERNEL_shared({given}, b, h);\n"
+                f"  u = KERNEL_shared({given}, b + h, n - h);\n"
+                f"  ALL_DONE {add} return t;\n}}\n"
+            )
+            all_of_it = f"t = KERNEL_shared({given}, 0, {self.group.size}L);"
+            text = f"  KERNEL_t t;\n  ONE_OF_THEM {all_of_it}\n"
         for name, kind, op in zip(names, kinds, self._totals, strict=True):
             # A sum begins with zero, which makes 0 of -0.
             text += f"  AT({kind}, {self._pointer(op.out.version.buffer.place)}) = 0 + t.{name};\n"
@@ -385,6 +409,11 @@ class GroupWriter:
         step = x.dtype.itemsize
         self._body.append(f"t.t{len(self._totals)} = pairwise{step}({self._flat(x)}, n, {step});")
         self._totals.append(op)
+
+
+def _is_silent(op: Operation) -> bool:
+    """Tell whether no thread needs the interpreter, as loops of whole numbers do to raise."""
+    return op.loop < 0 or all([x.dtype.kind == "f" for x in op.operands])
 
 
 def converted(op: Operation, given: list[str]) -> str:

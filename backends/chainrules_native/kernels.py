@@ -35,10 +35,16 @@ class Kernels:
     ----------
     statements : list of str
         What the program does, in order.
+    threads : int
+        How many threads large groups run on.
+    scratch : int
+        How many bytes of scratch memory each has.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, threads: int = 1, scratch: int = 0) -> None:
         self._name = name
+        self.threads = threads
+        self.scratch = scratch
         self.statements: list[str] = []
         self._texts: dict[tuple[str, str], str] = {}
         self._functions: dict[tuple[str, str], str] = {}

@@ -124,7 +124,7 @@ def _taken(spec: Any, x: Any, kept: list[Any]) -> int:
         kept.append(own)
         begin: int = own.__array_interface__["data"][0]
         ctypes.memmove(begin, place + low, span)
-        return begin - low
+        return int(begin - low)
     return place
 
 

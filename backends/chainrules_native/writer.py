@@ -47,7 +47,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
             msg = f"a program of {len(program)} calls is too long to be written in C"
             raise CompilerError(msg)
         calls.driver()
-        recorded, program = program, _native(program, scope.exact)
+        recorded, program = program, _native(program, scope.exact, scope.threads)
         scope.fits = calls.fits()
         scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
@@ -77,7 +77,7 @@ class Segment:
         return True
 
 
-def _native(program: Program, exact: bool) -> Program:
+def _native(program: Program, exact: bool, threads: int) -> Program:
     """Return the program with functions of C for the calls that can be written in it."""
     done: list[Segment | Call] = []
     segment = Segment(exact)
@@ -99,15 +99,16 @@ def _native(program: Program, exact: bool) -> Program:
         else:
             given = [y for call in piece.calls for y in call.results]
             wanted = {y for y in given if _outside(users.get(y, set()), i)}
-            one = _Made(piece, wanted, f"run{len(made)}")
+            one = _Made(piece, wanted, f"run{len(made)}", threads)
             texts.append(one.text)
             made.append((len(found), one))
             found.append(piece.calls[0])
             found += one.after
     with_vectors = any([one.lowering.vectors for _, one in made])
-    heads = ("kernels.h", "vectors.h") if with_vectors else ("kernels.h",)
-    text = headed(*heads) + "\n" + "\n".join(texts)
-    library = calls.loaded(text) if made else None
+    heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
+    head = headed(*heads, *(["threads.h"] if threads > 1 else []))
+    text = "\n".join([head, *texts])
+    library = calls.loaded(text, threads) if made else None
     for i, one in made:
         found[i] = one.call(library)
     guards = dict(made)
@@ -146,7 +147,7 @@ def _outside(users: set[int], i: int) -> bool:
 class _Made:
     """Function of C for a segment, and the views that are taken of its results afterwards."""
 
-    def __init__(self, segment: Segment, wanted: set[Value], name: str) -> None:
+    def __init__(self, segment: Segment, wanted: set[Value], name: str, threads: int) -> None:
         self.name = name
         self.lowering = segment.lowering
         self.after: list[Call] = []
@@ -177,7 +178,7 @@ class _Made:
         self.views: list[View] = views
         self.items: list[Item] = self.lowering.items
         loops = ", ".join([f"{ufunc.__name__} {types}" for ufunc, types in self.lowering.loops])
-        text, self.work = emit(self.items, views, name)
+        text, self.work = emit(self.items, views, name, threads)
         vectors = text_of(self.lowering.vectors)
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
         self.guarded = "return 1;" in text

@@ -127,7 +127,7 @@ def test_plum_2_10_0_is_excluded():
 def test_extras_never_name_the_cupy_source_package():
     extras = SETTINGS["project"]["optional-dependencies"]
     libraries = {"scipy", "dask", "torch", "jax", "autograd"}
-    others = {"cli", "mlx", "mygrad", "native", "pytensor", "thunder", "tinygrad"}
+    others = {"cli", "mlx", "mygrad", "native", "pytensor", "thunder", "tinygrad", "zig"}
     assert set(extras) == {"cuda12", "cuda13"} | libraries | others
     assert "cupy" not in {d for extra in extras.values() for d in extra}
 

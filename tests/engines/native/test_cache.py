@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -136,6 +137,15 @@ def test_what_was_not_used_for_longest_goes(empty, monkeypatch):
         os.utime(path, (i, i))
     cache.library("int program_4(void) { return 4; }")
     assert cache_info().entries == 2
+
+
+def test_what_killed_processes_left_goes(empty):
+    for name, age in (("making_old", 7200), ("making_new", 60)):
+        (empty / name).mkdir()
+        (empty / name / "program.c").write_text("int f(void) { return 1; }")
+        os.utime(empty / name, (time.time() - age,) * 2)
+    once()
+    assert [p.name for p in empty.iterdir() if p.is_dir()] == ["making_new"]
 
 
 @pytest.mark.slow
