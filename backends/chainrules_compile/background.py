@@ -87,7 +87,7 @@ class Serving:
 
 
 def _in(context: contextvars.Context, make: Callable[[], Any]) -> Any:
-    return context.run(make)
+    return context.copy().run(make)  # a thread that a fork has left may be inside of it
 
 
 def _never(*_: Any) -> bool:

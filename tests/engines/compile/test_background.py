@@ -18,10 +18,11 @@ class Target:
     """Target whose writer waits to be let go on, and does as it is told."""
 
     def __init__(self, monkeypatch):
-        self.go, self.way = threading.Event(), "well"
+        self.go, self.begun, self.way = threading.Event(), threading.Event(), "well"
         monkeypatch.setattr(compiled, "writer_of", lambda target: self.write)
 
     def write(self, program, names, scope):
+        self.begun.set()
         self.go.wait()
         if self.way == "raises":
             raise ZeroDivisionError("of the writer")
@@ -157,9 +158,12 @@ def test_calls_from_eight_threads(target):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_begins_anew_what_was_under_way(target):
+@pytest.mark.parametrize("waiting", [True, False])
+def test_a_child_begins_anew_what_was_under_way(target, waiting):
     g = compile(f, target="other")
     g(X)  # its writer waits, in a thread that the child will not have
+    if waiting:
+        target.begun.wait()
     child = os.fork()
     if not child:
         code = 1

@@ -85,6 +85,7 @@ def test_that_of_zigs_wheel_is_the_last(programs, monkeypatch):
     assert cache.compiler().command == (zig, "cc")
 
 
+@pytest.mark.slow
 def test_what_still_compiles_at_the_end_is_ended(programs):
     slow = write(programs, "cc", "exec sleep 60")
     code = f"""

@@ -34,7 +34,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy says so of NaN
 def test_bits_are_those_of_one_thread(dtype):
     x = RNG.standard_normal(N).astype(dtype)
@@ -74,6 +74,7 @@ def test_eight_callers_of_four_threads():
         assert all(pool.map(work, range(8)))
 
 
+@pytest.mark.slow
 def test_a_compiler_without_threads_makes_the_program_for_one(monkeypatch):
     library = cache.library
 
