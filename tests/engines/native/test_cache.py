@@ -29,6 +29,7 @@ def once():
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
     calls.driver()
+    cache.compiler()
     where = tmp_path / "cache"
     where.mkdir(mode=0o700)
     monkeypatch.setattr(cache.FOLDER, "path", where)
@@ -125,6 +126,7 @@ def test_no_folder_at_all_is_a_warning(monkeypatch):
         raise OSError(28, "No space left on device")
 
     calls.driver()
+    cache.compiler()
     monkeypatch.setattr(folder.Folder, "found", full)
     with pytest.warns(RecordingWarning, match="No space left"):
         once()
