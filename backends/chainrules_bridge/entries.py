@@ -61,6 +61,8 @@ def dense(t: Any, of: Any) -> Any:
     NotDifferentiableError
         Where nobody has stated an entry.
     """
+    if type(of) is Space:
+        return of.zeros() if is_zero(t) else deliver(t)
     spaces, treedef = opened(of)
     pairs = zip(flatten_tangent(treedef, t), spaces, strict=True)
     ts = [space.zeros() if is_zero(t) else deliver(t) for t, space in pairs]

@@ -6,7 +6,7 @@ and dicts come in the same containers, with zeros filled in, and may be given in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_bridge import canonical, conjugated, dense, opened
@@ -208,6 +208,7 @@ class AugmentedRecipe(_Custom):
         active, statement = request.active, request.statement
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
         hidden = {"wanted"} - {*statement.primal.options} if not told else set()
+        n, m = len(request.operands), len(self.options)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             backward = frozen(self.backward)[0]
@@ -215,23 +216,29 @@ class AugmentedRecipe(_Custom):
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
             y, saved, of, onto = self._augmented(statement, xs, given)
-            augmented = None
+            again = None
             if self.recompute:
-                augmented, saved = frozen(self.augmented)[0], xs
-            # Flat, so that an engine sees which arrays the record holds.
+                again, saved = (frozen(self.augmented)[0], wanted | options), xs
+            # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
-            frame = (backward, augmented, tree, of, onto, wanted | options)
-            return y, (pull, links, frame, *leaves)
+            if backward is self.backward:
+                backward = None
+            named = [options[k] if k in options else wanted[k] for k in self.options]
+            return y, (pull, links, backward, again, tree, of, *onto, *named, *leaves)
 
-        def pull(y_bar: Any, frame: Any, *kept: Any) -> Any:
-            backward, augmented, tree, of, onto, options = frame
+        def pull(y_bar: Any, backward: Any, again: Any, tree: Any, of: Any, *kept: Any) -> Any:
+            onto, named, kept = kept[:n], kept[n : n + m], kept[n + m :]
             saved = kept if tree is None else unflatten(tree, kept)
-            if augmented is not None:
+            if again is not None:
+                augmented, options = again
                 given = {k: x for k, x in options.items() if k not in hidden}
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
-            bars = self._pulled(statement, backward, saved, (y_bar, of), onto, options)
+            options = dict(zip(self.options, named, strict=True))
+            bars = self._pulled(
+                statement, backward or self.backward, saved, (y_bar, of), onto, options
+            )
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
 
         annotate(pull, request)
@@ -274,14 +281,14 @@ class AugmentedRecipe(_Custom):
         backward: Callable[..., Any],
         saved: tuple[Any, ...],
         y_bar: tuple[Any, Any],
-        onto: list[Any],
-        options: Any,
+        onto: Sequence[Any],
+        options: dict[str, Any],
     ) -> list[Any]:
         """Compute a cotangent per operand, in its space, from that of the value and its space."""
         bar, of = y_bar
         whole = dense(conjugated(bar) if self.complex == "jax" else bar, of)
         try:
-            bars = backward(*saved, whole, **{name: options[name] for name in self.options})
+            bars = backward(*saved, whole, **options)
         except TracerError as error:
             for name in captured((backward,)):
                 error.add_note(f"{name} is no operand; pass it as one, or save it")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import sys
-from collections.abc import Iterator
 
 HERE = "chainrules_like_autograd"
 MODULES = (
@@ -36,12 +34,12 @@ MODULES = (
 )
 
 
-@contextlib.contextmanager
-def as_autograd() -> Iterator[None]:
+class as_autograd:  # noqa: N801
     """Let ``import autograd`` find this package, as long as the block lasts.
 
     Modules that are imported in it for the first time keep what they found. It is meant for tests
-    of packages that one does not want to edit.
+    of packages that one does not want to edit. ``as_autograd().__enter__()`` lasts until the end of
+    the program.
 
     Examples
     --------
@@ -53,20 +51,23 @@ def as_autograd() -> Iterator[None]:
     6.0
     """
 
-    def is_theirs(name: str) -> bool:
-        return name == "autograd" or name.startswith("autograd.")
+    # A class, and no generator: what enters one and drops it would leave the block at once.
 
-    before = {name: module for name, module in sys.modules.items() if is_theirs(name)}
-    for name in before:
-        del sys.modules[name]
-    for name in MODULES:
-        sys.modules[f"autograd{name}"] = importlib.import_module(HERE + name)
-    stats = f"{HERE}.scipy.stats."
-    for name in [name for name in sys.modules if name.startswith(stats)]:
-        sys.modules[f"autograd{name.removeprefix(HERE)}"] = sys.modules[name]
-    try:
-        yield
-    finally:
-        for name in [name for name in sys.modules if is_theirs(name)]:
+    def __enter__(self) -> None:
+        self._before = {name: module for name, module in sys.modules.items() if _is_theirs(name)}
+        for name in self._before:
             del sys.modules[name]
-        sys.modules.update(before)
+        for name in MODULES:
+            sys.modules[f"autograd{name}"] = importlib.import_module(HERE + name)
+        stats = f"{HERE}.scipy.stats."
+        for name in [name for name in sys.modules if name.startswith(stats)]:
+            sys.modules[f"autograd{name.removeprefix(HERE)}"] = sys.modules[name]
+
+    def __exit__(self, *_: object) -> None:
+        for name in [name for name in sys.modules if _is_theirs(name)]:
+            del sys.modules[name]
+        sys.modules.update(self._before)
+
+
+def _is_theirs(name: str) -> bool:
+    return name == "autograd" or name.startswith("autograd.")

@@ -33,6 +33,9 @@ def _of_one_number(fun: Function) -> Function:
 
 
 def _check_one_number(ans: Any) -> None:
+    kind = getattr(getattr(ans, "dtype", None), "kind", None)
+    if kind == "f" and ans.shape == ():
+        return
     if np.size(ans) != 1:
         msg = (
             f"a gradient is of functions with one number for a result, and this one gave the shape "

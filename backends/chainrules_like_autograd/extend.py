@@ -6,11 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_compat import CustomFunction, custom_vjp
+from chainrules_compat import CustomFunction
+from chainrules_compat.pairs import enter
+from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_like_autograd.core import VSpace, vspace
 from chainrules_like_autograd.tracer import Box
 from chainrules_like_autograd.trees import tree_map
-from chainrules_py import NotDifferentiableError, non_differentiable
+from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, non_differentiable
 from chainrules_py import primitive as _plain
 from chainrules_py.extend import find_tracers
 
@@ -53,74 +55,83 @@ class Primitive:
         self.fun = fun
         self.vjps: Function | None = None
         self.jvps: Function | None = None
-        self._stated: tuple[Any, Any, CustomFunction[..., Any]] | None = None
+        self._stated: tuple[Any, Any, Function] | None = None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        traced = [i for i, x in enumerate(args) if find_tracers(x)]
-        if find_tracers(options):
+        if options and find_tracers(options):
             msg = (
                 f"a keyword of {self.__name__} is being differentiated, and derivatives are stated "
                 f"in positions alone; pass it by position"
             )
             raise NotDifferentiableError(msg)
-        if not traced:
+        if not find_tracers(args):
             return self.fun(*args, **options)
-        rest = _Rest(tuple(traced), args, options)
-        return self._rule()(rest, *[args[i] for i in traced])
+        stated = self._stated
+        if stated is None or stated[0] is not self.vjps or stated[1] is not self.jvps:
+            stated = self._stated = (self.vjps, self.jvps, self._state())
+        return stated[2](*args, options=options or None)
 
-    def _rule(self) -> CustomFunction[..., Any]:
-        if self._stated is None or self._stated[:2] != (self.vjps, self.jvps):
-            self._stated = (self.vjps, self.jvps, self._state())
-        return self._stated[2]
-
-    def _state(self) -> CustomFunction[..., Any]:
-        def call(rest: _Rest, *traced: Any) -> Any:
-            return self.fun(*rest.filled(traced), **rest.options)
-
-        def forward(rest: _Rest, *traced: Any) -> Any:
-            ans = call(rest, *traced)
-            return ans, (ans, traced)
-
-        def backward(rest: _Rest, saved: Any, g: Any) -> Any:
-            ans, traced = saved
-            assert self.vjps is not None
-            return tuple(self.vjps(rest.places, ans, rest.filled(traced), rest.options)(g))
-
-        def push(rest: _Rest, traced: Any, dots: Any) -> Any:
-            ans = call(rest, *traced)
-            assert self.jvps is not None
-            return ans, self.jvps(rest.places, dots, ans, rest.filled(traced), rest.options)
+    def _state(self) -> Function:
+        def call(*args: Any, options: Any) -> Any:
+            return self.fun(*args, **options or {})
 
         call.__name__ = call.__qualname__ = self.__name__
         call.__module__ = getattr(self.fun, "__module__", None) or __name__
-        found = custom_vjp(call, nondiff_argnums=0)
+        found = CustomFunction(call)
+        recipe: AugmentedRecipe | PushedRecipe
         if self.vjps is not None:
-            found.defvjp(forward, backward, complex="jax")
+            recipe = AugmentedRecipe(_Keeping(call), _Pull(self.vjps), complex="jax")
         elif self.jvps is not None:
-            found.defjvp(push)
+            push = _Push(call, self.jvps)
+            recipe = PushedRecipe(found, lambda push: push, (push,), instantiate=False)
         else:
             msg = (
                 f"{self.__name__} is a primitive without a derivative; "
                 f"state one, defvjp({self.__name__}, lambda ans, *args: lambda g: ...)"
             )
             raise MissingDerivativeError(msg)
+        enter(found, recipe)
         return found
 
 
-class _Rest:
-    """Arguments of a call beside those that are differentiated."""
+class _Keeping:
+    """The value of a call, and what its derivative takes: that, and all arguments."""
 
-    def __init__(
-        self, places: tuple[int, ...], args: Sequence[Any], options: dict[str, Any]
-    ) -> None:
-        self.places = places
-        self.args = tuple([None if i in places else x for i, x in enumerate(args)])
-        self.options = options
+    def __init__(self, call: Function) -> None:
+        self.call = call
 
-    def filled(self, traced: Sequence[Any]) -> tuple[Any, ...]:
-        """Return all arguments."""
-        given = dict(zip(self.places, traced, strict=True))
-        return tuple([given.get(i, x) for i, x in enumerate(self.args)])
+    def __call__(self, *args: Any, options: Any) -> Any:
+        ans = self.call(*args, options=options)
+        return ans, (ans, *args)
+
+
+class _Pull:
+    """The cotangents of all arguments, by what `defvjp_argnums` stated for those that are asked."""
+
+    def __init__(self, vjps: Function) -> None:
+        self.vjps = vjps
+
+    def __call__(self, *saved: Any, wanted: tuple[bool, ...], options: Any) -> Any:
+        ans, *args, g = saved
+        places = tuple([i for i, is_wanted in enumerate(wanted) if is_wanted])
+        bars: list[Any] = [ZeroTangent()] * len(args)
+        found = self.vjps(places, ans, tuple(args), options or {})(g)
+        for i, bar in zip(places, found, strict=True):
+            bars[i] = bar
+        return tuple(bars)
+
+
+class _Push:
+    """The value of a call and its tangent, by what `defjvp_argnums` stated."""
+
+    def __init__(self, call: Function, jvps: Function) -> None:
+        self.call = call
+        self.jvps = jvps
+
+    def __call__(self, args: Any, dots: Any, *, options: Any) -> Any:
+        ans = self.call(*args, options=options)
+        places = tuple([i for i, dot in enumerate(dots) if not is_zero(dot)])
+        return ans, self.jvps(places, [dots[i] for i in places], ans, args, options or {})
 
 
 def primitive(fun: Function) -> Primitive:

@@ -17,10 +17,12 @@ import pytest
 
 import chainrules_like_autograd as ours
 import chainrules_like_autograd.numpy as onp
+from benchmarks import counts
 from chainrules_like_autograd import extend
 from chainrules_like_autograd.misc.flatten import flatten
 from chainrules_like_autograd.test_util import check_grads
 from chainrules_py import NotDifferentiableError
+from tests.engines.like_autograd import packages
 
 HERE = Path(__file__).parent
 SOURCES = os.environ.get("CHAINRULES_AUTOGRAD_SOURCES")
@@ -199,6 +201,32 @@ def test_modules_that_import_autograd_get_ours():
     assert {name: after[name] for name in before} == before
 
 
+def test_the_names_are_ours_until_the_block_is_left():
+    """Also where nobody holds the block: it was left at once when it was a generator."""
+    text = "import chainrules_like_autograd as ours; ours.as_autograd().__enter__()\n"
+    text += "import autograd; assert autograd.grad is ours.grad"
+    subprocess.run([sys.executable, "-c", text], check=True)
+
+
+def test_a_call_of_a_stated_function_costs_no_search():
+    """All arguments are operands; what held those that are not was searched at each call."""
+    f = extend.primitive(lambda x, factor: x * factor)
+    extend.defvjp(f, lambda ans, x, factor: lambda g: g * factor)
+
+    def chain(n):
+        def total(x):
+            for _ in range(n):
+                x = f(x, 0.5)
+            return onp.sum(x)
+
+        return ours.grad(total)
+
+    few, many = chain(10), chain(20)
+    for function in (few, many, few, many):
+        function(X)
+    assert counts.calls(lambda: many(X)) - counts.calls(lambda: few(X)) <= 10 * 140
+
+
 # ------------------------------------------------------- autograd's own tests and examples (slow)
 
 # Tests of autograd's that fail here, and why.
@@ -271,3 +299,15 @@ def test_autograds_examples(path):
     command = [sys.executable, "-c", RUN, str(path)]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_packages_that_are_written_for_autograd_have_equal_results():
+    for name in ("lifelines", "autograd_gamma", "reliability", "ceviche"):
+        pytest.importorskip(name)
+    theirs, found = packages.on("autograd"), packages.on("ours")
+    apart = {name: packages.distance(found[name][0], theirs[name][0]) for name in theirs}
+    # The optimiser of one stops where the last digits of a difference quotient tell it to.
+    assert {name: d for name, d in apart.items() if d > 1e-8} == (
+        {name: d for name, d in apart.items() if "gamma" in name and 1e-8 < d < 1e-3}
+    )
