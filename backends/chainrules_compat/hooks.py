@@ -91,7 +91,7 @@ class Passing:
                 f"hook is linear, or give None in hooks that only look"
             )
             raise NotDifferentiableError(msg)
-        return bar if is_zero(bar) else project_exactly(bar, of)
+        return bar if is_zero(bar) else project_exactly(bar, of, "cotangent")
 
     def transposed(self, t: Any) -> Any:
         """Push a tangent: by the transpose of the hook, which is linear."""

@@ -102,7 +102,7 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
     return project_exactly(t, of) if type(of) is Space else project(t, of)
 
 
-def project_exactly(t: Any, of: Space) -> Any:
+def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
     """Bring dtype and device right; shape and realness have to be right already.
 
     Raises
@@ -114,7 +114,7 @@ def project_exactly(t: Any, of: Space) -> Any:
     alike = type(t) is of.like and of.kind != "int"
     if alike and (of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)):
         return t
-    _check_shape(t, of)
+    _check_shape(t, of, what)
     check_real(t, of)
     theirs, ours = (type(getattr(x, "dtype", None)).__module__.partition(".")[0] for x in (t, of))
     if theirs != ours and of.dtype is not None and hasattr(t, "dtype"):
@@ -147,10 +147,10 @@ def _as_wide(t: Any, of: Space) -> Any:
     return astype(t, dtype=wide)
 
 
-def _check_shape(t: Any, of: Space) -> None:
+def _check_shape(t: Any, of: Space, what: str) -> None:
     shape = getattr(t, "shape", ())
     if shape != of.shape:
-        msg = f"a tangent, or cotangent, of shape {shape} for {of!r}: give one of shape {of.shape}"
+        msg = f"a {what} of shape {shape} for {of!r}: give one of shape {of.shape}"
         raise ProjectionError(msg)
     if kind_of(t) == "other":
         msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
@@ -174,7 +174,7 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
     of = space(y)
     if type(of) is not Space:
         return of if is_zero(of) else y_bar
-    return project_exactly(y_bar, of)
+    return project_exactly(y_bar, of, "cotangent")
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""``{messages}``: what each error says, by a program that raises it.
+"""``{messages}``: what each error says, by programs that raise it, under the name of its class.
 
 The programs are run when the page is built, and by ``tests/house/test_messages.py``.
 """
@@ -12,6 +12,8 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
+
+from chainrules_py import ChainRulesError
 
 HEAD = """\
 import math
@@ -48,6 +50,7 @@ PROGRAMS = {
     "nothing to differentiate": 'grad(lambda x: 1.0)("a")',
     "object array": "grad(np.sum)(np.array([1.0, 2.0], object))",
     "shape of a tangent": "jvp(np.sin, (np.ones(2),), (np.ones(3),))",
+    "shape of a cotangent": "vjp(np.sin, np.ones(2))[1](np.ones(3))",
     "no rule": """\
         @primitive
         def f(x):
@@ -73,6 +76,20 @@ PROGRAMS = {
         @rule(f)
         def f_rule(x: Array):
             return x, (identity,)""",
+    "two rules": """\
+        @primitive
+        def f(x, y):
+            return x * y
+
+        @rule(f)
+        def one(x: Scalar, y: Numeric):
+            return x * y, (y, x)
+
+        @rule(f)
+        def other(x: Numeric, y: Scalar):
+            return x * y, (y, x)
+
+        rrule(f, 2.0, 3.0)""",
     "keyword": 'grad(lambda x: np.sum(np.sin(x, casting="safe")))(np.ones(2))',
     "complex operand": """\
         @primitive
@@ -103,6 +120,11 @@ PROGRAMS = {
         from chainrules_py.vocabulary import root
 
         root(lambda x: x * x + 1.0, 1.0)""",
+    "program that uses what is not there": """\
+        from chainrules_py.program import Program, Value
+
+        Program("f", (), (), (Value("y", float),))""",
+    "no such exporter": 'export(np.sin, to="nobody")',
     "engine's name": "from chainrules_py import grad",
     "function of SciPy": """\
         import scipy.integrate
@@ -110,6 +132,7 @@ PROGRAMS = {
         grad(lambda k: scipy.integrate.quad(lambda x: x * k, 0, 1)[0])(2.0)""",
 }
 """By the anchor on the page, a program that ends in an error."""
+CLASSES = [c for c in ChainRulesError.__subclasses__() if c.__module__ == "chainrules_py.errors"]
 
 
 def code_of(name: str) -> str:
@@ -132,21 +155,38 @@ def anchor(name: str) -> str:
     return "".join([c if c.isalnum() else "-" for c in name.lower()]).strip("-")
 
 
+def by_class() -> dict[type[BaseException], list[str]]:
+    """Programs by the class that they raise, ours first and in the order of their statement."""
+    found: dict[type[BaseException], list[str]] = {c: [] for c in CLASSES}
+    for name in PROGRAMS:
+        error = raised(name)
+        cls = next(c for c in type(error).__mro__ if c in found or c.__module__ == "builtins")
+        found.setdefault(cls, []).append(name)
+    return found
+
+
 class Messages(Directive):
     def run(self) -> list[nodes.Node]:
-        made: list[nodes.Node] = []
-        for name in PROGRAMS:
-            error = raised(name)
-            section = nodes.section("", nodes.title("", name), ids=[anchor(name)])
-            text = code_of(name)
-            block = nodes.literal_block(text, text)
-            block["language"] = "python"
-            section += block
-            said = nodes.paragraph("", "", nodes.strong("", type(error).__name__))
-            said += nodes.Text(f": {error}")
-            section += said
-            made.append(section)
-        return made
+        return [self.of_class(cls, names) for cls, names in by_class().items() if names]
+
+    def of_class(self, cls: type[BaseException], names: list[str]) -> nodes.Node:
+        section = nodes.section("", nodes.title("", cls.__name__), ids=[anchor(cls.__name__)])
+        for name in names:
+            section += self.of_program(name)
+        return section
+
+    def of_program(self, name: str) -> nodes.Node:
+        error = raised(name)
+        section = nodes.section("", nodes.title("", name), ids=[anchor(name)])
+        text = code_of(name)
+        block = nodes.literal_block(text, text)
+        block["language"] = "python"
+        section += block
+        said = nodes.paragraph("", "", nodes.strong("", type(error).__name__))
+        notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
+        said += nodes.Text(f": {error}{notes}")
+        section += said
+        return section
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -20,7 +20,7 @@ except ModuleNotFoundError:  # docutils comes with the documentation's tools
 
 # What a person is told to do, in the imperative.
 WRITE = re.compile(
-    r"\b(write|give|leave|take|choose|import|make|state|mark|pass|start|loosen|look|say|use|from)\b",
+    r"\b(write|give|leave|take|choose|import|make|state|mark|pass|start|loosen|look|say|use|from|install)\b",
     re.IGNORECASE,
 )
 
@@ -37,11 +37,18 @@ def test_a_message_says_what_and_what_to_write(name):
 
 def test_every_class_of_errors_is_on_the_page():
     page = (DOCS / "messages.md").read_text(encoding="utf-8")
-    classes = [c.__name__ for c in ChainRulesError.__subclasses__()]
-    ours = [c for c in classes if c in __import__("chainrules_py").__all__]
-    assert not [c for c in ours if f"`{c}`" not in page]
+    classes = [c.__name__ for c in messages.CLASSES]
+    assert not [c for c in classes if f"`{c}`" not in page]
+
+
+def test_every_class_of_errors_has_its_place_and_a_program():
+    """A traceback names the class, and the class is the anchor."""
+    found = messages.by_class()
+    assert not [c.__name__ for c in messages.CLASSES if not found[c]]
+    assert {*found} - {*messages.CLASSES} == {ImportError}
 
 
 def test_anchors_are_distinct():
-    anchors = [messages.anchor(name) for name in messages.PROGRAMS]
+    names = [*messages.PROGRAMS, *[c.__name__ for c in messages.CLASSES]]
+    anchors = [messages.anchor(name) for name in names]
     assert len({*anchors}) == len(anchors)

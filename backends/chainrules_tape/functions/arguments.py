@@ -170,7 +170,7 @@ def _whole(n: Any) -> int:
     hint = (
         "names go to argnames"
         if isinstance(n, str)
-        else "positions are integers, and the arguments of f go to its gradient: write grad(f)(x)"
+        else "positions are integers, and arguments go to what is made of f: write grad(f)(x)"
     )
     msg = f"argnums holds {n!r}; {hint}"
     raise NotDifferentiableError(msg)
