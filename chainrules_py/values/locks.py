@@ -54,7 +54,11 @@ def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
     Made before a ``try``, and called first in its ``finally``, it is done whatever comes: an
     interrupt is raised before it or behind it.
     """
-    return functools.partial(collections.deque[Any](maxlen=0).extend, map(operator.call, calls))
+    return functools.partial(_nowhere.extend, map(operator.call, calls))
+
+
+_nowhere: collections.deque[Any] = collections.deque(maxlen=0)
+"""Keeps nothing: a call in C that runs an iterator to its end."""
 
 
 class Mode:

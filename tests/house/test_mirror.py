@@ -463,6 +463,7 @@ TOPICS = {
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
+    "tests/tape/functions/test_ended.py": "what is kept of a differentiation inside",
     "tests/tape/functions/test_aliases.py": "random programs with several names for one memory",
     "tests/tape/memory/test_aliases.py": "random programs that write",
     "tests/tape/memory/test_inplace.py": "whole programs that write",

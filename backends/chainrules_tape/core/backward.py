@@ -48,20 +48,16 @@ def backward(
     if tape.folds is not None:
         fetch = tape.fetching(bars, fetch, consume)
 
-    def records(top: int, stop: int) -> Iterable[Any]:
-        if fetch is not None:
-            return map(fetch, range(top, stop, -1))
-        return tape[stop + 1 : top + 1][::-1]
-
-    hooks: dict[int, Any] = {} if tape.notes is None else tape.notes.hooks
+    notes = tape.notes
+    run = play if notes is None else tape.player()
+    hooks: dict[int, Any] = {} if notes is None else notes.hooks
     found: dict[int, Any] = {}
-    run = play if tape.notes is None else tape.player()
     top = start
     # A record that somebody watches ends one stretch and begins another: the loop asks nothing.
     for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
-        run(records(top, index), bars, top, index)
+        run(_records(tape, fetch, top, index), bars, top, index)
         bars.flush(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
@@ -70,10 +66,15 @@ def backward(
                 bars.replace(index, hook(bars[index]))
             if index in watch:
                 found[index] = bars[index]
-    run(records(top, -1), bars, top, -1)
+    run(_records(tape, fetch, top, -1), bars, top, -1)
     if bars.waiting:
         bars.flush(*bars.waiting)
     return found
+
+
+def _records(tape: BareTape, fetch: Callable[[int], Any] | None, top: int, stop: int) -> Any:
+    """Give the records backwards from the one at ``top`` to the one before ``stop``."""
+    return reversed(tape[stop + 1 : top + 1]) if fetch is None else map(fetch, range(top, stop, -1))
 
 
 # One loop: a call of our own for each record would be much of what playing it back costs.

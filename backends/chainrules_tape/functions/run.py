@@ -97,6 +97,8 @@ class Run:
     tree: TreeDef
     y_leaves: list[Any]
     y_tree: TreeDef
+    level: Any = property(lambda self: self.tape.level)
+    """Which differentiation it is: those that it begins have higher ones."""
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         """Return the leaves of the primals as the function gets them: traced, where they vary."""
@@ -153,15 +155,23 @@ class Run:
             self.y_tree, self.y_leaves, self.outputs = LEAF, [self.y], [link]
             return
         given, tree = flatten(y)
-        self.outputs = list(map(self.link_of, given))
-        self.y_leaves = leaves = list(map(self._plain, given))
+        lasting = list(map(self._lasting, given))
+        self.outputs = list(map(self.link_of, lasting))
+        self.y_leaves = leaves = list(map(self._plain, lasting))
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
             y = unflatten(tree, leaves)
             _, tree = flatten(y)  # the other one may hold tracers, and be of other classes
         self.y, self.y_tree = y, tree
 
+    def _lasting(self, x: Any) -> Any:
+        """Return what a tracer of a differentiation that f began and ended stood for in f."""
+        while issubclass(type(x), Tracer) and x.level > self.level:
+            x = x.__payload__
+        return x
+
     def _plain(self, x: Any) -> Any:
         """Return a leaf that f gave without a tracer of this run, and nobody else's."""
+        x = self._lasting(x)
         return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
     def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
@@ -358,11 +368,6 @@ class ForwardRun(Run):
     ----------
     ts : list
         The tangents of the primals' leaves, as `leaf_tangents` gives them.
-
-    Attributes
-    ----------
-    level : int
-        Which differentiation it is.
     """
 
     __slots__ = ("level", "ts")

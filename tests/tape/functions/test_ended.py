@@ -1,0 +1,155 @@
+"""Values that were kept of a differentiation inside, which has ended, and that a function uses.
+
+Every way to differentiate inside, times what is done with the value that was kept, times every way
+to differentiate the function. Such a value stands for what it was at the level of the function.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainrules_compile import compile
+from chainrules_py import TracerError
+from chainrules_tape import (
+    Tape,
+    checkpoint,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+from chainrules_tools import taylor, vmap
+
+X, ONE = np.array([0.5, -1.2, 2.3]), np.ones(3)
+KEPT: dict[str, Any] = {}
+
+
+class _StopError(Exception):
+    pass
+
+
+def _inside(z: Any) -> Any:
+    KEPT["sum"], KEPT["square"] = np.sum(z * z), z * z
+    return np.sum(z**3)
+
+
+def _by_tape(x: Any, persistent: bool = False) -> None:
+    with Tape(persistent=persistent) as tape:
+        a = tape.variable(x)
+        y = _inside(a)
+    if persistent:
+        tape.grad(y, a)
+
+
+def _never_closed(x: Any) -> None:
+    _inside(Tape().variable(x))
+
+
+def _by_exception(x: Any) -> None:
+    def f(z: Any) -> Any:
+        raise _StopError(_inside(z))
+
+    with pytest.raises(_StopError):
+        grad(f)(x)
+
+
+INNER: dict[str, Any] = {
+    "grad": lambda x: grad(_inside)(x),
+    "value_and_grad": lambda x: value_and_grad(_inside)(x),
+    "vjp": lambda x: vjp(_inside, x),
+    "jvp": lambda x: jvp(_inside, (x,), (ONE,)),
+    "linearize": lambda x: linearize(_inside, x),
+    "hvp": lambda x: hvp(_inside, (x,), (ONE,)),
+    "hessian": lambda x: hessian(_inside)(x),
+    "jacobian": lambda x: jacobian(_inside)(x),
+    "compiled": lambda x: compile(grad(_inside))(x),
+    "twice": lambda x: grad(lambda y: np.sum(grad(_inside)(y)))(x),
+    "tape": _by_tape,
+    "persistent": lambda x: _by_tape(x, persistent=True),
+    "never closed": _never_closed,
+    "exception": _by_exception,
+    "taylor": lambda x: taylor(_inside, x, ONE, 2),
+    "vmap": lambda x: vmap(_inside)(x),
+}
+USES: dict[str, Any] = {
+    "returned": lambda x: KEPT["sum"],
+    "in a dict": lambda x: {"a": KEPT["sum"]},
+    "summed": lambda x: np.sum(x) * 0.0 + np.sum(KEPT["square"]),
+    "chosen": lambda x: np.sum(np.where(x > -9, KEPT["square"], x)),
+}
+
+
+def _number(y: Any) -> Any:
+    return y["a"] if type(y) is dict else y
+
+
+def _on_a_tape(f: Any) -> Any:
+    with Tape() as tape:
+        x = tape.variable(X)
+        y = f(x)
+    return tape.grad(y, x)
+
+
+OUTER: dict[str, tuple[Any, Any]] = {
+    "grad": (lambda f: grad(f)(X), 2 * X),
+    "jvp": (lambda f: jvp(f, (X,), (X,))[1], 2 * X @ X),
+    "linearize": (lambda f: linearize(f, X)[1](X), 2 * X @ X),
+    "jacobian": (lambda f: jacobian(f)(X), 2 * X),
+    "hvp": (lambda f: hvp(f, (X,), (X,))[0], 2 * X),
+    "hessian": (lambda f: hessian(f)(X), 2 * np.eye(3)),
+    "checkpoint": (lambda f: grad(checkpoint(f))(X), 2 * X),
+    "compiled": (lambda f: compile(grad(f))(X), 2 * X),
+    "tape": (_on_a_tape, 2 * X),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is no program")
+@pytest.mark.parametrize("outer", OUTER)
+def test_what_was_kept_of_an_ended_differentiation_counts(outer: str) -> None:
+    call, right = OUTER[outer]
+    for inner, use in itertools.product(INNER, USES):
+        KEPT.clear()
+
+        def f(x: Any, inner: str = inner, use: str = use) -> Any:
+            INNER[inner](x)
+            return _number(USES[use](x))
+
+        try:
+            found = call(f)
+        except TracerError:
+            # Computing on with a value of a tape that is closed is refused, whatever comes of it,
+            # and so is one example of many.
+            assert use in ("summed", "chosen") or inner == "vmap" or outer == "tape", (inner, use)
+        else:
+            np.testing.assert_allclose(found, right, err_msg=f"{inner}, {use}")
+
+
+def test_a_structure_of_kept_values_is_pulled_back() -> None:
+    def f(x: Any) -> Any:
+        jvp(_inside, (x,), (ONE,))
+        grad(_inside)(x)
+        return {"a": KEPT["sum"], "b": [KEPT["square"], x]}
+
+    y, pullback = vjp(f, X)
+    assert type(y["a"]) is np.float64
+    assert type(y["b"][0]) is np.ndarray
+    (bar,) = pullback({"a": 1.0, "b": [ONE, ONE]})
+    np.testing.assert_allclose(bar, 4 * X + 1)
+
+
+def test_what_was_kept_comes_out_of_aux_as_a_plain_value() -> None:
+    def f(x: Any) -> Any:
+        grad(_inside)(x)
+        return np.sum(x), KEPT["square"]
+
+    _, aux = grad(f, has_aux=True)(X)
+    assert type(aux) is np.ndarray
+    np.testing.assert_allclose(aux, X * X)
