@@ -112,7 +112,11 @@ class Noted:
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
-        if holds_tracers(operands) or holds_tracers(keywords):
+        for x in operands:
+            cls = type(x)
+            if issubclass(cls, Tracer) or (cls in _STRUCTURES and holds_tracers(x)):
+                return NotImplemented
+        if keywords and holds_tracers(keywords):
             return NotImplemented
         if keywords.get("out") is not None:
             return self.recorder.write_result(ufunc, method, operands, keywords)
@@ -120,9 +124,8 @@ class Noted:
             return self.recorder.write_by(ufunc.at, operands, keywords)
         if method != "__call__":
             return self.recorder.call(getattr(ufunc, method), operands, keywords)
-        known = OPERATORS.get(ufunc)
-        number = not type_info(type(self)).is_array
-        if known is not None and number and is_operator(sys._getframe(1)):
+        known = None if isinstance(self, Subscripts) else OPERATORS.get(ufunc)
+        if known is not None and is_operator(sys._getframe(1)):
             return self.recorder.call(known, operands, keywords)
         return self.recorder.call(ufunc, operands, keywords)
 
@@ -330,10 +333,13 @@ def is_operator(frame: Any) -> bool:
     return name.startswith("BINARY")
 
 
+_STRUCTURES = (tuple, list, dict)
+
+
 def holds_tracers(x: Any) -> bool:
     """Tell whether a value is traced above this level, or holds what is, in tuples and the like."""
     cls = type(x)
-    if cls in (tuple, list):
+    if cls is tuple or cls is list:
         return any(map(holds_tracers, x))
     if cls is dict:
         return any(map(holds_tracers, x.values()))
@@ -376,12 +382,12 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     def method(self: Noted, other: Any) -> Any:
         if _defers(other):
             return NotImplemented
-        return self.recorder.call(function, (self, other), {})
+        return self.recorder.compute(function, function, (self, other), {})
 
     def reflected(self: Noted, other: Any) -> Any:
         if _defers(other):
             return NotImplemented
-        return self.recorder.call(function, (other, self), {})
+        return self.recorder.compute(function, function, (other, self), {})
 
     return method, reflected
 
@@ -401,13 +407,12 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
 def _defers(other: Any) -> bool:
     """Tell whether the class of the other operand knows better: it is traced, or no number."""
     cls = type(other)
-    if cls in _PLAIN:
+    if cls in _PLAIN or issubclass(cls, Noted):
         return False
     if issubclass(cls, Tracer):
         return True
     return not (
-        issubclass(cls, Noted)
-        or type_info(cls).is_array
+        type_info(cls).is_array
         or type_info(cls).is_number
         or cls in (list, tuple)
     )

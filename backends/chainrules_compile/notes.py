@@ -21,7 +21,7 @@ from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
 from chainrules_compile.noted import Noted, Reading
-from chainrules_compile.passes.values import changed, contiguous
+from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
@@ -103,7 +103,7 @@ class Notes:
 
     def _value(self, x: Any, name: str, memory: Value | None) -> Value:
         shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
-        return Value(name, type(x), shape, dtype, memory, layout_of(x))
+        return value_of(name, type(x), shape, dtype, memory, layout_of(x))
 
     def _name(self) -> str:
         self._count += 1
@@ -188,7 +188,7 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if may_fail(function) and in_try():
+        if type(function) is not np.ufunc and may_fail(function) and in_try():
             for x in [x for x in flatten(y)[0] if isinstance(x, Noted)][:1]:
                 self.calls.append(Call(needed, (x.current,), {}, ()))
         return y
@@ -210,10 +210,9 @@ class Notes:
     def _computed(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        places = self._places(operands, options)
-        if places is not None:
-            payloads = [x.payload if isinstance(x, Noted) else x for x in operands]
-            y = by(*payloads, **options)
+        taken = self._taken(operands, options)
+        if taken is not None:
+            y = by(*taken[1], **options)
             cls = type(y)
             # Nobody else has it, and it is no operand: these are counted once more.
             if cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
@@ -221,11 +220,11 @@ class Notes:
                 new = flags.c_contiguous and flags.writeable and y.size
                 del flags  # which has the array as well
                 if new and is_settled(function):
-                    return self._new(function, places, options, y)
+                    return self._new(function, taken, options, y)
             elif cls is float and function is not operator.pow and is_settled(function):
-                return self._new_number(function, places, options, y)
+                return self._new_number(function, taken, options, y)
             kept = cls is np.ndarray and sys.getrefcount(y) > 2
-            return self.note(function, operands, options, y, kept, places)
+            return self.note(function, operands, options, y, kept, taken)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
         kept = type(y) is np.ndarray and sys.getrefcount(y) > 2  # somebody else has it as well
         return self.note(function, operands, options, y, kept)
@@ -247,7 +246,7 @@ class Notes:
         options: dict[str, Any],
         y: Any,
         kept: bool = False,
-        places: Any = None,
+        taken: Any = None,
     ) -> Any:
         """Note a call that gave y, which others may have kept; return y as a noted value."""
         cls = type(y)
@@ -257,22 +256,25 @@ class Notes:
         if y is None:
             check_nothing(function)
         args, keywords = operands, options
-        places = self._places(operands, options) if places is None else places
-        if places is None:
+        taken = self._taken(operands, options) if taken is None else taken
+        if taken is not None:
+            places, _, values = taken
+        else:
             if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
                 leaves, tree = flatten((operands, options))
                 function, args, keywords = Apart(function, tree), tuple(leaves), {}
             places = tuple([self.operand(x) for x in args])
+            values = Call(function, places, keywords, ()).values
         if not is_structure_type(cls):
             if y is None:
-                return self.calls.append(Call(function, places, keywords, ()))
+                return self.calls.append(call_of(function, places, keywords, (), values))
             if cls is bool or cls is int:
                 value = self._value(y, self._name(), None)
-                self.calls.append(Call(function, places, keywords, (value,)))
+                self.calls.append(call_of(function, places, keywords, (value,), values))
                 return self._guard(cls, value, y)
             check_leaves(given, (y,))
             value, parent = self._made(y, operands, kept)
-            self.calls.append(Call(function, places, keywords, (value,)))
+            self.calls.append(call_of(function, places, keywords, (value,), values))
             self._check_form(given, operands, value)
             return self._noted(y, value, parent, (function, args, keywords))
         structure: Any = y
@@ -283,7 +285,7 @@ class Notes:
         flat = issubclass(cls, tuple) and len(leaves) == len(structure) > 1
         if not flat or not all([x is z for x, z in zip(leaves, structure, strict=True)]):
             function = Gathered(function)
-        self.calls.append(Call(function, places, keywords, results))
+        self.calls.append(call_of(function, places, keywords, results, values))
         made_all = []
         for i, (x, (value, parent)) in enumerate(zip(leaves, found, strict=True)):
             if type(x) in (int, bool):
@@ -296,39 +298,48 @@ class Notes:
                 made_all.append(x)
         return unflatten(tree, made_all)
 
-    def _new(self, function: Any, places: Any, options: dict[str, Any], y: Any) -> Any:
+    def _new(self, function: Any, taken: Any, options: dict[str, Any], y: Any) -> Any:
         """Note a call that gave a new array, by the shortest way."""
         self._count += 1
-        layout = contiguous(y.shape, y.itemsize)
-        value = Value(f"v{self._count}", np.ndarray, y.shape, y.dtype, None, layout)
-        self.calls.append(Call(function, places, options, (value,)))
+        shape, dtype = y.shape, y.dtype
+        layout = contiguous(shape, dtype.itemsize)
+        value = value_of(f"v{self._count}", np.ndarray, shape, dtype, None, layout)
+        self.calls.append(call_of(function, taken[0], options, (value,), taken[2]))
         made = classes[np.ndarray](y, self, value)
         self._owners[id(y)] = weakref.ref(made)
         return made
 
-    def _new_number(self, function: Any, places: Any, options: dict[str, Any], y: float) -> Any:
+    def _new_number(self, function: Any, taken: Any, options: dict[str, Any], y: float) -> Any:
         """Note a call that gave a number of Python's, by the shortest way."""
-        value = Value(self._name(), float)
-        self.calls.append(Call(function, places, options, (value,)))
+        value = value_of(self._name(), float, None, None, None, None)
+        self.calls.append(call_of(function, taken[0], options, (value,), taken[2]))
         return classes[float](y, self, value)
 
-    def _places(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return what stands for operands, by the shortest way; None where one is a structure."""
+    def _taken(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Return what stands for operands, their payloads, and the values; None for structures."""
         if options and not _PLAIN.issuperset(map(type, options.values())):
             return None
-        found: list[Any] = []
+        places: list[Any] = []
+        payloads: list[Any] = []
+        values: list[Value] = []
         for x in operands:
             cls = type(x)
+            if cls in _PLAIN:
+                places.append(x)
+                payloads.append(x)
+                continue
             if issubclass(cls, Noted):
                 mine = x if x.recorder is self else self.mine(x)
-                found.append(mine.current if mine.noted is None else mine.noted)
-            elif cls in _PLAIN:
-                found.append(x)
+                value = mine.current if mine.noted is None else mine.noted
+                payloads.append(x.payload)
             elif cls is np.ndarray:
-                found.append(self.constant(x))
+                value = self.constant(x)
+                payloads.append(x)
             else:
                 return None
-        return tuple(found)
+            places.append(value)
+            values.append(value)
+        return tuple(places), payloads, tuple(values)
 
     def _made(
         self, y: Any, operands: tuple[Any, ...], kept: bool = False
@@ -402,10 +413,11 @@ class Notes:
 
 def may_fail(function: Any) -> bool:
     """Tell whether a function may raise for some numbers, and for others not."""
-    linear = getattr(np.linalg, getattr(function, "__name__", ""), None)
-    return linear is not None or function in PARTIAL
+    return function in PARTIAL or getattr(function, "__name__", "") in LINEAR
 
 
+LINEAR = frozenset(np.linalg.__all__)
+"""Names of functions that raise for some matrices."""
 PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
 """Operators that raise for some of Python's numbers."""
 

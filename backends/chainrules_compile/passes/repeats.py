@@ -72,12 +72,12 @@ class Line:
         kinds: dict[Any, int] = {}
         found, ref_at, static_at, firsts = [], [0], [0], []
         for call in program.calls:
-            found.append(kinds.setdefault(self._kind(call), len(kinds)))
-            ref_at.append(len(self._refs))
-            static_at.append(len(self._statics))
             firsts.append(len(self.values))
             for y in call.results:
                 self._define(y)
+            found.append(kinds.setdefault(self._kind(call), len(kinds)))
+            ref_at.append(len(self._refs))
+            static_at.append(len(self._statics))
         firsts.append(len(self.values))
         self.kinds, self.refs = np.array(found), np.array(self._refs, int)
         self.ref_at, self.firsts = np.array(ref_at), np.array(firsts)
@@ -94,7 +94,7 @@ class Line:
         for x in call.operands:
             self._operand(x, key)
         key.append(-1)
-        key += [(y.type, y.shape, y.dtype, y.layout, y.memory is None) for y in call.results]
+        key += [self._form[y] for y in call.results]
         if call.options:
             for name, x in call.options.items():
                 key.append(name)

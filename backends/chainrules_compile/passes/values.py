@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,17 +51,40 @@ def changed(program: Program, **fields: Any) -> Program:
     return made
 
 
-_SLOTS = tuple([vars(Call)[name] for name in ("operands", "options", "results", "values")])
-_FUNCTION: Any = vars(Call)["function"]
+def _setters(cls: type) -> list[Callable[[Any, Any], None]]:
+    return [vars(cls)[field.name].__set__ for field in dataclasses.fields(cls)]
+
+
+_FUNCTION, _OPERANDS, _OPTIONS, _RESULTS, _VALUES = _setters(Call)
+_NAME, _TYPE, _SHAPE, _DTYPE, _MEMORY, _LAYOUT = _setters(Value)
+
+
+def call_of(function: Any, operands: Any, options: Any, results: Any, values: Any) -> Call:
+    """Return a call whose values are known: `Call` would look for them among the operands."""
+    made = object.__new__(Call)
+    _FUNCTION(made, function)
+    _OPERANDS(made, operands)
+    _OPTIONS(made, options)
+    _RESULTS(made, results)
+    _VALUES(made, values)
+    return made
+
+
+def value_of(name: str, cls: type, shape: Any, dtype: Any, memory: Any, layout: Any) -> Value:
+    """Return a value, in a third of the time that what is frozen takes to be made."""
+    made = object.__new__(Value)
+    _NAME(made, name)
+    _TYPE(made, cls)
+    _SHAPE(made, shape)
+    _DTYPE(made, dtype)
+    _MEMORY(made, memory)
+    _LAYOUT(made, layout)
+    return made
 
 
 def called(call: Call, function: Any) -> Call:
-    """Return a call of another function, of the same operands: `Call` would look through them."""
-    made = object.__new__(Call)
-    _FUNCTION.__set__(made, function)
-    for slot in _SLOTS:
-        slot.__set__(made, slot.__get__(call))
-    return made
+    """Return a call of another function, of the same operands."""
+    return call_of(function, call.operands, call.options, call.results, call.values)
 
 
 def size(x: Value) -> int:

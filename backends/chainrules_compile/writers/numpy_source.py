@@ -145,18 +145,18 @@ class NumpyWriting(Speller):
     ) -> None:
         """Give back the names of what dies at a call, but for some, and of what nobody uses."""
         results = [x for x in call.results if x in self.names]
-        taken = fixed | {self.names[x] for x in results}
+        taken = {self.names[x] for x in results}
         for x in dying:
             name = self.names[x]
-            if any([self.names[y] == name for y in results]):
+            if name in taken:
                 continue
             if x.type is list or (is_array(x) and size(x) > LARGE):
                 self.lines.append(f"{name} = None")
-            if x.type is not list and name not in taken:
+            if x.type is not list and name not in fixed:
                 self.free.append(name)
-        used = fixed | {self.names[x] for x in results if uses[x]}
+        used = {self.names[x] for x in results if uses[x]}
         for name in dict.fromkeys([self.names[x] for x in results]):
-            if name not in used:
+            if name not in used and name not in fixed:
                 self.free.append(name)
 
     def _wish(
