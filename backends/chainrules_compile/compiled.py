@@ -16,6 +16,8 @@ from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 from chainrules_compile.calls import name_of
 from chainrules_compile.entry import check_static
 from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Unfit, refused
+from chainrules_compile.explaining import explained
+from chainrules_compile.halves import GivesFunctions, Halves
 from chainrules_compile.host import listen
 from chainrules_compile.kept import FOLDER, Kept
 from chainrules_compile.making import CompiledProgram, Making, Setting
@@ -72,6 +74,7 @@ class Compiled(Generic[P, R]):
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
         self._age = 0
+        self._halves: Halves | None = None
         with _adding:
             _compiled.add(self)
 
@@ -99,6 +102,10 @@ class Compiled(Generic[P, R]):
         f: Any = self._f
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
             return f(*args, **keywords)
+        if self._halves is not None:
+            y = self._halves(args, keywords)
+            self.programs = (*self._halves.values.programs, *self._halves.given.programs)
+            return y
         if len(self.programs) + self._unkept >= MOST:
             last = f"the last was recorded for {self.programs[0]!r}" if self.programs else ""
             self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {last}")
@@ -113,6 +120,9 @@ class Compiled(Generic[P, R]):
                 made = self._made(args, keywords, kept)
         except Unfit as said:
             return self._as_before(said, args, keywords)
+        except GivesFunctions:
+            self._halves = Halves(self._f, self._setting.static, self._like)
+            return self._record(args, keywords)
         except RecordingError:
             raise
         except Exception as error:
@@ -149,6 +159,11 @@ class Compiled(Generic[P, R]):
 
     def _alike(self, y: Any, expected: Any) -> bool:
         return same(y, expected) if self._exact else close(y, expected)
+
+    def _like(self, f: Callable[..., Any], static: Iterable[int | str]) -> Compiled[..., Any]:
+        """Compile another function like this one."""
+        s = self._setting
+        return Compiled(f, static, s.target, s.exact, s.keep, s.background, s.threads)
 
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
         """Call the function as it is: it is no program, once or for good."""
@@ -283,13 +298,8 @@ class Compiled(Generic[P, R]):
         return self._newest().source
 
     def explain(self) -> str:
-        """Return, for each program, what it is for, and what each pass left of its calls."""
-        texts = []
-        for program in self.programs:
-            facts = ", ".join([f"{name}: {fact}" for name, fact in program.facts])
-            steps = "\n".join([f"  {name:12s} {n:6d} calls" for name, n in program.steps])
-            texts.append(f"{self.__name__}({facts})\n{steps}")
-        return "\n\n".join(texts)
+        """Return, for each program, what it is for, what passes left, what it asks, its bytes."""
+        return "\n\n".join([explained(program, self.__name__) for program in self.programs])
 
     def save(self, path: Any) -> None:
         """Write the newest program to a file, as a module that needs NumPy alone.

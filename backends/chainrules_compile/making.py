@@ -151,13 +151,15 @@ class CompiledProgram:
         Why it is for NumPy and not for the target; empty where it is for the target.
     serving : Serving or None
         What runs while the program for the target is made in the background.
+    fits : callable
+        Takes the arguments; tells whether it is for these.
     keep : callable
         Writes it to disk, where that was asked for.
     """
 
     __slots__ = (
-        *("calls", "facts", "instead", "keep", "run", "scope", "serving", "settle", "source"),
-        *("standby", "steps"),
+        *("calls", "facts", "fits", "instead", "keep", "run", "scope", "serving", "settle"),
+        *("source", "standby", "steps"),
     )
 
     def __init__(
@@ -181,6 +183,7 @@ class CompiledProgram:
         self.calls = calls
         self.instead = ""
         self.serving: Serving | None = None
+        self.fits: Callable[..., bool] = _for_none
         self.keep: Callable[[], None] = _nothing
 
     @property
@@ -206,6 +209,11 @@ class CompiledProgram:
 
 def _nothing() -> None:
     """Keep nothing on disk."""
+
+
+def _for_none(*_: Any, **__: Any) -> bool:
+    """Fit nothing."""
+    return False
 
 
 @final
@@ -320,6 +328,7 @@ class Making:
             steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
         made = self._program(run, source, steps, standby, (noted, rolled), settle)
         made.instead = instead[0]
+        made.fits = self._fits(lines)
         return made
 
     def _head(self) -> Callable[[], list[str]]:
@@ -362,6 +371,22 @@ class Making:
         settle = settle or functools.partial(settled, self.captures, self.captures.state())
         facts = self.entry.facts
         return CompiledProgram(run, source, steps, facts, self.scope, settle, standby, calls)
+
+    def _fits(self, lines: list[str]) -> Callable[..., bool]:
+        """Return what tells whether a program is for some arguments, written when it is asked."""
+
+        @functools.cache
+        def made() -> Any:
+            source = self._source([*self.entry.lines, *lines, "return True"])
+            return self._run(compile(source, self._file(source), "exec"), source)
+
+        def fits(*args: Any, **keywords: Any) -> bool:
+            try:
+                return made()(*args, **keywords) is not MISS
+            except Exception:  # of other arguments: so many others, say
+                return False
+
+        return fits
 
     # ------------------------------------------------------------------------------- from the disk
 
@@ -431,7 +456,9 @@ class Making:
         if text.in_own_context:
             run = functools.partial(in_own_context, run)
         standby = next((x for x in scope.values() if x is gone), None)
-        return self._program(run, text.source, [*text.steps], standby, None)
+        made = self._program(run, text.source, [*text.steps], standby, None)
+        made.fits = self._fits(lines)
+        return made
 
 
 def rules_of(

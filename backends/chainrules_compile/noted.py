@@ -411,11 +411,7 @@ def _defers(other: Any) -> bool:
         return False
     if issubclass(cls, Tracer):
         return True
-    return not (
-        type_info(cls).is_array
-        or type_info(cls).is_number
-        or cls in (list, tuple)
-    )
+    return not (type_info(cls).is_array or type_info(cls).is_number or cls in (list, tuple))
 
 
 _PLAIN = frozenset((int, float, complex, bool))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from chainrules_compile.captures import Captures
-from chainrules_compile.errors import RecordingError, Unfit, refused
+from chainrules_compile.errors import Unfit, refused
+from chainrules_compile.halves import GivesFunctions
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
@@ -38,7 +39,7 @@ def check_results(leaves: list[Any], captures: Captures) -> None:
         if captures.has(leaf):
             continue
         if callable(leaf):
-            refuse_function()
+            raise GivesFunctions
         msg = (
             f"its result holds a {type(leaf).__qualname__}, which it makes anew at each call; give "
             f"arrays and numbers, in tuples, lists, dicts or dataclasses"
@@ -79,13 +80,3 @@ def close(y: Any, expected: Any) -> bool:
         elif not np.array_equal(x, want):
             return False
     return True
-
-
-def refuse_function() -> NoReturn:
-    """Raise for a function in a result, which was made of what was noted."""
-    msg = (
-        "the result of a compiled function holds a function, as the pullback of vjp is, which "
-        "would be another at the next call; compile what calls it: "
-        "compile(lambda x, y_bar: vjp(f, x)[1](y_bar))"
-    )
-    raise RecordingError(msg)

@@ -198,6 +198,10 @@ class _Saving:
         self.imports.add("numpy")
         if x.size <= _SHORT and (x.dtype.kind != "c") and bool(np.all(np.isfinite(x))):
             return f"numpy.array({x.tolist()!r}, {x.dtype.str!r})"
+        first: Any = x.flat[0] if x.size and x.dtype.kind != "c" else np.nan
+        # By their bytes: 0.0 and -0.0 are equal, and two arrays.
+        if np.isfinite(first) and np.full(x.shape, first).tobytes() == x.tobytes():
+            return f"numpy.full({x.shape}, {first.item()!r}, {x.dtype.str!r})"
         self.imports.add("base64")
         data = base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()
         read = f"numpy.frombuffer(base64.b64decode({data!r}), {x.dtype.str!r})"

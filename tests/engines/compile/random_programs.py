@@ -144,6 +144,28 @@ def check_loose(program):
             SAID["close"] += 1
 
 
+def check_pullbacks(program):
+    """Compare the pullback that a compiled function gives, in another program."""
+
+    def f(*xs):
+        return ct.vjp(program, *xs)
+
+    compiled = compile(f)
+    for xs in arguments(program.leaves):
+        try:
+            y, pullback = f(*xs)
+            seeds = [y, y * 2, y * np.inf]
+            wanted = [pullback(y_bar) for y_bar in seeds]
+            found, given = compiled(*xs)
+            assert same(found, y), compiled.source
+            for y_bar, bars in zip(seeds, wanted, strict=True):
+                assert same(given(y_bar), bars), compiled.source
+        except (*ERRORS, RecordingError):
+            SAID["refused"] += 1
+            continue
+        SAID["pulled"] += 1
+
+
 def check_in_threads(program):
     """Compare calls from eight threads at once."""
     given = list(arguments(program.leaves))
@@ -196,7 +218,7 @@ def run(check, n, start=0):
 
 if __name__ == "__main__":
     end, turn, begun = time.monotonic() + float(sys.argv[1]), int(sys.argv[2]), 0
-    checks = {0: check_in_threads, 3: check_kept, 5: check_loose}
+    checks = {0: check_in_threads, 3: check_kept, 5: check_loose, 7: check_pullbacks}
     while time.monotonic() < end:
         run(checks.get(turn % 10, check_compiled), 10, turn)
         turn += 1

@@ -17,13 +17,14 @@ import pytest
 import chainrules_tape as ct
 from benchmarks.programs import PROGRAMS
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_py import RuleError, Tangent, primitive, scalar_rule
+from chainrules_py import MutationError, RuleError, Tangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
 from tests.engines.compile.random_programs import (
     check_compiled,
     check_in_threads,
     check_loose,
+    check_pullbacks,
     run,
 )
 from tests.engines.compile.shadow import same
@@ -372,7 +373,6 @@ def test_compiled_functions_are_differentiated_and_compiled():
         (lambda x: x.fill(0.0), "written to"),
         (lambda x: x.__setitem__(0, 1.0), "written to"),
         (lambda x: np.add(x, 1.0, out=np.zeros(6)), "write into a plain array"),
-        (lambda x: ct.vjp(np.sin, x), "holds a function"),
         (lambda x: x.tobytes(), "gives a bytes"),
     ],
 )
@@ -406,6 +406,21 @@ def test_source_has_the_names_of_the_function():
     assert "recorded" in energy.explain()
     assert "weights: float64[6]" in energy.explain()
     assert repr(energy) == "<compiled energy with 1 programs for numpy>"
+
+
+def test_what_explain_says():
+    w = np.ones(6)
+
+    def f(x):
+        return np.sum(x * w * 2.0) if x[0] > 0 else x[0]
+
+    compiled = compile(f)
+    compiled(abs(X))
+    said = compiled.explain()
+    assert "captured     w_c0: float64[6]" in said
+    assert "guarded      bool is True" in said
+    assert "recorded     96 bytes, in 2 arrays" in said
+    assert "written      48 bytes, in 1 arrays" in said
 
 
 @pytest.mark.parametrize(
@@ -444,6 +459,15 @@ def falling_back(a, b):
     s = a @ a.T + np.eye(len(a))
     found = np.sum(np.linalg.solve(s, b)) + np.sum(np.linalg.cholesky(s)) + np.linalg.slogdet(s)[1]
     return found + np.sum(np.sum(a, 0) ** 2) + np.sum(np.mean(a, 1) * abs(b))
+
+
+def test_saved_module_is_to_be_read(tmp_path):
+    compiled = compile(ct.grad(lambda b, x: np.sum(np.exp(x * b))))
+    compiled(np.ones(3), np.ones((500, 3)))
+    compiled.save(tmp_path / "saved.py")
+    lines = (tmp_path / "saved.py").read_text(encoding="utf-8").splitlines()
+    assert "numpy.full((4096,), 1.0, '<f8')" in "".join(lines)
+    assert max(map(len, lines)) < 200
 
 
 @pytest.mark.parametrize("n", [4, 150])
@@ -488,6 +512,71 @@ def test_random_programs():
 
 def test_random_programs_that_need_not_have_the_bits():
     run(check_loose, 4)
+
+
+def test_random_pullbacks():
+    run(check_pullbacks, 4)
+
+
+def pieces(x, n, scale=2.0):
+    return {"times": lambda t: x * t * n * scale, "sine": np.sin, "pair": (lambda t: x + t, x)}
+
+
+FUNCTIONS = {
+    "pullback": (lambda x: ct.vjp(lambda x: np.sin(x) * x, x)[1], (X,), (X,)),
+    "push": (lambda x: ct.linearize(np.cumsum, x)[1], (X,), (X,)),
+    "its own": (lambda x: pieces(x, 3)["times"], (X,), (2.0,)),
+    "in a tuple": (lambda x: pieces(x, 3)["pair"][0], (X,), (X,)),
+    "by keyword": (lambda x: lambda *, t: x * t, (X,), {"t": 2.0}),
+    "in some": (lambda x: (lambda t: x + t) if x[0] > 0 else np.negative, (abs(X),), (X,)),
+    "of all": (lambda f, *xs: ct.vjp(f, *xs)[1], (np.multiply, X, 2.0), (X,)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_in_results_are_programs(name):
+    f, args, given = FUNCTIONS[name]
+    options = given if isinstance(given, dict) else {}
+    given = () if options else given
+    compiled = compile(f)
+    for _ in range(3):
+        assert same(compiled(*args)(*given, **options), f(*args)(*given, **options))
+    other = [x * 2 if isinstance(x, np.ndarray) else x for x in args]
+    assert same(compiled(*other)(*given, **options), f(*other)(*given, **options))
+    assert [type(p).__name__ for p in compiled.programs] == ["CompiledProgram"] * 2
+
+
+def test_functions_in_results_with_what_is_static():
+    for static in (("n",), (1,)):
+        compiled = compile(pieces, static=static)
+        for n, scale in ((3.0, 2.0), (4.0, 2.0), (3.0, 5.0)):
+            found, wanted = compiled(X, n, scale=scale), pieces(X, n, scale)
+            assert found["sine"] is np.sin
+            assert same(found["times"](X), wanted["times"](X))
+            assert same(found["pair"][0](X), wanted["pair"][0](X))
+            assert same(found["pair"][1], X)
+
+
+def test_a_function_in_a_result_that_is_differentiated():
+    compiled = compile(lambda x: ct.vjp(np.tanh, x)[1])
+    assert same(
+        ct.jacobian(lambda t: compiled(X)(t)[0])(X),
+        ct.jacobian(lambda t: ct.vjp(np.tanh, X)[1](t)[0])(X),
+    )
+
+
+@pytest.mark.parametrize("what", ["argument", "captured"])
+def test_a_function_in_a_result_sees_what_was_written_to(what):
+    x, weights = X.copy(), np.ones(6)
+    compiled = compile(lambda x: ct.vjp(lambda x: np.sin(x) * weights, x))
+    pullback = compiled(x)[1]
+    wanted = pullback(X)
+    assert same(pullback(X), wanted)
+    (x if what == "argument" else weights)[2] = 5.0
+    with pytest.raises(MutationError, match="written to since"):
+        pullback(X)
+    again = compiled(x)[1]
+    assert same(again(X), ct.vjp(lambda x: np.sin(x) * weights, x)[1](X))
 
 
 def test_random_programs_in_threads():

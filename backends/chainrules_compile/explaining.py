@@ -1,0 +1,64 @@
+"""Words of a program: what it is for, what each pass left, what it asks, what it allocates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chainrules_compile.calls import expect, expect_finite, expect_form
+from chainrules_compile.loops import Loop
+from chainrules_compile.making import CompiledProgram
+from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.values import is_array, size
+from chainrules_py.program import Program
+
+
+def explained(program: CompiledProgram, name: str) -> str:
+    """Return a text of a program: its arguments, its passes, its guards, and its bytes."""
+    facts = ", ".join([f"{name}: {fact}" for name, fact in program.facts])
+    lines = [f"{name}({facts})"]
+    lines += [f"  {title:12s} {n:6d} calls" for title, n in program.steps]
+    if program.calls is not None:
+        noted, written = program.calls
+        lines += [f"  {text}" for text in guards(program)]
+        for title, each in (("recorded", noted), ("written", written)):
+            lines.append("  {:12s} {:,} bytes, in {:,} arrays".format(title, *allocated(each)))
+    return "\n".join(lines)
+
+
+def guards(program: CompiledProgram) -> Iterator[str]:
+    """Yield what has to be as it was: captured arrays, answers, forms, and what is finite."""
+    assert program.calls is not None
+    noted, written = program.calls
+    known = {name for name, _ in program.facts}
+    captured = [x for x in noted.inputs if x.name not in known]
+    if captured:
+        yield f"captured     {', '.join(map(repr, captured))}"
+    answers: dict[str, int] = {}
+    for call in written:
+        if call.function is expect:
+            asked = f"{call.options['kind'].__name__} is {call.operands[1]!r}"
+        elif call.function is expect_form:
+            asked = f"shape is {call.operands[1][0]}"
+        elif call.function is expect_finite:
+            asked = "all is finite"
+        else:
+            continue
+        answers[asked] = answers.get(asked, 0) + 1
+    if answers:
+        texts = [f"{asked}{f' ({n} times)' if n > 1 else ''}" for asked, n in answers.items()]
+        yield f"guarded      {', '.join(texts)}"
+
+
+def allocated(program: Program) -> tuple[int, int]:
+    """Count the bytes of all arrays that a program makes, in all turns of its loops; and these."""
+    bytes_, arrays = 0, 0
+    for call in program:
+        f = call.function
+        if type(f) is Loop:
+            each = allocated(f.body)
+            bytes_, arrays = bytes_ + each[0] * f.turns, arrays + each[1] * f.turns
+        elif type(f) is not Into:
+            new = [y for y in call.results if is_array(y) and y.memory is None]
+            bytes_ += sum([size(y) * y.dtype.itemsize for y in new])
+            arrays += len(new)
+    return bytes_, arrays
