@@ -28,13 +28,27 @@ def check(native: Callable[..., Any], x: Any, *operands: Any, **options: Any) ->
     given = [untraced(a) for a in (x, *operands)]
     if not isinstance(given[0], np.ndarray):
         return  # it sees the write itself, and raises as NumPy does
-    native(np.array(given[0]), *given[1:], **{n: untraced(o) for n, o in options.items()})
+    options = {n: untraced(o) for n, o in options.items()}
+    seen = [a for a in (*given[1:], *options.values()) if sees_calls(a)]
+    copy = np.array(given[0], like=seen[0]) if seen else np.array(given[0])
+    native(copy, *given[1:], **options)
+
+
+def sees_calls(x: Any) -> bool:
+    """Tell whether x is an array of a class that is asked what a call of NumPy's does."""
+    return not isinstance(x, np.ndarray) and hasattr(type(x), "__array_function__")
+
+
+def truths(mask: Any) -> Any:
+    """Return the truth of each element of a mask."""
+    mask = untraced(mask)
+    return mask.astype(bool) if sees_calls(mask) else np.asarray(mask, bool)
 
 
 def cycled(values: Any, places: Any) -> Any:
     """Values in C order at these places, which begin again at the end of them."""
     values = low.array_of(values)
-    return v.take(v.reshape(values, shape=(-1,)), np.asarray(places) % max(1, values.size))
+    return v.take(v.reshape(values, shape=(-1,)), places % max(1, values.size))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -47,15 +61,15 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Each with the value that stands where it stands."""
     check(np.putmask, a, mask, values)
-    mask = np.asarray(untraced(mask), bool)
+    mask = truths(mask)
     a[mask] = cycled(values, np.flatnonzero(mask))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """With the values one after the other."""
     check(np.place, arr, mask, vals)
-    mask = np.asarray(untraced(mask), bool)
-    arr[mask] = cycled(vals, np.arange(np.count_nonzero(mask)))
+    mask = truths(mask)
+    arr[mask] = cycled(vals, np.arange(int(np.count_nonzero(mask))))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -63,7 +77,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     check(np.fill_diagonal, a, val, wrap=wrap)
     mask = np.zeros(a.shape, bool)
     np.fill_diagonal(mask, True, wrap)
-    a[mask] = cycled(val, np.arange(np.count_nonzero(mask)))
+    a[mask] = cycled(val, np.arange(int(np.count_nonzero(mask))))
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:

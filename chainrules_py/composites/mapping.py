@@ -127,7 +127,8 @@ def _conditions(given: Any, x: Any) -> list[Any]:
         one = not isinstance(first, (list, tuple)) and not (
             type_info(type(first)).is_array and hasattr(first, "ndim") and first.ndim
         )
-    return [xp.asarray(c, dtype=xp.bool) for c in ([given] if one else given)]
+    given = [given] if one else given
+    return [c if getattr(c, "dtype", 0) == xp.bool else xp.asarray(c, dtype=xp.bool) for c in given]
 
 
 # ------------------------------------------------------------------------------------- vectorize

@@ -230,3 +230,50 @@ def test_a_new_array_in_another_order_is_nobody_elses():
         return y
 
     np.testing.assert_array_equal(compile(g)(x), g(x))
+
+
+MADE = {
+    "zeros of a kind": lambda x: np.zeros((2, 2), like=x),
+    "zeros like": lambda x: np.zeros_like(x.reshape(2, 2)),
+    "computed": lambda x: x.reshape(2, 2) * 1.0,
+}
+INTO = {
+    "copyto": lambda b, x: np.copyto(b, x.reshape(2, 2)),
+    "copyto where": lambda b, x: np.copyto(b, x[:2], where=x.reshape(2, 2) > 0),
+    "add.at": lambda b, x: np.add.at(b, ([0, 1, 1], [1, 1, 1]), x[:3]),
+    "subtract.at": lambda b, x: np.subtract.at(b, [0, 0], x.reshape(2, 2)),
+    "put": lambda b, x: np.put(b, [1, 2], x[:2]),
+    "method": lambda b, x: b.put([1, 2], x[2:]),
+    "put_along_axis": lambda b, x: np.put_along_axis(b, np.array([[1], [0]]), x[:2, None], 1),
+    "place": lambda b, x: np.place(b, x.reshape(2, 2) > 0, x[:2]),
+    "putmask": lambda b, x: np.putmask(b, x.reshape(2, 2) > 0, x[:3]),
+    "fill_diagonal": lambda b, x: np.fill_diagonal(b, x[:2]),
+    "fill": lambda b, x: b.fill(2.0),
+    "out": lambda b, x: np.add(x.reshape(2, 2), 1, out=b),
+    "assignment": lambda b, x: b.__setitem__((slice(None), 0), x[:2]),
+}
+
+
+@pytest.mark.parametrize("into", INTO)
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("transform", [lambda f: f, ct.grad, ct.hessian])
+def test_each_way_to_write_into_each_array_of_the_function(made, into, transform):
+    def f(x):
+        b = MADE[made](x)
+        INTO[into](b, x)
+        return np.sum(b**3 * np.arange(4.0).reshape(2, 2))
+
+    compiled = compile(transform(f))
+    for x in (np.array([1.0, -2.0, 3.0, 0.5]), np.array([-1.5, 0.25, 0.125, 2.0]), np.ones(4)):
+        assert same(compiled(x), transform(f)(x))
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, ct.grad])
+def test_conditions_of_piecewise_are_computed(transform):
+    def f(x):
+        y = np.piecewise(x, [x < 0, x >= 0], [lambda t: t * 2, lambda t: t**2])
+        return np.sum(y + np.piecewise(x, [x < 1, x > 2], [0.5, np.sin, np.cos]))
+
+    compiled = compile(transform(f))
+    for x in (np.array([1.0, -2.0, 3.0, 0.5]), np.array([-1.0, 2.0, 3.0, 0.0])):
+        assert same(compiled(x), transform(f)(x))
