@@ -54,9 +54,10 @@ def _each(check: Callable[[Any, Any], Any], x: Any, t: Any) -> Any:
 
 def _fits(x: Any, t: Any) -> bool:
     """Tell whether two real or complex arrays or numbers agree in type, dtype and shape."""
-    if type(t) is not type(x) or kind_of(x) not in ("real", "complex"):
+    cls = type(x)
+    if type(t) is not cls or kind_of(x) not in ("real", "complex"):
         return False
-    return type(x) not in with_dtype or (x.dtype is t.dtype and x.shape == t.shape)
+    return cls not in with_dtype or (x.dtype is t.dtype and x.shape == t.shape)
 
 
 def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:

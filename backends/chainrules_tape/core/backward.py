@@ -57,7 +57,8 @@ def backward(
     for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
-        run(_records(tape, fetch, top, index), bars, top, index)
+        last = reversed(tape[index + 1 : top + 1])
+        run(last if fetch is None else map(fetch, range(top, index, -1)), bars, top, index)
         bars.flush(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
@@ -66,15 +67,15 @@ def backward(
                 bars.replace(index, hook(bars[index]))
             if index in watch:
                 found[index] = bars[index]
-    run(_records(tape, fetch, top, -1), bars, top, -1)
+    run(
+        reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1)),
+        bars,
+        top,
+        -1,
+    )
     if bars.waiting:
         bars.flush(*bars.waiting)
     return found
-
-
-def _records(tape: BareTape, fetch: Callable[[int], Any] | None, top: int, stop: int) -> Any:
-    """Give the records backwards from the one at ``top`` to the one before ``stop``."""
-    return reversed(tape[stop + 1 : top + 1]) if fetch is None else map(fetch, range(top, stop, -1))
 
 
 # One loop: a call of our own for each record would be much of what playing it back costs.

@@ -116,7 +116,7 @@ def pair(i: int, j: int) -> Any:
 def two(links: tuple[int, int]) -> Any:
     """Return two links as they are, or as a number in a deep program."""
     i, j = links
-    return links if i < DEEP > j else pair(i, j)
+    return links if i | j < DEEP else pair(i, j)
 
 
 def parents(links: Any) -> tuple[int, ...]:

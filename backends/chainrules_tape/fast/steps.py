@@ -35,7 +35,7 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
         if tape is not b.tape:
             return general(a, b)
         i, j = a.index, b.index
-        y, record = run((i, j) if i < DEEP > j else pair(i, j), a.payload, b.payload)
+        y, record = run((i, j) if i | j < DEEP else pair(i, j), a.payload, b.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)

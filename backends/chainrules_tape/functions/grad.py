@@ -73,7 +73,7 @@ def vjp(
     """
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(pullback, run)
-    whole.recipe = vjp, (f, primals, has_aux, run), {"guard": guard}
+    whole.recipe = vjp, (f, primals, has_aux), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 
@@ -83,7 +83,7 @@ class Mapped(Made):
 
     def numbers(self) -> Any:
         """Return all of them, to compare with those of another run."""
-        run = self.recipe[1][-1]  # type: ignore[index]
+        run = self.args[0]
         saved = flatten([record[2:] for record in run.tape])[0]
         infos = [type_info(type(x)) for x in saved]
         kept = [x for x, of in zip(saved, infos, strict=True) if of.is_array or of.is_number]
@@ -92,8 +92,8 @@ class Mapped(Made):
     def __reduce__(self) -> Any:
         if self.recipe is None:
             return super().__reduce__()
-        maker, (*operands, run), guard = self.recipe
-        run.tape.guard.check()
+        maker, operands, guard = self.recipe
+        self.args[0].tape.guard.check()
         return _map_again, (maker, operands, guard, samples(self.numbers()))
 
 
@@ -212,7 +212,7 @@ def linearize(
     """
     run = LinearRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(push, run, primals)
-    whole.recipe = linearize, (f, primals, has_aux, run), {"guard": guard}
+    whole.recipe = linearize, (f, primals, has_aux), {"guard": guard}
     return (run.y, whole, run.aux) if has_aux else (run.y, whole)
 
 

@@ -142,7 +142,9 @@ class Run:
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break
-        y, self.aux = split_aux(f, y) if has_aux else (y, None)
+        self.aux = None
+        if has_aux:
+            y, self.aux = split_aux(f, y)
         self._leave(y)
         if has_aux:
             self.aux = map_leaves(self._plain, self.aux)
@@ -253,8 +255,7 @@ class Recorded(Run):
             return list(gather(each, tuple(seeds)))
         bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
         first = -1
-        for k, index in enumerate(self.outputs):
-            bar = seeds[k]
+        for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and type(bar) not in ZEROS:
                 if bars[index] is None:
                     bars[index] = bar
@@ -262,16 +263,18 @@ class Recorded(Run):
                     bars.add(index, bar)
                 if index > first:
                     first = index
-        for index, of in () if notes is None else notes.always.items():
-            if bars[index] is None and not is_zero(of):
-                bars[index], first = zero_tangent(of), max(first, index)
+        if notes is not None:
+            for index, of in notes.always.items():
+                if bars[index] is None and not is_zero(of):
+                    bars[index], first = zero_tangent(of), max(first, index)
         if many:
             fetch = self._batched(bars)
         watched = [i for i in self.inputs if i is not None] if watch else ()
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
+        at = dict.fromkeys(watched) | seen if watch else bars
         found = []
         for i in self.inputs:
-            bar = None if i is None else seen.get(i) if watch else bars[i]
+            bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
         return found
 

@@ -77,16 +77,20 @@ def alone(holder: Any, name: str = "payload") -> bool:
     Records, variables, people and views each hold a reference, and this counts them: nothing that
     keeps an array can be forgotten.
     """
-    if holders((getattr(holder, name),)) > ONLY_HERE + 1:
+    if holders((getattr(holder, name),)) > _ONE_HOLDER:
         return False
     value = getattr(holder, name)
-    if issubclass(type(value), Tracer):
+    cls = type(value)
+    if issubclass(cls, Tracer):
         view = getattr(value, "as_view", None)
         return view is None or (view.parent is None and not view.living())
-    info = type_info(type(value))
+    info = type_info(cls)
     if info.memory is None or info.memory.owner(value) is not value:
         return False
     return info.library.mutable is not None and info.library.mutable(value)
+
+
+_ONE_HOLDER = ONLY_HERE + 1
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -352,8 +356,11 @@ def _unchanged(x: Any, *_: Any, index: Any) -> Any:
 
 def settled(y: Any) -> Any:
     """Bring the tracers of a result up to date, now that the function that gave it is over."""
-    if issubclass(type(y), Tracer):
-        return current(y)
+    cls = type(y)
+    if issubclass(cls, Tracer):
+        if issubclass(cls, Outdated):
+            y._read_again()
+        return y
     for x in find_tracers(y):
         current(x)
     return y
