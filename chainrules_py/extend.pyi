@@ -255,6 +255,9 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
+from chainrules_py.tangents.linear_map import (
+    PullInto,
+)
 from chainrules_py.tangents.own_space import (
     declares_space,
     register_tangent,
@@ -443,6 +446,7 @@ __all__ = [
     "OneMode",
     "Opened",
     "Operator",
+    "PullInto",
     "Reach",
     "Recipe",
     "Recorder",

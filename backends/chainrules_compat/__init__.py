@@ -8,6 +8,8 @@ Each way to state one writes to the same table as `chainrules_py.rule`, where ev
     The decorators of JAX: ``f.defvjp(fwd, bwd)``, ``f.defjvp(jvp)``, ``f.defjvps(...)``.
 ``user_grad(x)(region)``
     Code that runs once, where it stands, with a derivative of its own; in a loop as well.
+``once_differentiable(half)``
+    A half of a rule whose own derivative is an error.
 
 They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
 
@@ -18,6 +20,7 @@ functions put into an engine's namespace (`install`), and hooks around the rules
 
 from chainrules_compat.functions import CustomFunction, custom_jvp, custom_vjp
 from chainrules_compat.hooks import Hook, Passing, hang_on_rules
+from chainrules_compat.once import once_differentiable
 from chainrules_compat.pairs import augmented_rule
 from chainrules_compat.regions import user_grad
 
@@ -29,5 +32,6 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "hang_on_rules",
+    "once_differentiable",
     "user_grad",
 ]

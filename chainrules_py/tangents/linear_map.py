@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
+from chainrules_py.values.tracers import find_tracers
+
 
 @final
 class LinearMap:
@@ -23,6 +25,7 @@ class LinearMap:
         ``(pull, *saved)`` and knows which arrays it holds.
     pull_into : callable, optional
         ``pull_into(buffer, y_bar, *saved)``: add the pulled-back cotangent to a buffer, in place.
+        An engine calls it where a sum of its own waits, in this operand alone.
 
     Notes
     -----
@@ -75,6 +78,29 @@ class LinearMap:
             getattr(half, "__qualname__", repr(half)) for half in (self.push, self.pull) if half
         ]
         return f"LinearMap({', '.join(halves)}; {len(self.saved)} saved)"
+
+
+@final
+class PullInto:
+    """A pull that can add to a buffer: what an engine keeps of a map with ``pull_into``."""
+
+    __slots__ = ("into", "pull")
+
+    def __init__(self, pull: Callable[..., Any], into: Callable[..., Any]) -> None:
+        self.pull = pull
+        self.into = into
+
+    def __call__(self, y_bar: Any, *saved: Any) -> Any:
+        """Pull one cotangent back."""
+        return self.pull(y_bar, *saved)
+
+    def adds(self, buffer: Any, y_bar: Any, onto: Any, *saved: Any) -> bool:
+        """Add to a plain buffer of the operand's space, and tell whether that was done."""
+        plain = type(buffer) is type(y_bar) and not find_tracers(saved)
+        if plain and buffer.dtype == onto.dtype and buffer.shape == onto.shape:
+            self.into(buffer, y_bar, *saved)
+            return True
+        return False
 
 
 def _same(tangent: Any) -> Any:

@@ -14,7 +14,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.own_space import projected
-from chainrules_py.tangents.structural import Tangent
+from chainrules_py.tangents.structural import Tangent, of_container
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -341,6 +341,8 @@ def spread_all(y_dot: Any, y: Any, *, batch: int = 0) -> Any:
     """
     if type(y) is StructureSpace and not isinstance(y_dot, AbstractZero):
         y_dot, fields = mirrored(y_dot, y), y.fields
+        if not isinstance(y_dot, Tangent):
+            return y_dot
         return y_dot.map_with(lambda key, t: spread_all(t, fields[key], batch=batch))
     if not is_structure_type(type(y)) or isinstance(y_dot, AbstractZero):
         return spread(y_dot, y, batch=batch)
@@ -444,13 +446,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
 
 
 def _is_foreign(t: Any, onto: Space) -> bool:
-    """Tell whether a tangent is another library's number; raise if it is another library's array.
-
-    Raises
-    ------
-    ProjectionError
-        If it is.
-    """
+    """Tell whether a tangent is another library's number; raise if it is another library's array."""
     if isinstance(t, Tracer) or namespace_of(type(t)) is namespace_of(onto.like):
         return False
     if not t.shape:
@@ -473,6 +469,8 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
             raise ProjectionError(msg)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
         return whole if batch else projected(onto.primal_type, whole)
+    if type(onto) is StructureSpace and (read := of_container(t, onto)) is not None:
+        return _project_tangent(read, onto, batch)
     if isinstance(t, Summand):
         return project(t.dense(), onto, batch=batch)
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):

@@ -206,9 +206,13 @@ class NotImplementedTangent(AbstractTangent):
     __slots__ = ("reason",)
     dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
     shape: Final = ()
+    __iter__: Final = None
 
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason
+
+    def __getitem__(self, key: Any) -> NotImplementedTangent:
+        return self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import is_zero, unthunk
-from chainrules_py.extend import AbstractTangent
+from chainrules_py.extend import AbstractTangent, PullInto
 from chainrules_tape.core.cotangents import Cotangents
 
 
@@ -58,7 +58,11 @@ class OneMaybeZero:
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add what the pull gives, if it gives something."""
         bars[index] = None
-        bar, link = record[0](y_bar, *record[2:]), self.parents
+        link = self.parents
+        if link in bars.plain and type(record[2]) is PullInto:
+            if record[2].adds(bars[link], y_bar, *record[3:]):
+                return
+        bar = record[0](y_bar, *record[2:])
         if isinstance(bar, AbstractTangent):
             _send(bars, link, unthunk(bar))
         elif bars[link] is None:

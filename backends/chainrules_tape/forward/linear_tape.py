@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk
+from chainrules_py import NotImplementedTangent, Tangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
     Bound,
     Classes,
@@ -78,7 +78,9 @@ class LinearTape(BareTape):
                 record = self[index]
                 half = record[0]
                 tangents = tuple([_gathered(link, dots) for link in record[1]])
-                if not all(map(is_zero, tangents)):
+                if many and (lost := [t for t in tangents if isinstance(t, NotImplementedTangent)]):
+                    dots[index] = lost[0]
+                elif not all(map(is_zero, tangents)):
                     half = batched(half) if many else half
                     dots[index] = unthunk(half(tangents, *record[2:]))
                 for i in used:

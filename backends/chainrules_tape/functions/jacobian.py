@@ -16,7 +16,6 @@ from chainrules_py import (
     ZeroTangent,
     is_zero,
     space,
-    unthunk,
     zero_tangent,
 )
 from chainrules_py.extend import (
@@ -26,6 +25,7 @@ from chainrules_py.extend import (
     block,
     column,
     conjugate,
+    deliver,
     describe,
     flatten,
     kind_of,
@@ -432,14 +432,14 @@ class _Images:
         if self.lender is not None:
             found = iter(basis(self.chosen, self.lender))
             seeds = [seed(of, next(found)) if type(of) is Space else zero for of in self.spaces]
-            return list(map(unthunk, self.apply(seeds, True)))
+            return list(map(deliver, self.apply(seeds, True)))
         # Of one direction, or of Python's numbers alone, which no array holds.
         images = {}
         for i, of in enumerate(self.spaces):
             if type(of) is Space and of.size:
                 units: list[Any] = [zero] * len(self.spaces)
                 units[i] = seed(of, of.zeros() + 1)
-                images[i] = list(map(unthunk, self.apply(units, False)))
+                images[i] = list(map(deliver, self.apply(units, False)))
         return images
 
     def block(self, i: int, k: int) -> Any:

@@ -17,7 +17,7 @@ from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
-from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.promotion import Whole, real_numbers
 from chainrules_py.tangents.space import (
     Space,
@@ -31,7 +31,13 @@ from chainrules_py.tangents.space import (
     spread_given,
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import (
+    AbstractTangent,
+    NoTangent,
+    NotImplementedTangent,
+    ZeroTangent,
+    is_zero,
+)
 from chainrules_py.values.type_info import fuser_of, type_info
 
 
@@ -255,6 +261,7 @@ class GeneralRecipe(_Written):
             m = maps[place]
             if type(m) is LinearMap and m.pull is not None:
                 half = own.get(m.pull, m.pull)
+                half = half if m.pull_into is None else PullInto(half, m.pull_into)
                 return y, (one, links, half, space(xs[place]), *m.saved)
             half, onto, saved = keep(m, xs[place])
             return y, (one, links, half, onto, *saved)
@@ -415,16 +422,24 @@ def _checked(statement: Statement, answer: Any, n: int) -> Any:
         )
         raise RuleError(msg)
     maps = answer[1]
-    if len(maps) != n or not all(
-        [isinstance(m, (LinearMap, NoTangent, ZeroTangent)) for m in maps]
-    ):
+    if len(maps) != n or not all([type(m) in _MAPS or _is_missing(m) for m in maps]):
         shown = ", ".join(type(m).__name__ for m in maps)
         msg = (
             f"{statement!r} gives {len(maps)} maps ({shown}) for {n} operands; "
             f"it has to give one LinearMap, or NoTangent(), for each"
         )
         raise RuleError(msg)
-    return answer
+    # What nobody has stated, or what is undefined, is so in both directions.
+    told = [LinearMap(_reason, _reason, m) if _is_missing(m) else m for m in maps]
+    return answer[0], tuple(told)
+
+
+def _is_missing(m: Any) -> bool:
+    return isinstance(m, NotImplementedTangent)
+
+
+def _reason(_t: Any, reason: Any) -> Any:
+    return reason
 
 
 def given(t: Any, statement: Statement, what: str = "a tangent") -> Any:

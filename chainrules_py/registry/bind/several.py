@@ -14,7 +14,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.tangents.zeros import AbstractTangent, ZeroTangent, is_zero
 from chainrules_py.values.pytree import flatten
 from chainrules_py.vocabulary.elementwise import conj, multiply, real, strong_multiply
 
@@ -30,7 +30,7 @@ def maps_of_partials(
     outputs: int,
 ) -> Callable[..., Any]:
     """Make the function behind `rule` of partials that `scalar_rule` was given."""
-    times = strong_multiply if singular else multiply
+    product = strong_multiply if singular else multiply
     first = 0 if setup is None else 1
 
     def several_rule(*xs: Any) -> Any:
@@ -63,12 +63,16 @@ def maps_of_partials(
                     f"to give a tuple of {len(y)}, one for each output"
                 )
                 raise RuleError(msg)
-            return found
+            return tuple([ZeroTangent() if p is None else p for p in found])
+
+        def times(t: Any, p: Any) -> Any:
+            return p if isinstance(p, AbstractTangent) else product(t, p)
 
         def push(t: Any, *given: Any) -> Any:
             y = given[first]
             dots = [times(t, p) for p in each(y, *given)]
-            dots = [real(d) for d in dots] if complex == "real" else dots
+            if complex == "real":
+                dots = [d if isinstance(d, AbstractTangent) else real(d) for d in dots]
             return tuple(dots) if type(y) is tuple else dots[0]
 
         def pull(y_bar: Any, *given: Any) -> Any:
@@ -77,7 +81,8 @@ def maps_of_partials(
             total: Any = ZeroTangent()
             for bar, p in zip(bars, each(y, *given), strict=True):
                 if not is_zero(bar):
-                    total = add_tangents(total, times(bar, conj(p)))
+                    bar = times(bar, p if isinstance(p, AbstractTangent) else conj(p))
+                    total = add_tangents(total, bar)
             return total
 
         return push, pull
