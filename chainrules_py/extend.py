@@ -65,7 +65,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
     "chainrules_py.tangents.tree": "Tree mirrored plain",
-    "chainrules_py.tangents.zeros": "ZEROS AbstractTangent AbstractZero",
+    "chainrules_py.tangents.zeros": "ZEROS AbstractTangent AbstractZero missing",
     "chainrules_py.tangents.thunks": "Thunk",
     "chainrules_py.tangents.arithmetic": "accumulate canonicalize move scale",
     "chainrules_py.registry.bind.batch": (

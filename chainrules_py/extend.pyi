@@ -296,6 +296,7 @@ from chainrules_py.tangents.zeros import (
     ZEROS,
     AbstractTangent,
     AbstractZero,
+    missing,
 )
 from chainrules_py.tracing.array_like import (
     ArrayLike,
@@ -577,6 +578,7 @@ __all__ = [
     "matrix_rank_standard",
     "mirrored",
     "move",
+    "missing",
     "name_of",
     "names_in",
     "namespace",

@@ -94,11 +94,15 @@ class PullInto:
         """Pull one cotangent back."""
         return self.pull(y_bar, *saved)
 
-    def adds(self, buffer: Any, y_bar: Any, onto: Any, *saved: Any) -> bool:
-        """Add to a plain buffer of the operand's space, and tell whether that was done."""
-        plain = type(buffer) is type(y_bar) and not find_tracers(saved)
+    @staticmethod
+    def added(buffer: Any, y_bar: Any, kept: tuple[Any, ...]) -> bool:
+        """Add to a plain buffer what a record would pull, if it can, and tell whether it did."""
+        if not kept or type(kept[0]) is not PullInto:
+            return False
+        half, onto, *saved = kept
+        plain = type(buffer) is type(y_bar) and not find_tracers(tuple(saved))
         if plain and buffer.dtype == onto.dtype and buffer.shape == onto.shape:
-            self.into(buffer, y_bar, *saved)
+            half.into(buffer, y_bar, *saved)
             return True
         return False
 

@@ -446,7 +446,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
 
 
 def _is_foreign(t: Any, onto: Space) -> bool:
-    """Tell whether a tangent is another library's number; raise if it is another library's array."""
+    """Tell whether a tangent is another library's number; another library's array is refused."""
     if isinstance(t, Tracer) or namespace_of(type(t)) is namespace_of(onto.like):
         return False
     if not t.shape:

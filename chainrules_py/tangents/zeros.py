@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
 from chainrules_py.errors import describe
@@ -241,6 +241,11 @@ class UndefinedTangent(NotImplementedTangent):
     """
 
     __slots__ = ()
+
+
+def missing(ts: Iterable[Any]) -> NotImplementedTangent | None:
+    """Return the first of some tangents that is not implemented, or None."""
+    return next((t for t in ts if isinstance(t, NotImplementedTangent)), None)
 
 
 def is_zero(t: object) -> bool:

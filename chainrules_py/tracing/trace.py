@@ -21,6 +21,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
 from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.table import find_rule, looked_into
+from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.values.arrays import Tracer
@@ -178,8 +179,15 @@ class Trace(ABC):
             return (primal or primitive)(*payloads, **options)
         taken = [i for i, w in enumerate(bound.wanted) if w]
         flat = all([isinstance(operands[i], self.tracer) for i in taken])
-        links = self.linker(bound, flat)(tuple([opened[i][1] for i in taken]))
-        y, out = bound.run(links, *payloads, **options)
+        tied = tuple([opened[i][1] for i in taken])
+        links = self.linker(bound, flat)(tied)
+        try:
+            y, out = bound.run(links, *payloads, **options)
+        except Exception:
+            out = missing(tied)
+            if out is None:
+                raise
+            y = (primal or primitive)(*payloads, **options)
         self.note(at, (primitive, primal, opened, options), links, y, out)
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
@@ -259,7 +267,13 @@ class Trace(ABC):
             if bound is None:
                 return f(*payloads, **options)
             tied = tuple(map(link_of, map(operands.__getitem__, linked)))
-            y, out = run(links(tied), *payloads, **options)
+            try:
+                y, out = run(links(tied), *payloads, **options)
+            except Exception:
+                out = missing(tied)  # of which not every word makes sense
+                if out is None:
+                    raise
+                y = f(*payloads, **options)
             arrays = [operands[i] for i in plain] if plain else ()
             made = leave(here, y, out, arrays, bound)
             if views and isinstance(made, tracer):

@@ -59,9 +59,8 @@ class OneMaybeZero:
         """Add what the pull gives, if it gives something."""
         bars[index] = None
         link = self.parents
-        if link in bars.plain and type(record[2]) is PullInto:
-            if record[2].adds(bars[link], y_bar, *record[3:]):
-                return
+        if link in bars.plain and PullInto.added(bars[link], y_bar, record[2:]):
+            return
         bar = record[0](y_bar, *record[2:])
         if isinstance(bar, AbstractTangent):
             _send(bars, link, unthunk(bar))

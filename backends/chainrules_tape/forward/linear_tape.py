@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_py import NotImplementedTangent, Tangent, ZeroTangent, is_zero, unthunk
+from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
     Bound,
     Classes,
@@ -19,6 +19,7 @@ from chainrules_py.extend import (
     Trace,
     batched,
     describe,
+    missing,
     note_rule,
 )
 from chainrules_tape.core.links import parents
@@ -78,11 +79,14 @@ class LinearTape(BareTape):
                 record = self[index]
                 half = record[0]
                 tangents = tuple([_gathered(link, dots) for link in record[1]])
-                if many and (lost := [t for t in tangents if isinstance(t, NotImplementedTangent)]):
-                    dots[index] = lost[0]
-                elif not all(map(is_zero, tangents)):
+                if not all(map(is_zero, tangents)):
                     half = batched(half) if many else half
-                    dots[index] = unthunk(half(tangents, *record[2:]))
+                    try:
+                        dots[index] = unthunk(half(tangents, *record[2:]))
+                    except Exception:
+                        if (lost := missing(tangents)) is None:
+                            raise
+                        dots[index] = lost
                 for i in used:
                     dots.pop(i, None)
         except Exception as error:

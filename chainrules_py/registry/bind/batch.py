@@ -14,7 +14,7 @@ from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.space import Space, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import NotImplementedTangent, is_zero
+from chainrules_py.tangents.zeros import is_zero, missing
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import namespace_of
 from chainrules_py.vocabulary.creation import eye_like, full_like, zeros_like
@@ -88,9 +88,8 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
     if type(ts[0]) is tuple:
         return tuple([gather(part, like) for part in zip(*ts, strict=True)])
     dense = next((t for t in ts if not is_zero(t)), None)
-    missing = next((t for t in ts if isinstance(t, NotImplementedTangent)), None)
-    if dense is None or missing is not None:
-        return missing or ts[0]
+    if dense is None or (lost := missing(ts)) is not None:
+        return ts[0] if dense is None else lost
     if isinstance(dense, Tangent):
         keys = dict.fromkeys(key for t in ts if not is_zero(t) for key, _ in t.fields())
         parts = {key: gather([t if is_zero(t) else t[key] for t in ts], like) for key in keys}
