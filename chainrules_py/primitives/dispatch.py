@@ -20,6 +20,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.values.forgetting import News, forgets, is_lasting, on_registration
+from chainrules_py.values.kinds import ArrayOf
 from chainrules_py.values.locks import lock_of_a_table
 from chainrules_py.values.type_info import type_info
 
@@ -243,7 +244,10 @@ def _is_narrower(x: Any, y: Any) -> bool:
 
 
 def operand_types(
-    function: Callable[..., Any], skip: int = 0, types: tuple[Any, ...] | None = None
+    function: Callable[..., Any],
+    skip: int = 0,
+    types: tuple[Any, ...] | None = None,
+    kinds: bool = False,
 ) -> tuple[tuple[Any, ...], Any]:
     """Read the types that a function is dispatched on, and that of its variadic operands or None.
 
@@ -256,6 +260,8 @@ def operand_types(
         How many leading parameters are not operands.
     types : tuple, optional
         Used instead of the annotations.
+    kinds : bool
+        Whether they may ask for a dtype or a device: ``Array[np.float32]``.
 
     Raises
     ------
@@ -281,7 +287,8 @@ def operand_types(
             f"{where_defined(function)}"
         )
         raise RuleError(msg)
-    found = tuple([checked_annotation(hints.get(name, Numeric), name, function) for name in names])
+    given = [(hints.get(name, Numeric), name) for name in names]
+    found = tuple([checked_annotation(t, name, function, kinds) for t, name in given])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
 
 
@@ -322,8 +329,10 @@ def _is_plain_class(cls: type) -> bool:
     )
 
 
-def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
+def checked_annotation(annotation: Any, name: str, function: Any, kinds: bool = False) -> Any:
     """Check that an annotation can be dispatched on and return it; else raise, saying why not."""
+    if kinds and type(annotation) is ArrayOf:
+        return annotation
     annotation = arrays.replacement(annotation)
     if annotation in (None, type(None)):
         return type(None)
@@ -341,7 +350,7 @@ def checked_annotation(annotation: Any, name: str, function: Any) -> Any:
             union = union | part
         return union
     # list[int], Literal, type[X], NDArray[...]
-    parametric = typing.get_origin(annotation) is not None
+    parametric = typing.get_origin(annotation) is not None or type(annotation) is ArrayOf
     if parametric or getattr(annotation, "_is_protocol", False) or not _is_faithful(annotation):
         msg = (
             f"{annotation!r}, the annotation of {name} in "

@@ -145,7 +145,7 @@ def checked_types(
             f"rule has the same: write def {function.__name__}{primal.signature}"
         )
         raise RuleError(msg)
-    return operand_types(function, skip=skip, types=types)
+    return operand_types(function, skip=skip, types=types, kinds=True)
 
 
 def find_caller(partials: tuple[Any, ...]) -> str:

@@ -9,6 +9,7 @@ from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import signature_text
 from chainrules_py.primitives.plugins import see, see_about, see_all
+from chainrules_py.registry.bind.choice import narrowed
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
 from chainrules_py.values.type_info import type_info
@@ -172,7 +173,7 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     f : callable
         The function.
     *operands
-        The operands of the call; only their types count.
+        The operands of the call: their types count, and dtypes and devices where rules ask.
     config : Config, optional
         The engine that asks.
 
@@ -183,4 +184,5 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     """
     f, operands = unbind(f, operands)
     classes = tuple(map(type, operands))
-    return Explanation(f, classes, find_rule(f, classes, config), config)
+    rule = find_rule(f, classes, config)
+    return Explanation(f, classes, None if rule is None else narrowed(rule, operands), config)

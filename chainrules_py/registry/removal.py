@@ -49,7 +49,7 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     >>> rrule(cube, 2.0)[1](1.0)
     (12.0,)
     """
-    wanted = tuple([checked_annotation(t, "an operand", f) for t in types])
+    wanted = tuple([checked_annotation(t, "an operand", f, True) for t in types])
     found = [s for s in rules_for(f) if not types or s.signature == wanted]
     if not found:
         shown = ", ".join(map(str, types))

@@ -151,7 +151,7 @@ class Statement:
     @property
     def rank(self) -> int:
         """What decides between statements of one signature: the higher."""
-        return 2 * (self.layer + _OVERRIDE * self.override) - self.transposed
+        return 4 * (self.layer + _OVERRIDE * self.override) - 2 * self.transposed
 
     def __reduce__(self) -> Any:
         """By its place in the table, where loading its module puts it again."""

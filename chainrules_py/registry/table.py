@@ -18,8 +18,10 @@ from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lo
 from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
+from chainrules_py.registry.bind.choice import choice, is_of_kinds
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.values.forgetting import named
+from chainrules_py.values.kinds import erased
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that anything was stated of, in this order: they have the statements themselves."""
@@ -95,30 +97,48 @@ def _put(primal: Any, statements: tuple[Statement, ...], tell: tuple[Any, ...]) 
 
 
 def _table(
-    primal: Primitive[..., Any], mode: str, can: frozenset[Capability], overriding: bool
+    primal: Primitive[..., Any],
+    mode: str,
+    can: frozenset[Capability],
+    overriding: bool,
+    plain: bool = False,
 ) -> MethodTable[Statement]:
-    """Return the table of what is stated for a mode; if asked, of what overrides alone."""
+    """Return the table of what is stated for a mode; if asked, of what overrides alone.
+
+    A ``plain`` one leaves out what holds for some dtypes or devices only.
+    """
     with lock:
         statements, tables = primal.stated
-        key = (mode, can, overriding)
+        key = (mode, can, overriding, plain)
         if key not in tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
+            kin: dict[Any, list[Statement]] = {}
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(statements, key=lambda s: len(s.requires)):
                 if mode in s.modes and meets(can, s.requires) and (s.override or not overriding):
-                    table.add(s.signature, s.varargs, s.rank, s)
+                    if not is_of_kinds(s):
+                        table.add(s.signature, s.varargs, s.rank, s)
+                    elif not plain:
+                        kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
+            for several in kin.values():
+                made = choice(several, lambda types: _best(primal, mode, can, types, True), mode)
+                table.add(made.signature, made.varargs, made.rank + 1, made)
             tables[key] = table
         return tables[key]  # type: ignore[no-any-return]
 
 
 def _best(
-    primal: Primitive[..., Any], mode: str, can: frozenset[Capability], operands: tuple[type, ...]
+    primal: Primitive[..., Any],
+    mode: str,
+    can: frozenset[Capability],
+    operands: tuple[type, ...],
+    plain: bool = False,
 ) -> Statement | None:
     if any([s.override for s in primal.stated[0]]):
-        found = _table(primal, mode, can, True).resolve(operands)
+        found = _table(primal, mode, can, True, plain).resolve(operands)
         if found is not None:
             return found
-    return _table(primal, mode, can, False).resolve(operands)
+    return _table(primal, mode, can, False, plain).resolve(operands)
 
 
 def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) -> Rule | None:

@@ -13,8 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-    class Array(Protocol):
+    Kind_co = TypeVar("Kind_co", covariant=True, default=Any)
+
+    class Array(Protocol[Kind_co]):
         """Statically, an array is whatever has these members; no library inherits from us."""
 
         @property
@@ -41,6 +44,11 @@ else:
 
     class Array(abc.ABC):
         """Any n-dimensional array that a backend has registered."""
+
+        def __class_getitem__(cls, kinds: Any) -> Any:
+            from chainrules_py.values.kinds import ArrayOf
+
+            return ArrayOf(cls, kinds)
 
     class Scalar(abc.ABC):
         """A number: Python's int, float and complex, and what libraries register as scalars."""
