@@ -94,15 +94,13 @@ _HOMES: dict[str, str] = {
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",
     "chainrules_py.engines.export": "Kernel Resolved Support is_captured lookups resolved stated",
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
-    "chainrules_py.composites.fallbacks.elementwise": (
-        "choose_standard nan_to_num_standard unwrap_standard"
-    ),
-    "chainrules_py.composites.fallbacks.manipulation": "vander_standard",
-    "chainrules_py.composites.fallbacks.matrices": (
+    "chainrules_fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
+    "chainrules_fallbacks.manipulation": "vander_standard",
+    "chainrules_fallbacks.matrices": (
         "dot_standard inner_standard matrix_rank_standard outer_standard roots_standard"
     ),
-    "chainrules_py.composites.fallbacks.reductions": "nanmax_standard nanmin_standard",
-    "chainrules_py.composites.fallbacks.statistics": "interp_standard",
+    "chainrules_fallbacks.reductions": "nanmax_standard nanmin_standard",
+    "chainrules_fallbacks.statistics": "interp_standard",
     "chainrules_py.composites.indexing": "compress",
     "chainrules_py.composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",

@@ -1,5 +1,27 @@
 # The names of extend.py for type checkers: written from the same table, and compared by a test.
 
+from chainrules_fallbacks.elementwise import (
+    choose_standard,
+    nan_to_num_standard,
+    unwrap_standard,
+)
+from chainrules_fallbacks.manipulation import (
+    vander_standard,
+)
+from chainrules_fallbacks.matrices import (
+    dot_standard,
+    inner_standard,
+    matrix_rank_standard,
+    outer_standard,
+    roots_standard,
+)
+from chainrules_fallbacks.reductions import (
+    nanmax_standard,
+    nanmin_standard,
+)
+from chainrules_fallbacks.statistics import (
+    interp_standard,
+)
 from chainrules_py.composites import creation as creation_composites
 from chainrules_py.composites import decompositions as decompositions_composites
 from chainrules_py.composites import elementwise as elementwise_composites
@@ -15,28 +37,6 @@ from chainrules_py.composites import reductions as reductions_composites
 from chainrules_py.composites import statistics as statistics_composites
 from chainrules_py.composites.decompositions import (
     solve_triangular_standard,
-)
-from chainrules_py.composites.fallbacks.elementwise import (
-    choose_standard,
-    nan_to_num_standard,
-    unwrap_standard,
-)
-from chainrules_py.composites.fallbacks.manipulation import (
-    vander_standard,
-)
-from chainrules_py.composites.fallbacks.matrices import (
-    dot_standard,
-    inner_standard,
-    matrix_rank_standard,
-    outer_standard,
-    roots_standard,
-)
-from chainrules_py.composites.fallbacks.reductions import (
-    nanmax_standard,
-    nanmin_standard,
-)
-from chainrules_py.composites.fallbacks.statistics import (
-    interp_standard,
 )
 from chainrules_py.composites.indexing import (
     compress,

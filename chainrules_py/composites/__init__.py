@@ -7,7 +7,7 @@ words is first looked up, as those with rules are.
 from chainrules_py.primitives.plugins import later
 
 COMPUTED = {
-    "composites.python_numbers": (
+    "chainrules_py.composites.python_numbers": (
         "creation",
         "elementwise",
         "manipulation",
@@ -15,19 +15,25 @@ COMPUTED = {
         "selection",
         "trigonometry",
     ),
-    "composites.decompositions": ("decompositions", "matrix_functions"),
-    "composites.elementwise": ("selection",),
-    "composites.fallbacks.elementwise": ("elementwise", "predicates", "selection", "trigonometry"),
-    "composites.fallbacks.indexing": ("indexing",),
-    "composites.fallbacks.information": ("information",),
-    "composites.fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
-    "composites.fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
-    "composites.fallbacks.reductions": ("reductions", "selection", "sorting"),
-    "composites.fallbacks.statistics": ("interpolation", "statistics"),
-    "composites.products": ("contraction",),
-    "composites.standard": ("creation", "indexing", "joining", "manipulation", "reductions"),
+    "chainrules_py.composites.decompositions": ("decompositions", "matrix_functions"),
+    "chainrules_py.composites.elementwise": ("selection",),
+    "chainrules_fallbacks.elementwise": ("elementwise", "predicates", "selection", "trigonometry"),
+    "chainrules_fallbacks.indexing": ("indexing",),
+    "chainrules_fallbacks.information": ("information",),
+    "chainrules_fallbacks.manipulation": ("creation", "manipulation", "polynomials"),
+    "chainrules_fallbacks.matrices": ("contraction", "decompositions", "linalg", "polynomials"),
+    "chainrules_fallbacks.reductions": ("reductions", "selection", "sorting"),
+    "chainrules_fallbacks.statistics": ("interpolation", "statistics"),
+    "chainrules_py.composites.products": ("contraction",),
+    "chainrules_py.composites.standard": (
+        "creation",
+        "indexing",
+        "joining",
+        "manipulation",
+        "reductions",
+    ),
 }
 """Files, with the families of the words that they compute."""
 
 for _file, _families in COMPUTED.items():
-    later(f"chainrules_py.{_file}", *[f"chainrules_py.vocabulary.{f}" for f in _families])
+    later(_file, *[f"chainrules_py.vocabulary.{f}" for f in _families])

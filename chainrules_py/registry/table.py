@@ -18,10 +18,9 @@ from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lo
 from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
-from chainrules_py.registry.bind.choice import choice, is_of_kinds
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.values.forgetting import named
-from chainrules_py.values.kinds import erased
+from chainrules_py.values.kinds import ArrayOf, erased
 
 stated: weakref.WeakKeyDictionary[Primitive[..., Any], None] = weakref.WeakKeyDictionary()
 """The primals that anything was stated of, in this order: they have the statements themselves."""
@@ -34,6 +33,8 @@ _plain = _caches[frozenset()]
 on_change: list[Callable[[], object]] = []
 """Called when what people stated changes of a primal that was asked about: who keeps what follows
 from rules, as compiled programs do, lets it go."""
+chooser: list[Callable[..., Statement]] = []
+"""What makes one statement of several that ask for dtypes: `registry.bind.choice` puts it here."""
 _MISSING = object()
 
 
@@ -116,12 +117,14 @@ def _table(
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(statements, key=lambda s: len(s.requires)):
                 if mode in s.modes and meets(can, s.requires) and (s.override or not overriding):
-                    if not is_of_kinds(s):
+                    if ArrayOf not in map(type, (*s.signature, s.varargs)):
                         table.add(s.signature, s.varargs, s.rank, s)
                     elif not plain:
                         kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
             for several in kin.values():
-                made = choice(several, lambda types: _best(primal, mode, can, types, True), mode)
+                made = chooser[0](
+                    several, lambda types: _best(primal, mode, can, types, True), mode
+                )
                 table.add(made.signature, made.varargs, made.rank + 1, made)
             tables[key] = table
         return tables[key]  # type: ignore[no-any-return]

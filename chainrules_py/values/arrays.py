@@ -46,13 +46,14 @@ else:
         """Any n-dimensional array that a backend has registered."""
 
         def __class_getitem__(cls, kinds: Any) -> Any:
-            from chainrules_py.values.kinds import ArrayOf
-
-            return ArrayOf(cls, kinds)
+            return of_kinds[0](cls, kinds)
 
     class Scalar(abc.ABC):
         """A number: Python's int, float and complex, and what libraries register as scalars."""
 
+
+of_kinds: list[Any] = []
+"""What makes an annotation of ``Array[np.float32]``: `chainrules_py.values.kinds` puts it here."""
 
 for _number in (int, float, complex):
     Scalar.register(_number)  # type: ignore[attr-defined]

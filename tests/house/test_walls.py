@@ -87,6 +87,8 @@ def test_words_and_rules_load_no_array_library(word):
 )
 def test_core_module_imports_only_the_standard_library_and_plum(source):
     allowed = sys.stdlib_module_names | {"chainrules_py", "plum"}
+    if source.name == "arrays.py":  # what only type checkers read, and bring along
+        allowed |= {"typing_extensions"}
     tree = ast.parse(source.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         names = []

@@ -7,7 +7,9 @@ None is as fast as what a library can do itself: one that minds implements the w
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainrules_py.primitives.primitive import Primitive
+from chainrules_py import Primitive
+
+__all__ = ["in_words"]
 
 
 def in_words(table: Mapping[Primitive[..., Any], Callable[..., Any]]) -> None:

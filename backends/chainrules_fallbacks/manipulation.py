@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_py import Array
 from chainrules_py import vocabulary as v
-from chainrules_py.values.arrays import Array
-from chainrules_py.values.type_info import namespace, type_info
+from chainrules_py.extend import namespace, type_info
 
 
 @v.full_like.implement

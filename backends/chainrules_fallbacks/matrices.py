@@ -6,11 +6,10 @@ import builtins
 import math
 from typing import Any
 
+from chainrules_fallbacks import in_words
+from chainrules_py import Array
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.fallbacks import in_words
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
-from chainrules_py.values.type_info import namespace, type_info
+from chainrules_py.extend import kind_of, namespace, type_info
 from chainrules_py.vocabulary.linalg import resolution
 
 # ---------------------------------------------------------------------- products

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_fallbacks import in_words
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.fallbacks import in_words
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import kind_of
 
 
 @v.nanmax.fallback

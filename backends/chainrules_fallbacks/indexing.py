@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from chainrules_py import Array
 from chainrules_py import vocabulary as v
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
-from chainrules_py.values.type_info import type_info
+from chainrules_py.extend import kind_of, type_info
 
 _AT_ONCE = 2**22
 """How many comparisons of places are in memory at a time."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from chainrules_py import Array
 from chainrules_py import vocabulary as v
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
-from chainrules_py.values.type_info import namespace, type_info
+from chainrules_py.extend import kind_of, namespace, type_info
 
 
 @v.bincount.fallback

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_fallbacks import in_words
+from chainrules_py import Array
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.fallbacks import in_words
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.arrays import Array
+from chainrules_py.extend import kind_of
 
 
 def _top(x: Any, axis: Any) -> Any:

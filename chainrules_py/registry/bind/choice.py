@@ -1,0 +1,161 @@
+"""Statements that hold for arrays of some dtype or device: chosen at the call, among their kin.
+
+A class says nothing of either. So what stands in the table for the class is a choice, which looks
+at the operands, and runs what fits them best, or else what would be found without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chainrules_py.errors import AmbiguousRuleError, NoRuleError, describe
+from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate, bind
+from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.registry.table import chooser
+from chainrules_py.tangents.zeros import ZeroTangent
+from chainrules_py.values.kinds import ArrayOf, erased
+
+
+def choice(
+    statements: Sequence[Statement],
+    otherwise: Callable[[tuple[type, ...]], Statement | None],
+    mode: str,
+) -> Statement:
+    """Make the statement that stands for several of one signature of classes."""
+    first = max(statements, key=lambda s: s.rank)
+    return Statement(
+        first.primal,
+        tuple(map(erased, first.signature)),
+        erased(first.varargs),
+        first.source,
+        ChoiceRecipe(statements, otherwise),
+        modes=(mode,),
+        override=first.override,
+        layer=first.layer,
+    )
+
+
+chooser.append(choice)
+
+
+class ChoiceRecipe(Recipe):
+    """Statements of kinds of arrays, and where to look if none of them fits."""
+
+    pen = "rule"
+    is_written = True
+
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        otherwise: Callable[[tuple[type, ...]], Statement | None],
+    ) -> None:
+        self.statements = statements
+        self.otherwise = otherwise
+        self.always = any([s.recipe.always for s in statements])
+        self.functions = tuple([f for s in statements for f in s.recipe.functions])
+        self._rules: dict[Statement, Rule] = {}
+
+    def chosen(self, xs: Sequence[Any], classes: tuple[type, ...]) -> Statement:
+        """Choose for a call: what asks for most, then the layer."""
+        found = [s for s in self.statements if all(map(_fits, _signature(s, len(xs)), xs))]
+        best = [s for s in found if not any([_stricter(t, s, len(xs)) for t in found])]
+        top = [s for s in best if s.rank == max([t.rank for t in best])]
+        if len(top) > 1:
+            msg = (
+                f"{top[0].primal.__name__}({', '.join(map(describe, xs))}) is ambiguous between "
+                f"{' and '.join(map(repr, top))}; write one for both kinds"
+            )
+            raise AmbiguousRuleError(msg)
+        rest = top[0] if top else self.otherwise(classes)
+        if rest is None or rest.recipe is None:
+            shown = "\n".join([f"  {s!r}" for s in self.statements])
+            msg = (
+                f"no rule for {self.statements[0].primal.__name__}"
+                f"({', '.join(map(describe, xs))}); those of other dtypes or devices are\n{shown}"
+            )
+            raise NoRuleError(msg)
+        return rest
+
+    def _bound(self, request: Request, xs: tuple[Any, ...], mode: str) -> Bound | None:
+        statement = self.chosen(xs, request.operands)
+        rule = self._rules.get(statement)
+        if rule is None:
+            rule = self._rules[statement] = Rule(statement.primal, statement, statement)
+        return bind(
+            rule,
+            request.operands,
+            request.wanted,
+            mode,
+            primal=request.primal,
+            config=request.config,
+        )
+
+    def forward(self, request: Request) -> Bound:
+        """Bind the push of what is chosen."""
+        primal, active = request.primal, request.active
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            bound = self._bound(request, xs, "forward")
+            if bound is None:
+                return primal(*xs, **options), ZeroTangent()
+            given = zip(tangents, active, strict=True)
+            return bound.run(tuple([t for t, i in given if bound.wanted[i]]), *xs, **options)
+
+        return Bound(request, run)
+
+    def reverse(self, request: Request) -> Bound:
+        """Bind the pull of what is chosen, which is saved with what it saves."""
+        primal, active = request.primal, request.active
+
+        def pull(y_bar: Any, half: Any, wanted: Any, *saved: Any) -> Any:
+            bars = half(y_bar, *saved) if half is not None else ()
+            if sum(wanted) == 1:
+                bars = (bars,)
+            given = iter(bars)
+            placed = tuple([next(given) if wanted[i] else ZeroTangent() for i in active])
+            return placed[0] if len(active) == 1 else placed
+
+        annotate(pull, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            bound = self._bound(request, xs, "reverse")
+            if bound is None:
+                nothing = (False,) * len(xs)
+                return primal(*xs, **options), (pull, links, None, nothing)
+            y, (half, _, *saved) = bound.run(None, *xs, **options)
+            return y, (pull, links, half, bound.wanted, *saved)
+
+        return Bound(request, run, may_be_zero=True)
+
+
+def narrowed(rule: Rule, xs: Sequence[Any]) -> Rule | None:
+    """Return the rule for these operands, where a choice stands in the table; None for none."""
+    found: list[Any] = [rule.forward, rule.reverse]
+    for i, s in enumerate(found):
+        if s is not None and isinstance(s.recipe, ChoiceRecipe):
+            try:
+                found[i] = s.recipe.chosen(xs, tuple(map(type, xs)))
+            except NoRuleError:
+                found[i] = None
+    if found == [rule.forward, rule.reverse]:
+        return rule
+    return Rule(rule.primal, *found) if any(found) else None
+
+
+def _signature(s: Statement, n: int) -> tuple[Any, ...]:
+    return (*s.signature, *[s.varargs] * (n - len(s.signature)))
+
+
+def _fits(annotation: Any, x: Any) -> bool:
+    return type(annotation) is not ArrayOf or annotation.fits(x)
+
+
+def _stricter(a: Statement, b: Statement, n: int) -> bool:
+    """Tell whether a statement asks for all that another asks for, and more."""
+    pairs = list(zip(_signature(a, n), _signature(b, n), strict=True))
+    return all([_within(x, y) for x, y in pairs]) and not all([_within(y, x) for x, y in pairs])
+
+
+def _within(x: Any, y: Any) -> bool:
+    return x == y or (type(x) is ArrayOf and x.within(y))
