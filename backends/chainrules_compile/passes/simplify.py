@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.passes.bounds import Bounds
+from chainrules_compile.passes.signs import is_real
 from chainrules_compile.passes.values import alike, called, changed, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
@@ -45,12 +46,10 @@ UFUNCS = {
 _POWERS = {2: np.square, 0.5: np.sqrt}
 _EITHER_WAY = (np.multiply, np.add)
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
+_FACTORS = (np.multiply, operator.mul, np.divide, operator.truediv)
 _MAYBE_SAME = frozenset(
     (
-        np.multiply,
-        operator.mul,
-        np.divide,
-        operator.truediv,
+        *_FACTORS,
         np.negative,
         operator.neg,
         matrix_transpose,
@@ -121,7 +120,8 @@ class _Walk:
     def _same(self, call: Call) -> Any:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
-        if f not in _MAYBE_SAME:
+        # Times one, a complex number has another zero, or NaN for an infinity.
+        if f not in _MAYBE_SAME or (f in _FACTORS and not is_real(result)):
             return None
         if f in (np.multiply, operator.mul):
             if len(call.values) == 2 and self._alike.keys().isdisjoint(call.values):
@@ -137,10 +137,7 @@ class _Walk:
             if source is not None and _stays(source.operands[0], result):
                 return source.operands[0]
         elif f in (conj, real):
-            is_real = result.type is float or (
-                result.dtype is not None and result.dtype.kind == "f"
-            )
-            if is_real and _stays(xs[0], result):
+            if is_real(result) and _stays(xs[0], result):
                 return xs[0]
         elif f is reshape and result.memory is not None and _stays(xs[0], result):
             return xs[0]
@@ -290,12 +287,23 @@ def key_of(call: Call) -> Any:
     options = call.options
     if not options and call.values == call.operands:
         places = map(id, call.operands)
-        return (id(call.function), *(sorted(places) if call.function in _EITHER_WAY else places))
+        return (id(call.function), *(sorted(places) if either_way(call) else places))
     return (
         id(call.function),
         *map(static_key, call.operands),
         *[(name, static_key(options[name])) for name in sorted(options)],
     )
+
+
+def either_way(call: Call) -> bool:
+    """Tell whether the operands of a call may change places, to the bit.
+
+    Of a product of complex numbers one part is rounded after a fused sum, in which they differ.
+    """
+    if call.function not in _EITHER_WAY or len(call.results) != 1:
+        return False
+    dtype = call.results[0].dtype
+    return call.function is np.add or (dtype is not None and dtype.kind != "c")
 
 
 def static_key(x: Any) -> Any:

@@ -28,8 +28,9 @@ from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
-from chainrules_tape import value_and_grad
+from chainrules_tape import value_and_grad, vjp
 from tests.engines.compile.random_programs import check_compiled, run
+from tests.engines.compile.shadow import same
 
 F8 = np.dtype(float)
 
@@ -690,3 +691,67 @@ def test_numbers_that_are_used_once_stand_where_they_are_used():
     deep = compile(lambda x: functools.reduce(lambda y, _: y * x, range(500), x))
     assert deep(1.5) == functools.reduce(lambda y, _: y * 1.5, range(500), 1.5)
     assert max(map(len, deep.source.splitlines())) < 100
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_complex_products_are_not_turned_round(n):
+    rng = np.random.default_rng(0)
+    f = compile(lambda x, y: (x * y, y * x, x.real * y.real + y.real * x.real))
+    for _ in range(100):
+        x, y = rng.normal(size=(2, n, 2)).view(complex)[..., 0]
+        found = f(x, y)
+        assert same(found, (x * y, y * x, x.real * y.real + y.real * x.real))
+    assert f.source.count("multiply(") + f.source.count(" * ") <= 4
+
+
+ENDS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+ROUNDED = {
+    "times one": lambda x: x * 1.0,
+    "one times": lambda x: 1 * x,
+    "by one": lambda x: x / 1.0,
+    "times ones": lambda x: x * np.ones(49),
+    "by ones": lambda x: x / np.ones(49),
+    "negated twice": lambda x: np.negative(-x),
+    "products of negatives": lambda x: (-x) * (-x[::-1]) + (-x) * x[::-1],
+    "difference of a negative": lambda x: x - (-x * x[::-1]),
+    "two numbers": lambda x: 2.0 * (3.0 * x),
+    "minus one": lambda x: -1.0 * x + (-(2.0 * x)),
+    "powers": lambda x: x**2 + x**1 + x**0,
+    "conjugated twice": lambda x: np.conj(np.conj(x)),
+    "by a number": lambda x: x / np.full(49, 2.0),
+    "negative by": lambda x: (-x) / x[::-1],
+    "made complex": lambda x: (x + 1j * x) * 1.0 + 1.0 * (1j * x),
+}
+
+
+def bits(x):
+    """Zeros with their signs, and NaN of one kind."""
+    parts = np.atleast_1d(x).view(float) if np.iscomplexobj(x) else np.atleast_1d(x)
+    return np.where(np.isnan(parts), 0.5, parts), np.signbit(parts) & ~np.isnan(parts)
+
+
+@pytest.mark.parametrize("pulled", [False, True])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_ends_of_numbers_keep_their_bits(name, kind, pulled):
+    x = np.zeros(49, kind)
+    x.real = np.repeat(ENDS, 7)
+    if kind is complex:
+        x.imag = np.tile(ENDS, 7)
+    f = ROUNDED[name]
+    g = (lambda x: vjp(f, x)[1](f(x))[0]) if pulled else f
+    with np.errstate(all="ignore"):
+        found, wanted = compile(g)(x), g(x)
+        assert found.dtype == wanted.dtype
+        for a, b in zip(bits(found), bits(wanted), strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", [float, np.float64, np.float32, np.array])
+def test_ends_of_complex_numbers_keep_their_bits(cls):
+    with np.errstate(all="ignore"):
+        for f in (lambda x: (x + 1j * x) * 1.0, lambda x: 1.0 * (1j * x), lambda x: 1j * x / 1.0):
+            compiled = compile(f)
+            for x in map(cls, ENDS):
+                for a, b in zip(bits(compiled(x)), bits(f(x)), strict=True):
+                    assert np.array_equal(a, b)
