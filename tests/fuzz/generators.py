@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import math
 import os
-import random
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -51,6 +51,9 @@ class Generator(NamedTuple):
         What a program is made of.
     draw : callable
         The program of a seed.
+    size : callable
+        How many programs there are, of which as many seeds in a row draw each once; None if there
+        is no end of them.
     verdict : callable
         What is wrong with a program; the empty text if nothing is.
     smaller : callable
@@ -61,6 +64,7 @@ class Generator(NamedTuple):
     draw: Callable[[int], Any]
     verdict: Callable[[Any], str]
     smaller: Callable[[Any], Iterable[Any]]
+    size: Callable[[], int | None] = lambda: None
 
     def said(self, program: Any) -> str:
         """Tell what is wrong with a program; an error is wrong that it does not allow for."""
@@ -77,15 +81,26 @@ def _tables(
 ) -> Generator:
     """Make the generator of programs that are one entry of each of some tables."""
 
+    def size() -> int:
+        return math.prod(map(len, tables()))
+
     def draw(seed: int) -> tuple[Any, ...]:
-        chance = random.Random(seed)
-        return tuple([chance.choice(table) for table in tables()])
+        last = size()
+        step = int(0.618 * last)  # neighbours are far from each other
+        while math.gcd(step, last) > 1:
+            step += 1
+        place, program = seed * step % last, []
+        for table in tables():
+            place, entry = divmod(place, len(table))
+            program.append(table[entry])
+        return tuple(program)
 
     return Generator(
         draws,
         draw,
         lambda program: verdict(*program),
         lambda program: simpler(program, tables()),
+        size,
     )
 
 

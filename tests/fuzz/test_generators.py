@@ -1,7 +1,7 @@
 """Every generator of programs, as many as are asked for; what fails is shown as small as it gets.
 
 `make test-nightly` runs 20,000 of each; with ``CHAINRULES_PROGRAMS=1000000`` in the environment a
-million, with another ``CHAINRULES_SEED`` others.
+million, with another ``CHAINRULES_SEED`` others. A generator that has fewer runs each of them once.
 """
 
 import pytest
@@ -28,7 +28,8 @@ def test_a_value_that_a_body_keeps_is_copied_in_every_engine(engines):
 @pytest.mark.parametrize("block", range(BLOCKS))
 @pytest.mark.parametrize("name", GENERATORS)
 def test_as_many_as_are_asked_for(engines, name, block):
-    n = -(-PROGRAMS // BLOCKS)
+    size = GENERATORS[name].size()
+    n = -(-(PROGRAMS if size is None else min(PROGRAMS, size)) // BLOCKS)
     first = (SEED + 1) * 10**8 + block * n
     judge(name, range(first, first + n))
 
@@ -38,6 +39,12 @@ def test_a_program_is_the_same_for_the_same_seed_and_has_smaller_ones(name):
     generator = GENERATORS[name]
     assert generator.draw(7) == generator.draw(7)
     assert any([any(True for _ in generator.smaller(generator.draw(seed))) for seed in range(9)])
+
+
+def test_as_many_seeds_as_there_are_programs_draw_each_once():
+    generator = GENERATORS["gives"]
+    drawn = {generator.draw(10**8 + seed) for seed in range(generator.size())}
+    assert len(drawn) == generator.size() == 2000
 
 
 def test_what_fails_is_shown_as_small_as_it_gets(monkeypatch):
