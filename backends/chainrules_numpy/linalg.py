@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def _gufunc(function: Any, word: Any, **keywords: Any) -> None:
 
 def _axis_from_end(call: Call, axis: int) -> None:
     """vecdot's axis, of operands that need not have as many axes: counted from the end."""
+    axis = operator.index(axis)
     if axis < 0:
         call.options["axis"] = axis
         return

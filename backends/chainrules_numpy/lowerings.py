@@ -23,6 +23,7 @@ from chainrules_py.extend import (
     beside,
     find_tracers,
     hosts,
+    kind_of,
     parameters_of,
     too_deep,
     type_info,
@@ -34,9 +35,14 @@ def static(value: Any) -> Any:
     """Return an integer, or a sequence of them, as an option: hashable, and of Python's types."""
     if value is None or type(value) is int:
         return value
-    if isinstance(value, (tuple, list, np.ndarray)):
-        return tuple(map(operator.index, value))
-    return operator.index(value)
+    if isinstance(value, (tuple, list, range)) or getattr(value, "ndim", 0):
+        return tuple(map(_whole, value))
+    return _whole(value)
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number, or a truth, as a number of Python's."""
+    return int(value) if isinstance(value, np.bool_) else int(operator.index(value))
 
 
 def as_option(name: str, *, sequence: bool = False) -> Lowering:
@@ -101,14 +107,25 @@ def moved_beside(places: Any) -> Any:
     return places if home is None else home.asarray(places)
 
 
-def as_array(name: str) -> Lowering:
+def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:
     """Return a lowering for an operand that may be a list."""
 
     def place(call: Call, name: str, value: Any) -> None:
         by_name = not isinstance(call.word, Primitive) and "x" in call.options
         (call.options if by_name else call.operands)[name] = value
 
-    return AsOperand(name, array_of, place)
+    return AsOperand(name, convert, place)
+
+
+def as_places(name: str) -> Lowering:
+    """Return a lowering for indices, where truths are the places 0 and 1, and no mask."""
+
+    def places(value: Any) -> Any:
+        found = array_of(value)
+        counted = kind_of(found) != "bool" and 0 not in found.shape
+        return found if counted else v.astype(found, dtype=np.dtype(np.intp))
+
+    return as_array(name, places)
 
 
 def as_keyword(
@@ -222,6 +239,9 @@ def started(word: Callable[..., Any]) -> Lowering:
     """Return a lowering for ``initial=``, joined to the result by the reduction's own word."""
 
     def lower(call: Call, start: Any) -> None:
+        if getattr(start, "dtype", None) == object:
+            start = start.item()  # which NumPy starts with
+
         def join(y: Any) -> Any:
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
             z = word(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)

@@ -196,7 +196,7 @@ member(
     v.take,
     {"self": None, "indices": None, "axis": None, "out": None, "mode": "raise"},
     refuse=("out",),
-    lower={"indices": low.as_array("indices"), "axis": axis, "mode": out_of_bounds},
+    lower={"indices": low.as_places("indices"), "axis": axis, "mode": out_of_bounds},
 )
 member(
     "compress",

@@ -19,12 +19,13 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     ValueError
         If there is no such axis.
     """
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0)
+    axes = tuple(map(operator.index, axis if several else (axis,)))
     for a in axes:
         if not -ndim <= a < ndim:
             msg = f"axis {a} is out of bounds for array of dimension {ndim}"
             raise ValueError(msg)
-    return tuple(operator.index(a) % ndim for a in axes)
+    return tuple(a % ndim for a in axes)
 
 
 # --------------------------------------------------------------------------------------- axes

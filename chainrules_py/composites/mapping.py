@@ -50,7 +50,7 @@ def apply_along_axis(func1d: Function, axis: int, arr: Any, *args: Any, **kwargs
     if not -arr.ndim <= axis < arr.ndim:
         msg = f"axis {axis} is out of bounds for array of dimension {arr.ndim}"
         raise ValueError(msg)
-    axis %= arr.ndim
+    axis = int(axis) % arr.ndim
     order = (*(a for a in range(arr.ndim) if a != axis), axis)
     moved = v.permute_dims(arr, axes=order)
     lead = tuple(moved.shape[:-1])

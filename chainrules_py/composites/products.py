@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import string
 from typing import Any
 
@@ -141,7 +142,7 @@ def cross(
 
 
 def _last(x: Any, axis: int) -> Any:
-    axis %= x.ndim
+    axis = operator.index(axis) % x.ndim
     order = (*(i for i in range(x.ndim) if i != axis), axis)
     return x if axis == x.ndim - 1 else v.permute_dims(x, axes=order)
 
@@ -159,6 +160,7 @@ def cross_of_three(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def matrix_power(a: Any, n: int) -> Any:
     """Raise a matrix, or its inverse, to a power by squaring again and again."""
+    n = operator.index(n)
     if n < 0:
         a, n = v.inv(a), -n
     if n == 0:

@@ -57,6 +57,13 @@ def real_numbers(x: Any, like: Any = None) -> Any:
     return x if wide is None else astype(x, dtype=wide)
 
 
+def counts(x: Any, _: Any = None) -> Any:
+    """Read small or unsigned whole numbers, as an order, with those of the library's own dtype."""
+    wide = getattr(type_info(type(x)).namespace, "int64", None)
+    small = kind_of(x) == "int" and not str(x.dtype).endswith(("int32", "int64"))
+    return astype(x, dtype=wide) if wide is not None and (small or "uint" in str(x.dtype)) else x
+
+
 class Whole(dict[Any, bool]):
     """Whether numbers of a dtype are no real ones: whole, truths, objects; for one array class."""
 

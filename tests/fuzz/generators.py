@@ -23,6 +23,7 @@ from tests.fuzz import (
     aliases,
     constants,
     effects,
+    forms,
     gives,
     keeps,
     objects,
@@ -137,6 +138,12 @@ GENERATORS: dict[str, Generator] = {
         questions.verdict,
         lambda: (list(questions.QUESTIONS), list(questions.VALUES), list(questions.STEPS),
                  list(questions.DOORS)),
+    ),
+    "forms": _tables(
+        "the same calls with an axis, a shape, places, counts or a mask in another form that NumPy "
+        "takes; the derivative of the plain form, or an error",
+        forms.verdict,
+        lambda: (range(len(forms.calls())), forms.PLACES, list(forms.FORMS)),
     ),
     "objects": _tables(
         "programs with an object array beside what is differentiated; the derivative, or an error",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import ignored, row, shape
+from chainrules_numpy.functions.common import axis, ignored, row, shape
 from chainrules_numpy.rows import alias
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import vocabulary as v
@@ -130,7 +130,7 @@ def geomspace(
     return v.geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
 
 
-_ends: dict[str, Any] = {"start": number("start"), "stop": number("stop"), "dtype": as_dtype}
+_ends: dict[str, Any] = {"start": number("start"), "stop": number("stop"), "dtype": as_dtype, "axis": axis}
 row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
 row(np.logspace, c.logspace, None, base=number("base"), **_ends)
 row(np.geomspace, geomspace, None, **_ends)

@@ -38,7 +38,7 @@ row(
     np.take,
     v.take,
     refuse=("out",),
-    indices=low.as_array("indices"),
+    indices=low.as_places("indices"),
     axis=axis,
     mode=out_of_bounds,
 )

@@ -18,7 +18,7 @@ from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.promotion import Whole, real_numbers
+from chainrules_py.tangents.promotion import Whole, counts, real_numbers
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
@@ -109,8 +109,9 @@ class GeneralRecipe(_Written):
         def of_reals(y: Any, maps: Any, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             reals = [*xs]
             for i, whole in tests:
-                if type(maps[i]) is LinearMap and whole[xs[i].dtype]:
-                    reals[i] = real_numbers(xs[i], y)
+                if whole[xs[i].dtype]:
+                    read = real_numbers if type(maps[i]) is LinearMap else counts
+                    reals[i] = read(xs[i], y)
             same = all([a is b for a, b in zip(xs, reals, strict=True)])
             return maps if same else _checked(statement, stated(*reals, **options), n)[1]
 
