@@ -33,7 +33,7 @@ from chainrules_py.primitives.signature import REQUIRED, bind_call, parameters_o
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer
+from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
 from chainrules_py.values.type_info import Host, type_info
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class Primitive(Generic[P, R]):
             for module, reason in failures.items():
                 msg += f"\n  {module} announced itself and could not be imported: {reason}"
             raise NoRuleError(msg)
-        return implementation
+        return seen_through(implementation, classes) if self.has_body else implementation
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces calls on operands of these classes, given all options.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten, map_leaves, too_deep
 from chainrules_py.values.structure import fields_of, is_structure_type
@@ -44,6 +46,31 @@ def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
             if top is None or tracer.level > top.level:
                 top = tracer
     return top
+
+
+def seen_through(body: Callable[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """Return the body of a primitive, which raises if operands hide what is differentiated.
+
+    In a class that nothing is known of, no rule sees a tracer. Functions are looked through.
+    """
+    infos = [type_info(cls) for cls in classes]
+    known = [i.is_array or i.is_number for i in infos]
+    if all(known) or any([issubclass(cls, Callable) for cls in classes]):
+        return body
+
+    def run(*operands: Any, **options: Any) -> Any:
+        y = body(*operands, **options)
+        if find_tracers(y):
+            held = " or ".join([describe(x) for x in operands])
+            msg = (
+                f"{held} holds a value that is being differentiated, where no rule of "
+                f"{body.__qualname__} sees it: pass the value itself, in a list, tuple or dict, or "
+                f"register_structure the class"
+            )
+            raise TracerError(msg)
+        return y
+
+    return run
 
 
 def untraced(x: Any) -> Any:

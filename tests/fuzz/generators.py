@@ -26,6 +26,7 @@ from tests.fuzz import (
     forms,
     gives,
     keeps,
+    leftovers,
     objects,
     owned,
     places,
@@ -176,6 +177,13 @@ GENERATORS: dict[str, Generator] = {
         effects.verdict,
         lambda: (list(effects.CALLS), list(effects.PLACES), list(effects.VALUES), effects.KINDS,
                  list(effects.DOORS)),
+    ),
+    "leftovers": _tables(
+        "values that leave an inner differentiation by another way than its result, and are used "
+        "after it; the derivative, or an error",
+        leftovers.verdict,
+        lambda: (list(leftovers.INNER), leftovers.WAYS, list(leftovers.USES),
+                 list(leftovers.OUTER)),
     ),
     "keeps": _tables(
         "rules that leave something of a call in a buffer, a name, an attribute, or give an array "

@@ -14,9 +14,12 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 BLOCKS = 20
 
 
-@pytest.mark.parametrize("name", ["seeds", "places", "owned", "effects", "keeps", "gives"])
+FEW = {"owned": 300, "effects": 70, "gives": 200, "keeps": 20, "leftovers": 300, "forms": 300}
+
+
+@pytest.mark.parametrize("name", ["seeds", "places", *FEW])
 def test_some_programs(name):
-    judge(name, range({"owned": 400, "effects": 100, "gives": 200, "keeps": 20}.get(name, 60)))
+    judge(name, range(FEW.get(name, 60)))
 
 
 def test_a_value_that_a_body_keeps_is_copied_in_every_engine(engines):
