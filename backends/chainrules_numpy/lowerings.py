@@ -239,7 +239,7 @@ def started(word: Callable[..., Any]) -> Lowering:
     """Return a lowering for ``initial=``, joined to the result by the reduction's own word."""
 
     def lower(call: Call, start: Any) -> None:
-        if getattr(start, "dtype", None) == object:
+        if isinstance(start, np.ndarray) and start.dtype.kind == "O":
             start = start.item()  # which NumPy starts with
 
         def join(y: Any) -> Any:

@@ -192,4 +192,3 @@ def _same(a: list[Any], b: list[Any]) -> bool:
         [np.shape(x) == np.shape(y) and np.allclose(x, y, 1e-9, 1e-12, equal_nan=True)
          for x, y in zip(a, b, strict=True)]
     )  # fmt: skip
-

@@ -130,7 +130,12 @@ def geomspace(
     return v.geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
 
 
-_ends: dict[str, Any] = {"start": number("start"), "stop": number("stop"), "dtype": as_dtype, "axis": axis}
+_ends: dict[str, Any] = {
+    "start": number("start"),
+    "stop": number("stop"),
+    "dtype": as_dtype,
+    "axis": axis,
+}
 row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
 row(np.logspace, c.logspace, None, base=number("base"), **_ends)
 row(np.geomspace, geomspace, None, **_ends)
