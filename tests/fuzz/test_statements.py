@@ -1,7 +1,12 @@
 """Rules that are stated in part are used, transposed or refused, and never passed over."""
 
+import collections
+
+import numpy as np
 import pytest
 
+from chainrules_py import TracerError, primitive, rrule
+from chainrules_tape import checkpoint, grad, jvp, linearize, value_and_grad
 from tests.fuzz.statements import PENS, everything, sample, wrong
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
@@ -32,6 +37,51 @@ def test_in_jax():
 def test_in_mlx():
     pytest.importorskip("mlx.core")
     judge(sample(3, 100, ("mlx",)))
+
+
+class Held:
+    """Nothing that anybody knows the inside of."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __iter__(self):
+        return iter(self.parts)
+
+
+HIDING = {
+    "an object": Held,
+    "a deque": lambda *parts: collections.deque(parts),
+    "an iterator": lambda *parts: iter(parts),
+    "a generator": lambda *parts: (part for part in parts),
+    "values of a dict": lambda *parts: dict(enumerate(parts)).values(),
+}
+
+
+@pytest.mark.parametrize("hidden", HIDING)
+@pytest.mark.parametrize("x", [2.0, np.ones(3)])
+def test_of_what_an_operand_hides_no_body_is_differentiated(hidden, x):
+    @primitive
+    def product(parts):
+        first, second = parts
+        return first * second
+
+    @rrule.register(product)
+    def product_rule(parts: tuple):
+        return product(parts), lambda bar: (tuple([-bar * part for part in parts]),)
+
+    f = lambda x: np.sum(product(HIDING[hidden](x, 3.0)))
+    assert f(x) == np.sum(3.0 * x)
+    runs = (
+        lambda: grad(f)(x),
+        lambda: value_and_grad(f)(x),
+        lambda: grad(checkpoint(f))(x),
+        lambda: jvp(f, (x,), (x,)),
+        lambda: linearize(f, x),
+    )
+    for run in runs:
+        with pytest.raises(TracerError, match="holds a value that is being differentiated"):
+            run()
 
 
 @pytest.mark.nightly
