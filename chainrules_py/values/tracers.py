@@ -11,6 +11,8 @@ from chainrules_py.values.pytree import flatten, map_leaves, too_deep
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 
+_FUNCTIONS: Any = Callable
+
 
 def find_tracers(x: Any) -> list[Tracer]:
     """List the tracers that a value is, or holds in its fields."""
@@ -55,7 +57,7 @@ def seen_through(body: Callable[..., Any], classes: tuple[type, ...]) -> Callabl
     """
     infos = [type_info(cls) for cls in classes]
     known = [i.is_array or i.is_number for i in infos]
-    if all(known) or any([issubclass(cls, Callable) for cls in classes]):
+    if all(known) or any([issubclass(cls, _FUNCTIONS) for cls in classes]):
         return body
 
     def run(*operands: Any, **options: Any) -> Any:
