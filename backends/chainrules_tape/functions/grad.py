@@ -20,12 +20,12 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_tape.config import config
+from chainrules_tape.functions.answer import unit
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
     ReverseRun,
-    unit,
 )
 
 P = ParamSpec("P")

@@ -39,6 +39,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
     zero_block,
 )
+from chainrules_tape.functions.answer import check_scalar, unit
 from chainrules_tape.functions.arguments import (
     Arguments,
     Names,
@@ -51,8 +52,6 @@ from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
     ReverseRun,
-    check_scalar,
-    unit,
 )
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]

@@ -18,7 +18,8 @@ from chainrules_py.extend import (
 from chainrules_tape.core.links import LEAF, Links, parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.run import Recorded, unit
+from chainrules_tape.functions.answer import unit
+from chainrules_tape.functions.run import Recorded
 from chainrules_tape.inspect.replay import replayed
 
 
