@@ -219,24 +219,46 @@ def refuse_captured(
         raise TracerError(msg)
 
 
-def refuse_buffer(error: TypeError, library: str) -> None:
-    """Raise for code that asks NumPy for a buffer of a library whose arrays NumPy makes none of.
+def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
+    """Raise for exported code that hands an engine's arrays to NumPy, or asks them for values.
 
     Parameters
     ----------
-    error : TypeError
-        What NumPy said.
-    library : str
-        The library's name.
+    error : Exception
+        What was said: by the engine, or by NumPy or SciPy of arrays that it does not know.
+    f : callable
+        What was exported.
+    engine : str
+        The engine's name.
+    asked : bool
+        Whether it is the engine that says that it was asked for values.
 
     Raises
     ------
     NotDifferentiableError
         If that is what the error is about.
     """
-    if "`like` argument" in str(error):
+    said = str(error).partition("\n")[0]
+    if "`like` argument" in said:
         msg = (
-            f"NumPy makes no arrays of {library}'s, as np.zeros(n, like=x) asks it to: in exported "
+            f"NumPy makes no arrays of {engine}'s, as np.zeros(n, like=x) asks it to: in exported "
             f"code write vocabulary.stack(...) of the parts"
         )
-        raise NotDifferentiableError(msg) from error
+    elif asked or (isinstance(error, TypeError | AttributeError) and _is_of_numpy(error)):
+        msg = (
+            f"{name_of(f)} asks for values of what {engine} traces, by NumPy or for a number of "
+            f"Python's ({said}): in exported code write the words of chainrules_py.vocabulary, "
+            f"export(np.f) where it calls np.f, or put it under primitive, with a rule"
+        )
+    else:
+        return
+    raise NotDifferentiableError(msg) from error
+
+
+def _is_of_numpy(error: BaseException) -> bool:
+    """Tell whether it was in code of NumPy's or SciPy's, or rows of theirs, that it was raised."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    name = "" if at is None else str(at.tb_frame.f_globals.get("__name__"))
+    return name.partition(".")[0].removeprefix("chainrules_") in ("numpy", "scipy")

@@ -67,7 +67,7 @@ def array_of(value: Any) -> Any:
         return v.lift(value, to=beside() or np)
     home = beside() if cls is np.ndarray else None
     if home is not None and home in [type_info(host).namespace for host in hosts]:
-        return home.asarray(value)  # an engine's own operators take none of NumPy's arrays
+        return moved_beside(value)  # an engine's own operators take none of NumPy's arrays
     if issubclass(cls, Tracer) or type_info(cls).is_array:
         return value
     return moved_beside(np.asarray(value))
@@ -102,9 +102,12 @@ def numpy_dtype(x: Any) -> Any:
 
 
 def moved_beside(places: Any) -> Any:
-    """Convert NumPy's result to an array of the library that the call belongs to."""
+    """Convert NumPy's result to an array of the library that the call belongs to.
+
+    It is copied: tensors share memory with what they are made of, and take no steps backwards.
+    """
     home = beside()
-    return places if home is None else home.asarray(places)
+    return places if home is None else home.asarray(np.array(places, order="C"))
 
 
 def as_array(name: str, convert: Callable[[Any], Any] = array_of) -> Lowering:

@@ -121,6 +121,8 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
         return (function if traced else native)(*args, **options)
 
     _originals[dispatching] = native
+    if name in vars(cls) and not name.startswith("__"):
+        alias(native, to=functools.wraps(native)(functools.partial(function)), late=True)
     put: Any = staticmethod(dispatching) if is_static else dispatching
     _enter(_Place(cls, name, put, before))
 

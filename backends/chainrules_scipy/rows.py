@@ -49,7 +49,8 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     elif not (issubclass(cls, Tracer) or type_info(cls).is_array):
         x = np.asarray(x)
     home = beside()
-    x = x if home is None or type(x) is not np.ndarray else home.asarray(x)
+    if home is not None and type(x) is np.ndarray:
+        x = home.asarray(np.array(x, order="C"))  # tensors take no steps backwards
     if not floating or kind_of(x) in ("real", "complex"):
         return x
     return v.astype(x, dtype=np.dtype(float))

@@ -9,6 +9,8 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.ndimage
+import scipy.stats
 
 from chainrules_bridge import CalledBackWarning
 from chainrules_compat import custom_jvp
@@ -441,6 +443,57 @@ def test_results_in_dicts_are_compiled_around(torch, near):
     f, x = export(named), torch.tensor(X, requires_grad=True)
     compiled = torch.compile(lambda x: f(2.0 * x)["sine"].sum(), backend="eager")
     near(torch.autograd.grad(compiled(x), x)[0], 2.0 * np.cos(2.0 * X))
+
+
+LEAVING = {
+    "NumPy's function": lambda x: np.sin(x),
+    "NumPy's text": lambda x: np.block([[x, x]]),
+    "NumPy's array": lambda x: np.asarray(x) * x,
+    "a number": lambda x: float(x[0]) * x,
+    "SciPy's text": scipy.stats.zscore,
+}
+BRANCHES = {
+    "a branch": lambda x: x if x[0] > 0 else 2.0 * x,
+    "a loop": lambda x: sum([x for _ in range(int(v.sum(x) > 0) + 1)], 0.0 * x),
+}
+
+
+@pytest.mark.parametrize("name", [*LEAVING, *BRANCHES])
+def test_code_that_leaves_an_engine_is_refused_in_our_words(name, torch, jax):
+    """With what to write; code that branches runs where the engine has values."""
+    runs, x = [], torch.tensor(X)
+    f, g = (export({**LEAVING, **BRANCHES}[name], to=engine) for engine in ("torch", "jax"))
+    slope, of_jax = torch.func.grad(lambda x: f(x).sum()), jax.grad(lambda x: g(x).sum())
+    runs = [lambda: torch.func.vmap(slope)(x[None]), lambda: jax.jit(of_jax)(X)]
+    if name in LEAVING:
+        runs += [lambda: slope(x), lambda: of_jax(X), lambda: jax.vmap(of_jax)(X[None])]
+    for run in runs:
+        with pytest.raises(NotDifferentiableError, match=r"write|leave it as it is"):
+            run()
+
+
+def test_methods_of_scipys_distributions_are_what_stands_for_them(torch, jax, near):
+    import chainrules_autograd
+    import chainrules_jax
+    import chainrules_torch
+
+    normal, several = scipy.stats.norm.logpdf, scipy.stats.multivariate_normal.logpdf
+    near(torch.func.grad(lambda x: chainrules_torch.export(normal)(x).sum())(torch.tensor(X)), -X)
+    near(jax.grad(lambda x: chainrules_jax.export(normal)(x).sum())(X), -X)
+    of_autograd = pytest.importorskip("autograd").grad
+    for f in (normal, several):
+        near(of_autograd(lambda x, f=f: chainrules_autograd.export(f)(x).sum())(X), -X)
+
+
+def test_what_numpy_reads_backwards_stands_beside_tensors(torch, near):
+    x = torch.tensor(X, requires_grad=True)
+    y = export(scipy.ndimage.correlate1d, to="torch")(x, np.arange(3.0)[::-1], mode="wrap")
+    near(torch.autograd.grad(y.sum(), x)[0], [3.0, 3.0])
+
+
+def test_the_lower_triangle_of_a_vector_is_a_matrix(jax, near):
+    f = export(np.tril, to="jax")
+    near(jax.jit(jax.jacrev(f))(X), np.stack([np.tril(row) for row in np.eye(2)], -1))
 
 
 COMPILED = {

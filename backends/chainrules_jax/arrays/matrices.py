@@ -45,6 +45,23 @@ def solve_sylvester_jax(a: JaxArray, b: JaxArray, q: JaxArray) -> Any:
     return _sylvester(a, b, q)
 
 
+def _matrix(x: JaxArray) -> Any:
+    """Return a matrix with a vector as each of its rows, as NumPy does."""
+    return jnp.broadcast_to(x, x.shape * 2) if x.ndim == 1 else x
+
+
+@v.tril.implement
+def tril_jax(x: JaxArray, *, k: int = 0) -> Any:
+    """Take vectors too."""
+    return jnp.tril(_matrix(x), k)
+
+
+@v.triu.implement
+def triu_jax(x: JaxArray, *, k: int = 0) -> Any:
+    """Take vectors too."""
+    return jnp.triu(_matrix(x), k)
+
+
 @v.lu_factor.implement
 def lu_factor_jax(x: JaxArray) -> LUFactors:
     """JAX gives the three in this order."""

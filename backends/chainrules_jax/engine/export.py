@@ -9,10 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from chainrules_bridge import refuse_buffer
+from chainrules_bridge import refuse_numpy
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values, split
 from chainrules_py import Primitive, rules_for
 from chainrules_py.extend import (
@@ -70,29 +71,20 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         operands = as_values(operands)
         if known is not None and not options and len(operands) == len(known.operands):
             return run(known, *known.normalise(operands, options))
-        return _called(resolved(f, operands, options))
+        return _called(f, resolved(f, operands, options))
 
     found = made(exported, f, export)
     found.__name__ = name_of(f)
     return found  # type: ignore[no-any-return]
 
 
-_NUMPY = (
-    "JAX hands its arrays to no function of NumPy's: in code that is exported, write the words of "
-    "chainrules_py.vocabulary, or export(np.f) where it calls np.f"
-)
-
-
-def _called(call: Resolved) -> Any:
+def _called(f: Any, call: Resolved) -> Any:
     if call.word is None:
         assert call.call is not None
         try:
             return call.call()
-        except jax.errors.TracerArrayConversionError as error:
-            error.add_note(_NUMPY)
-            raise
-        except TypeError as error:
-            refuse_buffer(error, "JAX")
+        except (TypeError, AttributeError) as error:  # JAX's own are TypeErrors
+            refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
             raise
     y = run(call.word, call.operands, call.options)
     for step in call.after:

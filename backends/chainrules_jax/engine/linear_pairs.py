@@ -52,7 +52,7 @@ Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
 _MOST = 128
-_LEAVES = (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError)
+LEAVES = (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError)
 """What JAX raises where code asks what it traces for a value."""
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
@@ -132,7 +132,7 @@ class Program:
         except NoRuleError as refusal:
             if error is None:
                 raise
-            raise (refusal if isinstance(error, _LEAVES) else error) from None
+            raise (refusal if isinstance(error, LEAVES) else error) from None
         if error is not None:
             warn_called_back(word, error, "chainrules_jax")
             self._leaves_jax = True
@@ -145,7 +145,7 @@ class Program:
                 return f(*operands, **options)
             with hosted(config):
                 return f(*operands, **options)
-        except _LEAVES as error:
+        except LEAVES as error:
             if self._is_body(f):
                 raise
             if not isinstance(self.word, HigherOrder):

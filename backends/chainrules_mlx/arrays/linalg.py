@@ -34,6 +34,23 @@ def matmul_mlx(x1: mx.array, x2: mx.array) -> Any:
     return _mx.matmul(*alike(x1, x2))
 
 
+def _matrix(x: mx.array) -> Any:
+    """Return a matrix with a vector as each of its rows, as NumPy does."""
+    return _mx.broadcast_to(x, (x.shape[0],) * 2) if x.ndim == 1 else x
+
+
+@v.tril.implement
+def tril_mlx(x: mx.array, *, k: int = 0) -> Any:
+    """Take vectors too."""
+    return _mx.tril(_matrix(x), k)
+
+
+@v.triu.implement
+def triu_mlx(x: mx.array, *, k: int = 0) -> Any:
+    """Take vectors too."""
+    return _mx.triu(_matrix(x), k)
+
+
 def _outer(x1: Any, x2: Any) -> Any:
     x1, x2 = alike(x1, x2)
     return x1.reshape(-1, 1) * x2.reshape(-1)

@@ -13,7 +13,7 @@ import torch
 from torch._functorch.autograd_function import custom_function_call
 from torch.autograd import forward_ad
 
-from chainrules_bridge import refuse_buffer
+from chainrules_bridge import refuse_numpy
 from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -38,6 +38,7 @@ from chainrules_torch.engine.config import (
     varies,
 )
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
+from chainrules_torch.engine.functorch import asks_for_values
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
@@ -164,11 +165,11 @@ class Exported:
         call = resolved(self.function, operands, options)
         if call.word is None:
             assert call.call is not None
-            return _seen(call.call)
+            return self._seen(call.call)
         values = beside_tensors(call.operands)
         classes = tuple(map(type, values))
         if is_program(call.word, classes):
-            y = _seen(functools.partial(call.word, *values, **call.options))
+            y = self._seen(functools.partial(call.word, *values, **call.options))
             for after in call.after:
                 y = after(y)
             return y
@@ -184,6 +185,15 @@ class Exported:
         for after in call.after:
             y = after(y)
         return y
+
+    def _seen(self, run: Callable[[], Any]) -> Any:
+        """Run code whose operations PyTorch sees, each by itself; what else computes, it does not."""
+        with nullcontext() if is_quiet() else Unlost():
+            try:
+                return run()
+            except (TypeError, AttributeError, RuntimeError) as error:
+                refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
+                raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -202,16 +212,6 @@ def _with_own_code(f: Any) -> Any:
     """Give a closure code of its own: by its code a compiled program knows it again."""
     f.__code__ = f.__code__.replace(co_name=f"exported_{next(_numbers)}")
     return f
-
-
-def _seen(run: Callable[[], Any]) -> Any:
-    """Run code whose operations PyTorch sees, each by itself; what else computes, it does not."""
-    with nullcontext() if is_quiet() else Unlost():
-        try:
-            return run()
-        except TypeError as error:
-            refuse_buffer(error, "PyTorch")
-            raise
 
 
 def _number(x: Any) -> Any:

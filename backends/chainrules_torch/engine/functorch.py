@@ -52,6 +52,12 @@ _LEAVES = ("Can't call numpy() on", "calling .item() on a Tensor", "doesn't have
 """What PyTorch says where code asks a tensor for values that it has not, or may not give."""
 
 
+def asks_for_values(error: BaseException) -> bool:
+    """Tell whether PyTorch says that code asked for values that it has not, or may not give."""
+    said = str(error).partition("\n")[0]
+    return type(error) is RuntimeError and any([x in said for x in _LEAVES])
+
+
 @final
 class Half:
     """A context in which half of a rule runs: it loses nothing, and says so where it leaves.
@@ -80,8 +86,7 @@ class Half:
         trace: TracebackType | None,
     ) -> None:
         self._lost.__exit__(kind, error, trace)
-        said = str(error).partition("\n")[0]
-        if error is None or kind is not RuntimeError or not any([x in said for x in _LEAVES]):
+        if error is None or not asks_for_values(error):
             return
         primal = plan_of(self.call).primal
         raise refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch") from error

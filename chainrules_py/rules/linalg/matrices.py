@@ -5,6 +5,7 @@ algorithmic differentiation" (2008), is the source where no other is named.
 """
 
 from chainrules_py.registry.pens import linear_rule, rule
+from chainrules_py.rules.support.leading import matrices
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array
@@ -57,8 +58,8 @@ linear_rule(
     batched=True,
 )
 linear_rule(trace, trace_transpose, batched=True)
-linear_rule(tril, lambda y_bar, x, *, k: tril(y_bar, k=k), batched=True)
-linear_rule(triu, lambda y_bar, x, *, k: triu(y_bar, k=k), batched=True)
+linear_rule(tril, lambda y_bar, x, *, k: tril(y_bar, k=k), batched=matrices)
+linear_rule(triu, lambda y_bar, x, *, k: triu(y_bar, k=k), batched=matrices)
 
 
 # ---------------------------------------------------------------- determinants

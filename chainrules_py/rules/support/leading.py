@@ -17,6 +17,11 @@ def moved(axis):
     return axis if axis < 0 else axis + 1
 
 
+def matrices(operands, options):
+    """Directions of vectors, which stand for a matrix of them, would be taken for matrices."""
+    return (operands, options) if operands[0].ndim > 2 else None
+
+
 def from_end(axis, ndim):
     """Axes counted from the end, where axes in front do not matter; None is all of them."""
     if axis is None:

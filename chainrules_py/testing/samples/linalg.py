@@ -98,7 +98,7 @@ for _half in (v.tril, v.triu):
         Sample(_m(3, 3), complex=True),
         Sample(_m(2, 3, 4), k=1),
         Sample(_m(4, 3), k=-1),
-        Sample(_m(1, 1)),
+        Sample(_m(3)),
     )
 
 

@@ -371,9 +371,10 @@ def test_an_opaque_function_without_a_rule_is_an_error():
 
 
 def test_code_that_calls_numpy_says_what_to_write():
-    with pytest.raises(jax.errors.TracerArrayConversionError) as caught:
+    with pytest.raises(
+        NotDifferentiableError, match=r"write the words of chainrules_py.vocabulary"
+    ):
         jax.grad(export(lambda x: np.sin(x)))(1.0)
-    assert "write the words of chainrules_py.vocabulary" in "".join(caught.value.__notes__)
 
 
 @pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
