@@ -15,7 +15,7 @@ from thunder.core.proxies import TensorProxy  # pyright: ignore[reportMissingImp
 from thunder.core.transforms import register_augmented_forward, register_backward  # pyright: ignore[reportMissingImports]
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
-from chainrules_bridge import Transformation, Transformations
+from chainrules_bridge import Transformation, Transformations, supported
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Kernel, Support, describe, name_of, stated
 
@@ -153,7 +153,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     f : callable
         As `export` takes it.
     *operands, **options
-        Those of a call.
+        Those of a call, on which each transformation is run.
 
     Examples
     --------
@@ -162,8 +162,10 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(v.sin, torch.ones(3))
     Support(grad=True, jvp=False, vmap=False, jit=True, order=1)
     """
-    said = stated(f, operands, options)
-    return Support(grad=said.grad, jvp=False, vmap=False, jit=True, order=min(said.order, 1))
+    constant = stated(f, operands, options).order == 0
+    return supported(
+        export(f), operands, options, transformations, is_constant=constant, compiled=("jit",)
+    )
 
 
 def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:
@@ -176,6 +178,9 @@ transformations = Transformations(
     {
         "value": Transformation("value", lambda f, z, u: f(z)),
         "backward": Transformation("gradient", _backward),
+        "jit": Transformation(
+            "value", lambda f, z, u: thunder.jit(f, executors=[executor])(z), "jit"
+        ),
     },
     torch.tensor,
 )

@@ -500,11 +500,15 @@ COMPILED = {
     "choose of booleans": lambda x: export(np.choose, to="jax")(x > 0.0, [x, 2.0 * x]),
     "linspace of numbers": lambda x: x[0] * export(np.linspace, to="jax")(0.0, 1.0, 4),
     "lexsort": lambda x: x[export(np.lexsort, to="jax")((x,))],
+    "delete": lambda x: export(np.delete, to="jax")(x, -1),
+    "repeat": lambda x: export(np.repeat, to="jax")(x, 3),
 }
 IN_NUMPY = {
     "choose of booleans": lambda x: np.where(x > 0.0, 2.0 * x, x),
     "linspace of numbers": lambda x: x[0] * np.linspace(0.0, 1.0, 4),
     "lexsort": np.sort,
+    "delete": lambda x: x[:-1],
+    "repeat": lambda x: np.repeat(x, 3),
 }
 
 

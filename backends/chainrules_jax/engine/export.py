@@ -6,15 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
-from chainrules_bridge import refuse_numpy
+from chainrules_bridge import refuse_numpy, supported
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.linear_pairs import LEAVES
-from chainrules_jax.engine.pytrees import as_values, split
+from chainrules_jax.engine.pytrees import as_values
+from chainrules_jax.engine.transform import transformations
 from chainrules_py import Primitive, rules_for
 from chainrules_py.extend import (
     Resolved,
@@ -23,8 +20,8 @@ from chainrules_py.extend import (
     name_of,
     primal_of,
     resolved,
+    stated,
     unbind,
-    unflatten,
 )
 
 
@@ -83,7 +80,7 @@ def _called(f: Any, call: Resolved) -> Any:
         assert call.call is not None
         try:
             return call.call()
-        except (TypeError, AttributeError) as error:  # JAX's own are TypeErrors
+        except (TypeError, AttributeError, IndexError) as error:  # as JAX's own are
             refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
             raise
     y = run(call.word, call.operands, call.options)
@@ -100,9 +97,8 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     f : callable
         As `export` takes it.
     *operands, **options
-        Of one call. Each transformation is tried on their shapes and dtypes, and to third order;
-        nothing is computed. Without operands the answer is read off what is stated about f for any
-        types.
+        Of one call, on which each transformation is run, to third order. Without operands the
+        answer is read off what is stated about f for any types.
 
     Returns
     -------
@@ -116,7 +112,16 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(v.floor, 1.5)
     Support(grad=True, jvp=True, vmap=True, jit=True, order=0)
     """
-    return _tried(f, operands, options) if operands else _stated(f)
+    if not operands:
+        return _stated(f)
+    return supported(
+        export(f),
+        as_values(operands),
+        options,
+        transformations,
+        is_constant=not stated(f, operands, options, config).order,
+        compiled=("jit",),
+    )
 
 
 def _stated(f: Callable[..., Any]) -> Support:
@@ -133,62 +138,3 @@ def _stated(f: Callable[..., Any]) -> Support:
     return Support(
         grad="reverse" in modes, jvp="forward" in modes, vmap=shaped, jit=shaped, order=order
     )
-
-
-def _tried(f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Support:
-    leaves, layout = split(as_values(operands))
-    places = [i for i, x in enumerate(leaves) if is_inexact(x)]
-    exported = export(f)
-
-    def whole(*some: Any) -> Any:
-        given = list(leaves)
-        for i, x in zip(places, some, strict=True):
-            given[i] = x
-        ys, _ = split(exported(*unflatten(layout, given), **options), numbers=True)
-        return [y for y in ys if is_inexact(y)]
-
-    def loss(*some: Any) -> Any:
-        return sum([jnp.sum(jnp.real(y)) for y in whole(*some)], jnp.zeros(()))
-
-    xs = [leaves[i] for i in places]
-    every = tuple(range(len(xs)))
-    push = lambda *xs: jax.jvp(whole, xs, xs)[1]
-    grad = _works(jax.grad(loss, every), xs)
-    jvp = _works(push, xs)
-    vmap = _works(jax.vmap(whole), [x[None] for x in xs])
-    jit = _works(jax.jit(whole), xs)
-    return Support(grad=grad, jvp=jvp, vmap=vmap, jit=jit, order=_order(whole, xs, grad or jvp))
-
-
-def _works(f: Callable[..., Any], xs: list[Any]) -> bool:
-    try:
-        jax.jit(f).lower(*xs)  # which goes into the halves of rules as well
-    except Exception:
-        return False
-    return True
-
-
-def _order(f: Callable[..., Any], xs: list[Any], any_mode: bool) -> float:
-    """To which order forward mode goes on; infinite, if it does beyond the third."""
-    if not any_mode or not xs or _is_constant(f, xs):
-        return 0
-    for n in range(1, 4):
-        f = _pushed(f)
-        if not _works(f, xs):
-            return n - 1 or 1  # the other mode gives the first
-    return math.inf
-
-
-def _pushed(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs: jax.jvp(f, xs, xs)[1]
-
-
-def _is_constant(f: Callable[..., Any], xs: list[Any]) -> bool:
-    """Tell whether no derivative flows, so that tangents are mapped to nothing but zeros."""
-    try:
-        jaxpr = jax.make_jaxpr(lambda *ts: jax.jvp(f, tuple(xs), ts)[1])(*xs)
-    except Exception:
-        return False
-    inputs = {id(v) for v in jaxpr.jaxpr.invars}
-    used = {id(v) for eqn in jaxpr.jaxpr.eqns for v in eqn.invars}
-    return not inputs & (used | {id(v) for v in jaxpr.jaxpr.outvars})

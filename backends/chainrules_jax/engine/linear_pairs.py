@@ -52,7 +52,11 @@ Linearized: TypeAlias = tuple[list[Any], LinearPair | None, list[Any]]
 Pushed: TypeAlias = tuple[list[Any], list[Any]] | None
 
 _MOST = 128
-LEAVES = (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError)
+LEAVES = (
+    jax.errors.TracerArrayConversionError,
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
 """What JAX raises where code asks what it traces for a value."""
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 

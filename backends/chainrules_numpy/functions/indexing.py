@@ -49,10 +49,9 @@ row(np.trim_zeros, i.trim_zeros, "filt", axis=axis)
 
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
-    """Delete places along an axis, by a mask of those that NumPy leaves."""
+    """Delete places along an axis: take those that NumPy leaves."""
     x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
-    kept = np.zeros(x.shape[along], bool)
-    kept[np.delete(np.arange(len(kept)), untraced(obj))] = True
+    kept = np.delete(np.arange(x.shape[along]), untraced(obj))
     return v.index(x, (*(slice(None),) * along, low.moved_beside(kept)))
 
 

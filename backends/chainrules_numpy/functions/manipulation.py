@@ -35,6 +35,11 @@ def ravel(x: Any, order: str = "C") -> Any:
     return y if flags[f"{order}_CONTIGUOUS"] else v.copy(y)
 
 
+def _counts(x: Any) -> Any:
+    """Leave one number as it is: compilers ask how long the result is."""
+    return x if type(x) is int else low.array_of(x)
+
+
 row(
     np.reshape,
     v.reshape,
@@ -73,7 +78,7 @@ row(np.fliplr, m.fliplr, "m")
 row(np.flipud, m.flipud, "m")
 row(np.roll, v.roll, shift=low.as_option("shift"), axis=axis)
 row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
-row(np.repeat, v.repeat, axis=axis, repeats=low.as_array("repeats"))
+row(np.repeat, v.repeat, axis=axis, repeats=low.as_array("repeats", _counts))
 row(np.rot90, m.rot90, "m")
 row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
 for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):

@@ -187,7 +187,7 @@ class Exported:
         return y
 
     def _seen(self, run: Callable[[], Any]) -> Any:
-        """Run code whose operations PyTorch sees, each by itself; what else computes, it does not."""
+        """Run code whose operations PyTorch sees, each by itself; it sees no others."""
         with nullcontext() if is_quiet() else Unlost():
             try:
                 return run()

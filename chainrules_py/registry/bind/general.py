@@ -150,7 +150,10 @@ class GeneralRecipe(_Written):
             return mirrored(term, y) if type(y) is StructureSpace else term
 
         def alone_many(t: Any, half: Any, y: Any, *saved: Any) -> Any:
-            return alone(aligned(t, y.ndim) if align == "broadcast" else t, half, y, *saved)
+            if align == "broadcast":
+                parts = y.fields.values() if type(y) is StructureSpace else (y,)
+                t = aligned(t, max([part.ndim for part in parts]))
+            return alone(t, half, y, *saved)
 
         def make(alone: Callable[..., Any], batch: int) -> Any:
             def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
