@@ -3,12 +3,14 @@
 ``python -m benchmarks.bench_compile`` prints the table of all programs, and their mean; with
 ``--keep`` it is kept in ``benchmarks/results/compile.csv`` and on the page of benchmarks, with
 words only of programs whose names hold one of them. ``--jit`` adds how long the first call takes
-beside that of `jax.jit`.
+beside that of `jax.jit`, ``--compilers`` measures PyTensor, `torch.compile` and `jax.jit` instead:
+their times over those by hand, and in brackets the seconds until the first result.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import math
 import sys
 import time
@@ -21,7 +23,7 @@ import numpy as np
 from benchmarks import tables
 from benchmarks.machine import ROOT
 from benchmarks.peers import HAND, differs, figure
-from benchmarks.programs import OURS, PROGRAMS, Program, engine, leaves
+from benchmarks.programs import COMPILERS, OURS, PROGRAMS, Program, engine, leaves
 from benchmarks.timing import medians, ratio
 from chainrules_compile import Compiled, compile
 from chainrules_tape import value_and_grad
@@ -215,6 +217,29 @@ def beside_jit(program: Program) -> str:
     return f"{program.name}: {times['ours']:.3f} s, {times['JAX, jit']:.3f} s, {share:.2f}"
 
 
+def beside_compilers(program: Program) -> list[str]:
+    """Measure what else compiles beside the program by hand: a row."""
+    arguments = program.inputs()
+    wanted = leaves(engine(HAND, program, arguments)())
+    hand, cells = engine(HAND, program, arguments), [program.name]
+    prepare = {"ours": lambda *given: functools.partial(compiled(given[0]), *given[1])}
+    for name in ("ours", *COMPILERS):
+        try:
+            begun = time.perf_counter()  # compilers are processes of their own
+            run = prepare.get(name, functools.partial(engine, name))(program, arguments)
+            found = run()
+            first = time.perf_counter() - begun
+            off = differs(program, wanted, found)
+        except Exception as error:  # each engine has errors of its own
+            cells.append(f"{type(error).__name__}")
+            continue
+        pair = {"hand": hand, name: run}
+        times = medians(pair, rounds=9, limit=4.0, pick=min, clock=time.process_time)
+        ratio_ = figure(times[name] / times["hand"])
+        cells.append("wrong" if off else f"{ratio_} ({first:.2g} s)")
+    return cells
+
+
 def main(words: list[str]) -> None:
     """Print the table."""
     chosen = [w for w in words if not w.startswith("--")]
@@ -224,6 +249,11 @@ def main(words: list[str]) -> None:
         for program in programs:
             if "JAX, jit" not in program.without:
                 print(beside_jit(program), flush=True)
+        return
+    if "--compilers" in words:
+        print(" | ".join(["program", "ours", *COMPILERS]))
+        for program in programs:
+            print(" | ".join(beside_compilers(program)), flush=True)
         return
     compiled(programs[0])(*programs[0].inputs())  # what is imported at first is not counted
     rows = []

@@ -369,7 +369,7 @@ def compile_(
     f: Callable[P, R],
     /,
     *,
-    static: Iterable[int | str] = (),
+    static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
@@ -379,7 +379,7 @@ def compile_(
 @overload
 def compile_(
     *,
-    static: Iterable[int | str] = (),
+    static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
@@ -390,7 +390,7 @@ def compile_(
     f: Any = None,
     /,
     *,
-    static: Iterable[int | str] = (),
+    static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
     exact: bool = True,
     keep: bool = False,
@@ -404,7 +404,7 @@ def compile_(
     f : callable
         What is compiled: a function, or ``value_and_grad(f)``, ``hvp(f, ...)`` and their like, in
         any nesting. Without it a decorator is returned.
-    static : iterable of int or str
+    static : int, str, or iterable of these
         Arguments, by place or name, that are the same in each run of a program: another value is
         another program. So are all that are no arrays and no floating numbers.
     target : str
@@ -449,7 +449,8 @@ def compile_(
     if f is None:
         return functools.partial(compile_, static=static, target=target, **options)
     listen()
-    check_static(f, static := tuple(static))
+    static = (static,) if isinstance(static, (int, str)) else tuple(static)
+    check_static(f, static)
     if type(threads) is not int or threads < 1:
         msg = f"a program runs on {threads!r} threads; give a whole number from 1 on"
         raise RuleError(msg)

@@ -383,7 +383,8 @@ def check_static(f: Callable[..., Any], static: tuple[int | str, ...]) -> None:
         if isinstance(name, str):
             known = name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
         else:
-            known = name < len(kinds) or inspect.Parameter.VAR_POSITIONAL in kinds
+            many = inspect.Parameter.VAR_POSITIONAL in kinds
+            known = name >= 0 and (many or name < len(kinds))
         if not known:
             msg = f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
             raise TypeError(msg)

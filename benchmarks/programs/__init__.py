@@ -14,9 +14,9 @@ from benchmarks.programs import (
     small,
     statistics,
 )
-from benchmarks.programs.program import ENGINES, OURS, Program, engine, leaves
+from benchmarks.programs.program import COMPILERS, ENGINES, OURS, Program, engine, leaves
 
-__all__ = ["ENGINES", "OURS", "PROGRAMS", "Program", "engine", "leaves"]
+__all__ = ["COMPILERS", "ENGINES", "OURS", "PROGRAMS", "Program", "engine", "leaves"]
 
 PROGRAMS: dict[str, Program] = {
     program.name: program

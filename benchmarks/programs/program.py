@@ -90,12 +90,12 @@ def by_mygrad(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]
     return run
 
 
-def by_torch(threads: int) -> Prepare:
-    """Make the function that prepares programs for eager PyTorch, on so many threads."""
+def by_torch(threads: int, compiled: bool = False) -> Prepare:
+    """Make the function that prepares programs for PyTorch, on so many threads."""
 
     def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         torch = importlib.import_module("torch")
-        loss = program.loss(torch)
+        loss = torch.compile(program.loss(torch)) if compiled else program.loss(torch)
         given = [_tensor(torch, x, i < program.moving) for i, x in enumerate(arguments)]
         moving = [t for x in given[: program.moving] for t in (x if isinstance(x, list) else [x])]
 
@@ -148,6 +148,38 @@ def by_jax(how: str) -> Prepare:
     return prepare
 
 
+def by_pytensor(mode: str) -> Prepare:
+    """Prepare for PyTensor, whose graph of symbols is compiled in a mode."""
+
+    def prepare(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+        pytensor = importlib.import_module("pytensor")
+        xp = importlib.import_module("pytensor.tensor")
+        given = [_each(lambda x: _symbol(xp, x), x) for x in arguments]
+        n = program.moving
+        values = [np.asarray(x) for x in _flat(arguments) if isinstance(x, (float, np.ndarray))]
+        inputs = [x for x in _flat(given) if hasattr(x, "owner")]
+        y = program.loss(xp)(*given)
+        bars = pytensor.grad(y, _flat(given[:n]))
+        both = pytensor.function(inputs, [y, *bars], mode=mode, on_unused_input="ignore")
+
+        def run() -> Any:
+            value, *found = both(*values)
+            rest = iter(found)
+            return value, tuple(_each(lambda _: next(rest), x) for x in arguments[:n])
+
+        return run
+
+    return prepare
+
+
+def _flat(xs: Any) -> list[Any]:
+    return [y for x in xs for y in (x if isinstance(x, list) else [x])]
+
+
+def _symbol(xp: Any, x: Any) -> Any:
+    return xp.as_tensor(np.asarray(x)).type() if isinstance(x, (float, np.ndarray)) else x
+
+
 def by_hand(program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
     """Prepare the program for NumPy alone."""
     return lambda: program.by_hand(*arguments)
@@ -166,6 +198,13 @@ ENGINES: dict[str, Prepare] = {
     "JAX, jit, scan": by_jax("scan"),
 }
 """What prepares a program and its arguments for an engine: a call gives value and gradients."""
+COMPILERS: dict[str, Prepare] = {
+    "JAX, jit": ENGINES["JAX, jit"],
+    "PyTensor, C": by_pytensor("CVM"),
+    "PyTensor, numba": by_pytensor("NUMBA"),
+    "torch.compile, 1 thread": by_torch(1, compiled=True),
+}
+"""Those that compile, and may take minutes for it."""
 
 
 def engine(name: str, program: Program, arguments: tuple[Any, ...]) -> Callable[[], Any]:
@@ -175,7 +214,7 @@ def engine(name: str, program: Program, arguments: tuple[Any, ...]) -> Callable[
     """
     if name in program.without:
         raise NotImplementedError(program.without[name])
-    return ENGINES[name](program, arguments)
+    return {**ENGINES, **COMPILERS}[name](program, arguments)
 
 
 def leaves(answer: Any) -> list[Any]:

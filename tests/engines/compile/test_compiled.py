@@ -547,7 +547,7 @@ def test_functions_in_results_are_programs(name):
 
 
 def test_functions_in_results_with_what_is_static():
-    for static in (("n",), (1,)):
+    for static in (("n",), (1,), "n", 1):
         compiled = compile(pieces, static=static)
         for n, scale in ((3.0, 2.0), (4.0, 2.0), (3.0, 5.0)):
             found, wanted = compiled(X, n, scale=scale), pieces(X, n, scale)

@@ -657,6 +657,8 @@ def test_methods_are_bound():
 def test_names_that_are_no_arguments():
     with pytest.raises(TypeError, match="zzz"):
         compile(lambda x: x, static=("zzz",))
+    with pytest.raises(TypeError, match="names -1"):
+        compile(lambda x: x, static=-1)
 
 
 def test_what_is_refused_stays_refused_where_the_function_goes_on():
