@@ -41,7 +41,7 @@ class Source:
     @classmethod
     def function(cls, f: Callable[..., Any]) -> Source:
         """Return the source of a rule that is a function."""
-        return cls(f.__module__, f.__qualname__, where_defined(f), None, False)
+        return cls(f.__module__ or "__main__", f.__qualname__, where_defined(f), None, False)
 
     @classmethod
     def caller(cls, name: str, depth: int) -> Source:

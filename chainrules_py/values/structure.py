@@ -6,8 +6,9 @@ classes, and objects we do not know.
 
 A structure is rebuilt around new values *without* running ``__init__`` or ``__post_init__``: what
 they derived, checked or converted once is a fact about the object, and the new values may be
-tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields. Only
-cached properties are dropped, since they were computed from the old values.
+tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields. Cached
+properties are dropped, since they were computed from the old values; and real numbers that a
+``__post_init__`` derived from others are an error, for their derivatives would be lost.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
-from chainrules_py.errors import describe, register_description
+from chainrules_py.errors import NotDifferentiableError, describe, register_description
 from chainrules_py.values.forgetting import entering, forget_all, forgets
 
 T = TypeVar("T")
@@ -297,6 +298,7 @@ forgets(lambda: (_structures, _cached_properties))
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     slots = _slots(cls, names)
+    read = _read_by(cls, ("__post_init__", "__attrs_post_init__")).intersection(names)
 
     def items(x: object) -> list[tuple[Any, Any]]:
         try:
@@ -307,6 +309,8 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     def rebuild(x: object, values: Sequence[Any]) -> object:
         present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
+        if read:
+            _refuse_derived(x, names, read)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:
             try:
@@ -319,6 +323,43 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
         return new
 
     return Structure("fields", names, items, rebuild)
+
+
+def _read_by(cls: type, methods: Iterable[str]) -> set[str]:
+    """Name what methods of a class use, and those that they call."""
+    used: set[str] = set()
+    waiting = [*methods]
+    while waiting:
+        code = getattr(getattr(cls, waiting.pop(), None), "__code__", None)
+        codes = [] if code is None else [code]
+        for inner in codes:
+            waiting += {*inner.co_names} - used
+            used.update(inner.co_names)
+            codes += [const for const in inner.co_consts if isinstance(const, types.CodeType)]
+    return used
+
+
+def _refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
+    """Raise for real numbers in an attribute that are derived from real numbers in fields."""
+    more = getattr(x, "__dict__", {}).keys() - {*names, *_cached_properties(type(x))}  # type: ignore[arg-type]
+    if not any([_is_real(getattr(x, name, None)) for name in (read if more else ())]):
+        return
+    for name in sorted(more):
+        if _is_real(getattr(x, name)):
+            cls = type(x).__qualname__
+            msg = (
+                f"{cls}.{name} is no field, and holds numbers that __post_init__ may have derived "
+                f"from {' and '.join(sorted(read))}: their derivative would be lost; make it a "
+                f"field, a property or a functools.cached_property"
+            )
+            raise NotDifferentiableError(msg)
+
+
+def _is_real(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(_is_real, x))
+    kind = str(getattr(x, "dtype", ""))
+    return isinstance(x, (float, complex)) or "float" in kind or "complex" in kind
 
 
 def _slots(cls: type, names: tuple[str, ...]) -> list[types.MemberDescriptorType]:

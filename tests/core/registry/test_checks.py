@@ -125,3 +125,14 @@ def test_a_zero_and_nothing_are_transposes():
     pulled = rrule(masked, np.ones(2), np.array([True, False]), np.ones(2))[1](np.ones(2))
     assert pulled[0].tolist() == [1.0, 0.0]
     assert all(map(is_zero, pulled[1:]))
+
+
+def test_a_rule_of_code_that_has_no_module():
+    @primitive
+    def f(x):
+        return x * x
+
+    made = {"f": f}
+    exec("def f_rule(x):\n    return f(x), lambda bar: (2.0 * x * bar,)", made)  # noqa: S102
+    rrule.register(f)(made["f_rule"])
+    assert rrule(f, 3.0)[1](1.0) == (6.0,)
