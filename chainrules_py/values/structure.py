@@ -341,7 +341,9 @@ def _read_by(cls: type, methods: Iterable[str]) -> set[str]:
 
 def _refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
     """Raise for real numbers in an attribute that are derived from real numbers in fields."""
-    more = getattr(x, "__dict__", {}).keys() - {*names, *_cached_properties(type(x))}  # type: ignore[arg-type]
+    attributes: dict[str, Any] = getattr(x, "__dict__", {})
+    kept = _cached_properties(type(x))  # type: ignore[arg-type]  # classes are hashable
+    more = attributes.keys() - {*names, *kept}
     if not any([_is_real(getattr(x, name, None)) for name in (read if more else ())]):
         return
     for name in sorted(more):
