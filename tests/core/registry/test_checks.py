@@ -133,6 +133,6 @@ def test_a_rule_of_code_that_has_no_module():
         return x * x
 
     made = {"f": f}
-    exec("def f_rule(x):\n    return f(x), lambda bar: (2.0 * x * bar,)", made)  # noqa: S102
+    exec("def f_rule(x):\n    return f(x), lambda bar: (2.0 * x * bar,)", made)
     rrule.register(f)(made["f_rule"])
     assert rrule(f, 3.0)[1](1.0) == (6.0,)
