@@ -61,9 +61,22 @@ class Compiled(Generic[P, R]):
         self._f = f
         self._target = target
         self._exact = exact
+        write = writer_of(target)
+        if exact and not getattr(write, "keeps_bits", True):
+            msg = (
+                f"programs for {target!r} round otherwise than NumPy; write "
+                f"compile({self.__name__}, target={target!r}, exact=False)"
+            )
+            raise RuleError(msg)
+        if threads > 1 and not getattr(write, "threads", False):
+            msg = (
+                f"programs for {target!r} run on one thread of their own; leave threads={threads} "
+                f"out, or write compile({self.__name__}, target='c', threads={threads})"
+            )
+            raise RuleError(msg)
+        passes = passes_of(target, exact, getattr(write, "passes", None))
         self._setting = Setting(
-            self.__name__, frozenset(static), exact, target, passes_of(target, exact),
-            writer_of(target), keep, background and target != "numpy",
+            self.__name__, frozenset(static), exact, target, passes, write, keep, background and target != "numpy",
             threads,
         )  # fmt: skip
         self._lock = threading.RLock()

@@ -220,7 +220,17 @@ class Lowering:
         return argument(out, axes_in_order(out.shape, out.strides))
 
     def operate(self, operation: Operation, size: int) -> None:
-        """Put an operation into the last group of this size, or a new one."""
+        """Put an operation into the last group of this size, or a new one.
+
+        Raises
+        ------
+        UnwritableError
+            If C has no type for its operands or its result.
+        """
+        if operation.expression is not None:
+            c_type(operation.out.dtype)
+            for x in operation.operands:
+                c_type(x.dtype)
         at = self._groups.get(size, -1)
         if at < 0 or not self._fits(operation, size, at):
             at = self._groups[size] = len(self.items)

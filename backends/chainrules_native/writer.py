@@ -55,6 +55,9 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     return write_numpy(program, names, scope)._replace(instead=instead)
 
 
+write.threads = True  # type: ignore[attr-defined]
+
+
 class Segment:
     """Calls, one after the other, that become one function of C."""
 
@@ -99,7 +102,11 @@ def _native(program: Program, exact: bool, threads: int) -> Program:
         else:
             given = [y for call in piece.calls for y in call.results]
             wanted = {y for y in given if _outside(users.get(y, set()), i)}
-            one = _Made(piece, wanted, f"run{len(made)}", threads)
+            try:
+                one = _Made(piece, wanted, f"run{len(made)}", threads)
+            except UnwritableError:  # of something that was lowered, and has no type in C
+                found += piece.calls
+                continue
             texts.append(one.text)
             made.append((len(found), one))
             found.append(piece.calls[0])

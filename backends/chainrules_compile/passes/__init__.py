@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from chainrules_compile.passes.blocks import with_blocks
 from chainrules_compile.passes.dead_code import without_dead_code
@@ -49,7 +49,9 @@ FOR_NUMPY = ("one question", "blocks")
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 
 
-def passes_of(target: str, exact: bool) -> dict[str, Pass]:
-    """Return what a program for a target goes through."""
+def passes_of(target: str, exact: bool, wanted: Collection[str] | None = None) -> dict[str, Pass]:
+    """Return what a program for a target goes through; a writer may want some of it alone."""
     passes = PASSES if exact else LOOSE
-    return {t: step for t, step in passes.items() if target == "numpy" or t not in FOR_NUMPY}
+    if wanted is None:
+        wanted = [t for t in passes if target == "numpy" or t not in FOR_NUMPY]
+    return {t: step for t, step in passes.items() if t in wanted}

@@ -34,7 +34,12 @@ class Body(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writer of programs for a target."""
+    """Writer of programs for a target.
+
+    It may have ``passes``, the titles of those that it wants alone, and ``keeps_bits``, which is
+    false where a program rounds otherwise than NumPy whatever is asked for; and ``threads``, which
+    is true where programs can run on several.
+    """
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
         """Write a program.

@@ -1,0 +1,87 @@
+"""Real programs that compute with complex numbers between: these stay NumPy's, the rest is C."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import compile
+from chainrules_native import calls
+from chainrules_tape import jvp, value_and_grad
+from tests.engines.compile.shadow import same
+
+pytestmark = pytest.mark.usefixtures("native")
+MAKERS = [
+    lambda x: 1j * x,
+    lambda x: x + 1j * x[::-1],
+    lambda x: np.exp(1j * x),
+    lambda x: x.astype(np.result_type(x, np.complex64)),
+    lambda x: np.sqrt(x + 0j),
+    lambda x: x - (2.0 - 1j),
+]
+MIDDLES = [
+    lambda z, x: z,
+    lambda z, x: z * x,
+    lambda z, x: z * z - z,
+    lambda z, x: np.conj(z) * z / (2.0 + x),
+    lambda z, x: np.where(x > 0.5, z, x),
+    lambda z, x: z.T @ z,
+    lambda z, x: z @ x.T,
+    lambda z, x: z[1:] + np.concatenate([z, z])[1 : z.shape[0]],
+    lambda z, x: np.sum(z, axis=0) * x,
+    lambda z, x: np.mean(z) + z,
+    lambda z, x: np.cumsum(z, axis=1),
+    lambda z, x: np.stack([z, z * 2.0]).reshape(-1),
+    lambda z, x: z**3,
+    lambda z, x: z[np.array([0, 2, 2])],
+    lambda z, x: np.broadcast_to(z[:1], z.shape) + z,
+]
+ENDS = [
+    lambda z: np.sum(z.imag**2),
+    lambda z: np.sum(z.real),
+    lambda z: np.sum(np.abs(z)),
+    lambda z: np.sum(np.angle(z) ** 2),
+]
+ALL = list(itertools.product(MAKERS, MIDDLES, ENDS))
+X = np.linspace(0.1, 1.0, 12).reshape(4, 3)
+
+
+def program(maker, middle, end):
+    return lambda x: end(middle(maker(x), x * 2.0 + 1.0)) + np.sum(np.sin(x) * x)
+
+
+def check(f, dtype):
+    x = X.astype(dtype)
+    for g in (f, value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
+        compiled = compile(g, target="c", background=False)
+        for y in (x, -x, np.asfortranarray(x)):
+            assert same(compiled(y), g(y)), compiled.source
+        yield compiled
+
+
+@pytest.mark.parametrize("case", range(0, len(ALL), 120))
+def test_bits_are_those_of_the_function(case):
+    for compiled in check(program(*ALL[case]), np.float64):
+        assert "native" in compiled.source
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", range(len(ALL)))
+def test_bits_are_those_of_the_function_for_all(case, dtype):
+    list(check(program(*ALL[case]), dtype))
+
+
+@pytest.mark.parametrize(
+    "maker", [0, *[pytest.param(i, marks=pytest.mark.slow) for i in range(1, len(MAKERS))]]
+)
+def test_none_is_refused(maker, monkeypatch):
+    # Written, but for what the compiler makes: the function itself gives the results.
+    monkeypatch.setattr(calls, "loaded", lambda *given: None)
+    monkeypatch.setattr(calls, "program", lambda *given: np.sin)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for middle, end in itertools.product(MIDDLES, ENDS if maker else ENDS[:2]):
+            f = value_and_grad(program(MAKERS[maker], middle, end))
+            compile(f, target="c", background=False)(X)
