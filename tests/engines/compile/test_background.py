@@ -158,6 +158,7 @@ def test_calls_from_eight_threads(target):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX says so
 @pytest.mark.parametrize("waiting", [True, False])
 def test_a_child_begins_anew_what_was_under_way(target, waiting):
     g = compile(f, target="other")

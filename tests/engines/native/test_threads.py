@@ -99,6 +99,7 @@ def test_what_is_no_number_of_threads_is_refused(threads):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX says so
 def test_a_child_of_a_fork_runs_on_one_thread():
     x = RNG.standard_normal(N)
     f = FUNCTIONS[3]
