@@ -15,6 +15,7 @@ from chainrules_py import Config, NotDifferentiableError, TracerError
 from chainrules_py.extend import (
     ArrayLike,
     Classes,
+    Tracer,
     describe,
     find_rule,
     find_tracers,
@@ -28,6 +29,7 @@ from chainrules_py.extend import (
     unflatten,
 )
 from chainrules_py.vocabulary import creation, predicates
+from chainrules_tools.draws import Draws
 
 Axes: TypeAlias = int | Sequence[int | None] | None
 
@@ -69,16 +71,27 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     def mapped(*operands: Any) -> Any:
         axes = _axes(f, in_axes, len(operands))
         n, level = _count(f, operands, axes), new_level()
+        drawing = Draws(f)
+        _state[level] = OPEN
         try:
             given = [
                 _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
             ]
-            return map_leaves(lambda y: _out(y, n, level, out_axes), f(*given))
-        except TracerError:  # it looks at values, which differ
-            ys = [
-                f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)
-            ]
-            return _stacked(ys, out_axes)
+            together = map_leaves(lambda y: _out(y, n, level, out_axes), f(*given))
+            if _state[level] == OPEN and not drawing.went_on():
+                return together
+        except Exception:
+            if n == 0:
+                raise
+        finally:
+            as_loop = _state.pop(level) != OPEN
+        if n == 0 and as_loop:
+            msg = f"vmap of {name_of(f)}, which looks at values, and there is no example"
+            raise NotDifferentiableError(msg)
+        # It looks at values, which differ, writes, draws or fails: each example runs by itself.
+        drawing.put_back()
+        each = [f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)]
+        return _stacked(each, out_axes)
 
     return made(mapped, f, vmap, in_axes, out_axes)  # type: ignore[no-any-return]
 
@@ -154,6 +167,8 @@ def _stack(ys: list[Any], axis: int) -> Any:
 
 def _out(y: Any, n: int, level: int, axis: int) -> Any:
     """Return a result with its axis of examples; one that is the same for all is repeated."""
+    while issubclass(type(y), Tracer) and y.level > level:  # of a differentiation that is over
+        y = y.__payload__
     if isinstance(y, Batch) and y.level == level:
         y = y.payload
     elif _is_array(y):
@@ -170,9 +185,29 @@ def _out(y: Any, n: int, level: int, axis: int) -> Any:
 # ------------------------------------------------------------------------------- one of many
 
 
+OPEN, REFUSED = "open", "refused"
+_state: dict[int, str] = {}
+"""The maps that are being run, by level, and whether they have to be run example by example."""
+
+
 def _refuse(x: Any, *_: Any) -> Any:
+    if x.level in _state:
+        _state[x.level] = REFUSED
     msg = f"{describe(x.payload)} stands for the values of many examples, which differ"
     raise TracerError(msg)
+
+
+def _write(x: Any, *_: Any) -> Any:
+    """Refuse to write to an array; a number gets another one."""
+    return _refuse(x) if x.ndim else NotImplemented
+
+
+def _class_of_one(x: Any) -> type:
+    """Return the class of one example, which is that of a number where arrays hold them."""
+    held = x.payload
+    while issubclass(type(held), Tracer):
+        held = held.payload if issubclass(type(held), Batch) else held.__payload__
+    return type(held) if x.ndim or not held.size else type(held.reshape(-1)[0])
 
 
 class Batch(ArrayLike):
@@ -205,6 +240,16 @@ class Batch(ArrayLike):
 
     value: Any = __payload__
     __bool__: Any = _refuse
+    __round__: Any = _refuse
+    __setitem__: Any = _refuse
+    __iadd__: Any = _write
+    __isub__: Any = _write
+    __imul__: Any = _write
+    __itruediv__: Any = _write
+    __ifloordiv__: Any = _write
+    __imod__: Any = _write
+    __ipow__: Any = _write
+    __imatmul__: Any = _write
     shape = property(lambda x: tuple(x.payload.shape[1:]))
     ndim = property(lambda x: x.payload.ndim - 1)
     size = property(lambda x: v.index(x.payload, 0).size)
@@ -220,6 +265,16 @@ class Batch(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Call a word for all examples."""
+        if self._level not in _state:
+            msg = f"{self!r} was used after the vmap that it belongs to was over"
+            raise TracerError(msg)
+        try:
+            return self._called(primitive, operands, options, primal)
+        except Exception:  # of one example, maybe: f is to see that of each
+            _state[self._level] = REFUSED
+            raise
+
+    def _called(self, primitive: Any, operands: Any, options: Any, primal: Any) -> Any:
         level, f = self._level, primal or primitive
         mine = [isinstance(x, Batch) and x.level == level for x in operands]
         deeper = any([is_structure_type(type(x)) and find_tracers(x) for x in operands])
@@ -249,7 +304,20 @@ class Batch(ArrayLike):
 
 def batch(x: Any, level: int) -> Any:
     """Return an array, with examples counted by its first axis, as one of these."""
-    return _classes[type(x)](x, level) if _is_array(x) else x
+    return _classes_of_one(type(x))(x, level) if _is_array(x) else x
+
+
+def _classes_of_one(cls: type) -> Any:
+    """Return the class of values that stand for arrays of a class; they say what one of them is."""
+    base: Any = _classes[cls]
+    found = _ones.get(cls)
+    if found is None or found.__base__ is not base:
+        state = {"__slots__": (), "__class__": property(_class_of_one)}
+        found = _ones[cls] = type(base.__name__, (base,), state)
+    return found
+
+
+_ones: dict[type, type] = {}
 
 
 def _marked(xs: Sequence[Any], marks: Sequence[bool]) -> list[tuple[Any, bool]]:

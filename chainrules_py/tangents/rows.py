@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from chainrules_py.errors import ProjectionError, describe
-from chainrules_py.tangents.space import Space, space
+from chainrules_py.tangents.space import Space, kind_of, space
 from chainrules_py.tangents.zeros import Summand
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.indexing import Index, add_at, scatter_add
@@ -69,10 +69,15 @@ class Rows(Summand):
 
     def added_to(self, x: Any) -> Any:
         """Return an array with the rows added to it: a new one."""
+        self._check(x)
         return scatter_add(x, self.rows, self.indices, index=_FIRST)
 
     def add_into(self, x: Any, factor: float = 1.0) -> None:
         """Add a multiple of the rows to an array in place: ``g.add_into(table, -0.1)``."""
+        self._check(x)
+        if kind_of(x) not in ("real", "complex"):
+            msg = f"{self!r} cannot be added to {describe(x)} in place: it holds whole numbers"
+            raise ProjectionError(msg)
         add_at(x, factor * self.rows, self.indices, index=_FIRST)
 
     def plus(self, other: Rows) -> Rows:
@@ -84,8 +89,20 @@ class Rows(Summand):
         return Rows(indices, concat(self.rows, other.rows, axis=0), self.of)
 
     def times(self, c: Any) -> Rows:
-        """Return a multiple."""
+        """Return a multiple: by a number, or by an array that broadcasts onto the table."""
+        lengths = tuple(getattr(c, "shape", ()))
+        fits = zip(lengths[::-1], self.shape[::-1], strict=False)
+        if len(lengths) > len(self.shape) or not all([a in (1, b) for a, b in fits]):
+            msg = f"{describe(c)} does not broadcast onto {self.of!r}, which {self!r} is of"
+            raise ProjectionError(msg)
+        if len(lengths) == len(self.shape) and lengths[0] > 1:
+            c = c[self.indices]
         return Rows(self.indices, self.rows * c, self.of)
+
+    def _check(self, x: Any) -> None:
+        if tuple(x.shape) != self.shape:
+            msg = f"{self!r} is no tangent of {describe(x)}"
+            raise ProjectionError(msg)
 
     def __reduce__(self) -> Any:
         return Rows, (self.indices, self.rows, self.of)

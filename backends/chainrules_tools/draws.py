@@ -1,0 +1,48 @@
+"""Generators of random numbers that a function can come to: whether it drew, and where it began."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.extend import Reach
+
+
+@final
+class Draws:
+    """State of the generators that a function can come to, and of those that all share."""
+
+    __slots__ = ("_before",)
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        found = [_access(g) for g in (*_shared(), *Reach([f]).generators)]
+        self._before = [(get, put, get()) for get, put in filter(None, found)]
+
+    def went_on(self) -> bool:
+        """Tell whether anybody has drawn since."""
+        return any([pickle.dumps(get()) != pickle.dumps(s) for get, _, s in self._before])
+
+    def put_back(self) -> None:
+        """Have them draw the same once more."""
+        for _, put, state in self._before:
+            put(state)
+
+
+def _shared() -> list[Any]:
+    import numpy as np
+
+    return [np.random.mtrand._rand, random._inst]
+
+
+def _access(g: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]] | None:
+    """Return what reads a generator's state, and what puts one back; None for other kinds."""
+    bits = getattr(g, "bit_generator", None)
+    if bits is not None:
+        return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
+    if hasattr(g, "get_state") and hasattr(g, "set_state"):
+        return g.get_state, g.set_state
+    if isinstance(g, random.Random):
+        return g.getstate, g.setstate
+    return None

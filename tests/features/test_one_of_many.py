@@ -1,0 +1,177 @@
+"""Maps over examples give what a loop gives: writes, questions about types, errors, draws."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+
+import numpy as np
+import pytest
+
+from chainrules_py import NotDifferentiableError, ProjectionError, TracerError
+from chainrules_tape import grad, jvp
+from chainrules_tools import taylor, vmap
+
+X = np.array([0.5, -1.0, 2.0, 3.0])
+M = np.random.default_rng(0).standard_normal((4, 3))
+S = np.stack([np.eye(2), np.zeros((2, 2))])
+
+
+def alias(x):
+    y = x * 1.0
+    z = y
+    y += 1.0
+    return z
+
+
+def element(x):
+    b = x.copy()
+    b[0] = x[1] * 2.0
+    return b
+
+
+def buffer(x):
+    b = np.zeros(3, like=x)
+    b[1] = x[0]
+    return b
+
+
+def view(x):
+    y = x.copy()
+    v = y[1:]
+    v *= 2.0
+    return y
+
+
+def part(x):
+    y = x.copy()
+    y[1:] *= 2.0
+    return y
+
+
+def kept(x):
+    h, a = [], x * 1.0
+    for _ in range(3):
+        a += 1.0
+        h.append(a)
+    return sum(h)
+
+
+def matched(x):
+    match x:
+        case float():
+            return 2.0 * x
+        case np.ndarray():
+            return 3.0 * x
+    return x
+
+
+@functools.singledispatch
+def dispatched(x):
+    return x
+
+
+@dispatched.register
+def _(x: float):
+    return 2.0 * x
+
+
+@dispatched.register
+def _(x: np.ndarray):
+    return 3.0 * x
+
+
+def handled(a):
+    try:
+        return np.linalg.inv(a)[0]
+    except np.linalg.LinAlgError:
+        return a[0] * 0.0 + 7.0
+
+
+CASES = [
+    (alias, M), (element, M), (buffer, M), (view, M), (part, M), (kept, M), (matched, X),
+    (matched, M), (dispatched, X), (dispatched, M), (handled, S),
+    (lambda x: x * 2 if np.isscalar(x) else x, X),
+    (lambda x: x * 2 if isinstance(x, float) else x, X),
+    (lambda x: x * 2 if isinstance(x, numbers.Real) else x, X),
+    (lambda x: x * 2 if isinstance(x, np.floating) else x, X),
+    (lambda x: x * 2 if np.isscalar(x[0]) else x, M),
+    (lambda x: np.sum(x[x > 0]), M),
+    (lambda x: len(x[x > 0]) * x, M),
+    (lambda x: x[np.nonzero(x > -9)[0]], M),
+    (lambda x: round(x, 1) * x, X),
+    (lambda x: np.linalg.lstsq(np.outer(x, x) + np.eye(3), x, rcond=None)[0], M),
+    (lambda x: np.sort(x)[0] if x[0] > 0 else np.sum(x), M),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(len(CASES)))
+def test_a_map_is_what_its_loop_is(k):
+    f, xs = CASES[k]
+    np.testing.assert_allclose(vmap(f)(xs), np.stack([f(x) for x in xs]), rtol=1e-13)
+    slope = grad(lambda xs: np.sum(vmap(f)(xs)))(xs)
+    each = [grad(lambda x: np.sum(f(x)))(x) for x in xs]
+    np.testing.assert_allclose(slope, np.stack(each), rtol=1e-9, atol=1e-13)
+
+
+def test_each_example_draws_for_itself():
+    a, b = np.random.default_rng(0), np.random.default_rng(0)
+    times = lambda rng: lambda x: x * rng.standard_normal()
+    expected = np.stack([times(b)(x) for x in M])
+    np.testing.assert_array_equal(vmap(times(a))(M), expected)
+    assert a.random() == b.random()
+
+
+@pytest.mark.parametrize("way", ["vmap", "taylor"])
+def test_what_lives_on_is_an_error_or_what_it_stood_for(way):
+    keep = {}
+
+    def step(z):
+        keep["z"] = z * z
+        return z**3
+
+    def loss(x):
+        y = vmap(step)(x) if way == "vmap" else taylor(step, x, np.ones(4), 2)[1]
+        return np.sum(y) + np.sum(keep["z"])
+
+    if way == "vmap":
+        with pytest.raises(TracerError, match="was over"):
+            grad(loss)(X)
+        with pytest.raises(TracerError, match="was over"):
+            jvp(loss, (X,), (X,))
+    else:
+        np.testing.assert_allclose(grad(loss)(X), 8 * X)
+
+
+def test_of_no_example_nothing_is_decided():
+    assert vmap(lambda a: a * 2.0)(np.zeros((0, 3))).shape == (0, 3)
+    with pytest.raises((NotDifferentiableError, TracerError)):
+        vmap(lambda a: a if a.sum() > 0 else 2.0 * a)(np.zeros((0, 3)))
+
+
+FACTORS = [(3, 1), (3, 2), (1, 2), (2,), (), (1, 1)]
+
+
+@pytest.mark.parametrize("shape", FACTORS)
+def test_rows_times_an_array_are_those_of_the_table(shape):
+    rng = np.random.default_rng(1)
+    table, places = rng.standard_normal((3, 2)), np.array([2, 0, 2, 2])
+    loss = lambda t: np.sum(np.sin(t[places]) * np.arange(8.0).reshape(4, 2))
+    g, d, m = grad(loss, sparse=True)(table), grad(loss)(table), rng.random(shape)
+    for found, expected in ((g * m, d * m), (m * g, m * d), (g / m, d / m)):
+        np.testing.assert_allclose(table * 0.0 + found, expected, rtol=1e-14)
+
+
+def test_rows_belong_to_their_table():
+    table = np.ones((3, 2))
+    g = grad(lambda t: np.sum(np.sin(t[np.array([2, 0])])), sparse=True)(table)
+    for wrong in (
+        lambda: g * np.ones((3, 3)),
+        lambda: g * np.ones((2, 3, 2)),
+        lambda: np.zeros((2, 3)) - g,
+        lambda: np.zeros(5) - g,
+        lambda: g.add_into(np.zeros((3, 4))),
+        lambda: g.add_into(np.zeros((3, 2), int)),
+    ):
+        with pytest.raises(ProjectionError):
+            wrong()
