@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 import chainrules_py.vocabulary as v
 from chainrules_py import (
     Config,
     ForwardMode,
     NotDifferentiableError,
     Tangent,
+    TracerError,
     ZeroTangent,
     is_zero,
     unthunk,
@@ -26,6 +29,7 @@ from chainrules_py.extend import (
     any_engine,
     bind,
     demand_rule,
+    describe,
     fields_of,
     find_rule,
     find_tracers,
@@ -40,6 +44,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
 )
+from chainrules_tools.recurrences import RECURRENCES, Constant, computed
 
 
 def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:
@@ -94,7 +99,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         start = leaf * 1.0 if kind_of(leaf) == "int" else leaf
         terms = [_or_zeros(row[k], start) for row in rows]
         terms += [_zeros(start)] * (order - len(terms))
-        given.append(series(start, level, terms))
+        given.append(_stacked(start, level, terms))
     y = f(*unflatten(tree, given))
     return [_term_of(y, k, level) for k in range(order + 1)]
 
@@ -131,19 +136,40 @@ class SeriesConfig(Config):
         return any_engine.frule_via_ad(tangents, f, *operands, **options)
 
 
+def _write(x: Any, *_: Any) -> Any:
+    msg = f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x"
+    raise TracerError(msg)
+
+
+def _write_by(x: Any, *_: Any) -> Any:
+    """Refuse to write to an array; a number gets another one."""
+    return _write(x) if getattr(x.payload, "shape", ()) else NotImplemented
+
+
 class Series(ArrayLike):
     """Value with the coefficients of t, t², ... beside it."""
 
-    __slots__ = ("_level", "payload", "terms")
+    __slots__ = ("_level", "payload", "stack", "terms")
     state = __slots__
     engine = "series"
     config = SeriesConfig()
     __dispatch_type__: ClassVar[type]
 
-    def __init__(self, value: Any, level: int, terms: Sequence[Any]) -> None:
+    def __init__(self, value: Any, level: int, terms: Sequence[Any], stack: Any = None) -> None:
         self.payload = value
         self.terms = tuple(terms)
+        self.stack = stack
         self._level = level
+
+    __setitem__: Any = _write
+    __iadd__: Any = _write_by
+    __isub__: Any = _write_by
+    __imul__: Any = _write_by
+    __itruediv__: Any = _write_by
+    __ifloordiv__: Any = _write_by
+    __imod__: Any = _write_by
+    __ipow__: Any = _write_by
+    __imatmul__: Any = _write_by
 
     @property
     def level(self) -> int:
@@ -167,9 +193,11 @@ class Series(ArrayLike):
         flat = not any([is_structure_type(type(x)) for x in operands])
         if flat and primitive in RECURRENCES:
             xs = [_coefficients(x, level, order) for x in operands]
-            found = RECURRENCES[primitive](*xs, **options)
+            if not all([type(x) is np.ndarray or _is_plain(x) for x in xs]):
+                xs = [[*x] if type(x) is np.ndarray else x for x in xs]
+            found = computed(primitive, xs, options)
             if found is not None:
-                return series(found[0], level, found[1:])
+                return series(found[0], level, found[1:], found)
         return self._by_rule(primitive, primal, operands, options, order)
 
     def _by_rule(
@@ -225,11 +253,28 @@ def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
     return _zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
 
 
-def series(y: Any, level: int, terms: Sequence[Any]) -> Any:
-    """Return a value with its coefficients; what cannot vary stands for itself."""
+def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
+    """Return a value with its coefficients; what cannot vary stands for itself.
+
+    They may stand in one array, ``stack``, with an axis in front.
+    """
     if kind_of(y) not in ("real", "complex"):
         return y
-    return _classes[type(y)](y, level, terms)
+    return _classes[type(y)](y, level, terms, stack if type(stack) is np.ndarray else None)
+
+
+def _stacked(y: Any, level: int, terms: Sequence[Any]) -> Any:
+    """Return a value with its coefficients, in one array if they are plain ones of one kind."""
+    plain = [type(t) is np.ndarray and t.dtype == y.dtype and t.shape == y.shape for t in terms]
+    if type(y) is not np.ndarray or y.dtype.kind not in "fc" or not all(plain):
+        return series(y, level, terms)
+    stack = np.stack([y, *terms])
+    return series(stack[0], level, [*stack[1:]], stack)
+
+
+def _is_plain(x: Any) -> bool:
+    """Tell whether it is the coefficient of a constant that is a number, or NumPy's array."""
+    return type(x) is Constant and type(x[0]) in (int, float, complex, np.float64, np.ndarray)
 
 
 _classes = Classes(Series, lambda value, *_: value)
@@ -281,134 +326,7 @@ def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
     return series(start, level, [t / k if k > 1 else t for k, t in enumerate(terms, 1)])
 
 
-# -------------------------------------------------------------------------------- recurrences
-
-
-class Constant(tuple[Any]):
-    """Coefficients of a value that does not vary: the first alone."""
-
-    __slots__ = ()
-
-
 def _coefficients(x: Any, level: int, order: int) -> Any:
-    return [x.payload, *x.terms[:order]] if _is_mine(x, level) else Constant((x,))
-
-
-def _sum(x: Any, y: Any) -> Any:
-    if isinstance(x, Constant):
-        return [x[0] + y[0], *[b + 0.0 * x[0] for b in y[1:]]]
-    if isinstance(y, Constant):
-        return [x[0] + y[0], *[a + 0.0 * y[0] for a in x[1:]]]
-    return [a + b for a, b in zip(x, y, strict=True)]
-
-
-def _difference(x: Any, y: Any) -> Any:
-    return _sum(x, Constant((-y[0],)) if isinstance(y, Constant) else [-b for b in y])
-
-
-def _product(x: Any, y: Any) -> Any:
-    if isinstance(x, Constant):
-        return [x[0] * b for b in y]
-    if isinstance(y, Constant):
-        return [a * y[0] for a in x]
-    return [_dot(x, y, 0, k) for k in range(len(x))]
-
-
-def _dot(x: Any, y: Any, first: int, k: int) -> Any:
-    """Sum x[j] y[k - j] from ``first`` on."""
-    total = x[first] * y[k - first]
-    for j in range(first + 1, k + 1):
-        total = total + x[j] * y[k - j]
-    return total
-
-
-def _quotient(x: Any, y: Any) -> Any:
-    if isinstance(y, Constant):
-        return [a / y[0] for a in x]
-    z = [x[0] / y[0]]
-    for k in range(1, len(y)):
-        rest = _dot(y, [*z, 0.0], 1, k)
-        z.append(((-rest) if isinstance(x, Constant) else x[k] - rest) / y[0])
-    return z
-
-
-def _weighted(x: Any, y: Sequence[Any], k: int) -> Any:
-    """Sum j x[j] y[k - j] / k from one on."""
-    total = x[1] * y[k - 1]
-    for j in range(2, k + 1):
-        total = total + j * x[j] * y[k - j]
-    return total / k if k > 1 else total
-
-
-def _exponential(x: Any) -> Any:
-    y = [v.exp(x[0])]
-    for k in range(1, len(x)):
-        y.append(_weighted(x, y, k))
-    return y
-
-
-def _logarithm(x: Any) -> Any:
-    y = [v.log(x[0])]
-    for k in range(1, len(x)):
-        rest = x[k]
-        for j in range(1, k):
-            rest = rest - j * y[j] * x[k - j] / k
-        y.append(rest / x[0])
-    return y
-
-
-def _waves(x: Any) -> tuple[list[Any], list[Any]]:
-    sine, cosine = [v.sin(x[0])], [v.cos(x[0])]
-    for k in range(1, len(x)):
-        s, c = _weighted(x, cosine, k), -_weighted(x, sine, k)
-        sine.append(s)
-        cosine.append(c)
-    return sine, cosine
-
-
-def _power(x: Any, p: Any) -> Any:
-    """Powers with a constant number; whole ones by products, which hold at zero as well."""
-    if not isinstance(p, Constant) or isinstance(x, Constant) or type(p[0]) not in (int, float):
-        return None
-    c = p[0]
-    if float(c).is_integer() and 0 < c <= 64:
-        y: Any = None
-        square, n = x, int(c)
-        while n:
-            if n & 1:
-                y = square if y is None else _product(y, square)
-            n >>= 1
-            square = _product(square, square) if n else square
-        return [v.pow(x[0], c), *y[1:]]
-    return None
-
-
-def _matrices(x: Any, y: Any) -> Any:
-    if isinstance(x, Constant):
-        return [v.matmul(x[0], b) for b in y]
-    if isinstance(y, Constant):
-        return [v.matmul(a, y[0]) for a in x]
-    found = []
-    for k in range(len(x)):
-        total = v.matmul(x[0], y[k])
-        for j in range(1, k + 1):
-            total = total + v.matmul(x[j], y[k - j])
-        found.append(total)
-    return found
-
-
-RECURRENCES: dict[Any, Callable[..., Any]] = {
-    v.add: _sum,
-    v.subtract: _difference,
-    v.negative: lambda x: [-a for a in x],
-    v.multiply: _product,
-    v.square: lambda x: _product(x, x),
-    v.divide: _quotient,
-    v.reciprocal: lambda x: _quotient(Constant((1.0,)), x),
-    v.exp: _exponential,
-    v.log: _logarithm,
-    v.sin: lambda x: _waves(x)[0],
-    v.cos: lambda x: _waves(x)[1],
-    v.pow: _power,
-    v.matmul: _matrices,
-}
+    if not _is_mine(x, level):
+        return Constant((x,))
+    return [x.payload, *x.terms[:order]] if x.stack is None else x.stack[: order + 1]

@@ -1,0 +1,311 @@
+"""Recurrences: the coefficients of a function's series, from those of its operands.
+
+Coefficients stand in a list, or, where they are plain arrays, in one array with an axis in front:
+then a sum of products is one call of NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import chainrules_py.vocabulary as v
+
+
+class Constant(tuple[Any]):
+    """Coefficients of a value that does not vary: the first alone."""
+
+    __slots__ = ()
+
+
+PIECE = 4096
+"""How many numbers of large arrays are taken at once."""
+SMALL = 256
+"""Up to how many numbers in a coefficient a product is one call, with twice the products."""
+
+
+def _new(y: Any, like: Any) -> Any:
+    """Make room for coefficients, of which the first is y."""
+    if type(like) is not np.ndarray:
+        return [y, *[None] * (len(like) - 1)]
+    room = np.empty((len(like), *y.shape), np.result_type(y, like))
+    room[0] = y
+    return room
+
+
+def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
+    """Sum ``x[j] y[k - j]`` over j from first to last."""
+    if type(x) is np.ndarray and type(y) is np.ndarray:
+        back = y[k - last : k - first + 1][::-1]
+        return np.einsum("j...,j...->...", x[first : last + 1], back)
+    total = x[first] * y[k - first]
+    for j in range(first + 1, last + 1):
+        total = total + x[j] * y[k - j]
+    return total
+
+
+def _times_place(x: Any) -> Any:
+    """Multiply each coefficient by its place: those of the slope, one place further."""
+    if type(x) is np.ndarray:
+        places = np.arange(len(x), dtype=x.real.dtype)
+        return x * places.reshape(-1, *(1,) * (x.ndim - 1))
+    return [0.0 * x[0], *[k * a if k > 1 else a for k, a in enumerate(x[1:], 1)]]
+
+
+def _sum(x: Any, y: Any) -> Any:
+    if type(x) is Constant or type(y) is Constant:
+        moving, fixed = (y, x[0]) if type(x) is Constant else (x, y[0])
+        if type(moving) is np.ndarray:
+            found = moving + 0.0 * fixed
+            found[0] = moving[0] + fixed
+            return found
+        return [moving[0] + fixed, *[a + 0.0 * fixed for a in moving[1:]]]
+    if type(x) is np.ndarray and type(y) is np.ndarray and x.shape == y.shape:
+        return x + y
+    return _alike([a + b for a, b in zip(x, y, strict=True)], x, y)
+
+
+def _alike(terms: list[Any], *given: Any) -> Any:
+    stacked = all([type(x) in (np.ndarray, Constant) for x in given])
+    return np.stack(terms) if stacked else terms
+
+
+def _negative(x: Any) -> Any:
+    return -x if type(x) is np.ndarray else [-a for a in x]
+
+
+def _difference(x: Any, y: Any) -> Any:
+    return _sum(x, Constant((-y[0],)) if type(y) is Constant else _negative(y))
+
+
+def _product(x: Any, y: Any) -> Any:
+    if type(x) is Constant or type(y) is Constant:
+        moving, fixed = (y, x[0]) if type(x) is Constant else (x, y[0])
+        if type(moving) is np.ndarray:
+            return _alike([a * fixed for a in moving]) if np.ndim(fixed) else moving * fixed
+        return [a * fixed if moving is x else fixed * a for a in moving]
+    alike = type(x) is np.ndarray and type(y) is np.ndarray and x.shape == y.shape
+    if alike and x.size <= SMALL * len(x) and x.dtype == y.dtype:
+        return _in_one_call(x, y)
+    terms = [_dot(x, y, 0, k, k) for k in range(len(x))]
+    return _alike(terms, x, y)
+
+
+def _in_one_call(x: Any, y: Any) -> Any:
+    """Sum all products by one call, over windows of y with zeros in front."""
+    n = len(y)
+    padded = np.zeros((2 * n - 1, y[0].size), y.dtype)
+    padded[n - 1 :] = y.reshape(n, -1)
+    row, item = padded.strides
+    shape, strides = (n, n, padded.shape[1]), (row, -row, item)
+    windows: Any = np.ndarray(shape, y.dtype, padded, (n - 1) * row, strides)
+    return np.einsum("ji,kji->ki", x.reshape(n, -1), windows).reshape(x.shape)
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    if type(y) is Constant:
+        by = y[0]
+        return (
+            x / by if type(x) is np.ndarray and not np.ndim(by) else _alike([a / by for a in x], x)
+        )
+    z = _new(x[0] / y[0], y)
+    for k in range(1, len(y)):
+        rest = _dot(y, z, 1, k, k)
+        z[k] = ((-rest) if type(x) is Constant else x[k] - rest) / y[0]
+    return z
+
+
+def _along(x: Any, factor: Any, start: Any) -> Any:
+    """Integrate ``y' = factor x'`` from a start."""
+    y, slope = _new(start, x), _times_place(x)
+    for k in range(1, len(x)):
+        y[k] = _dot(slope, factor, 1, k, k) / k
+    return y
+
+
+def _exponential(x: Any, start: Any = None) -> Any:
+    y, slope = _new(v.exp(x[0]), x), _times_place(x)
+    for k in range(1, len(x)):
+        y[k] = _dot(slope, y, 1, k, k) / k
+    if start is not None:
+        y[0] = start
+    return y
+
+
+def _over(x: Any, below: Any, start: Any) -> Any:
+    """Integrate ``y' = x' / below`` from a start."""
+    y, slope = _new(start, x), _new(0.0 * start, x)
+    for k in range(1, len(x)):
+        rest = k * x[k] if k == 1 else k * x[k] - _dot(slope, below, 1, k - 1, k)
+        slope[k] = rest / below[0]
+        y[k] = slope[k] / k
+    return y
+
+
+def _shifted(x: Any, c: float) -> Any:
+    return _sum(x, Constant((c,)))
+
+
+def _square(x: Any) -> Any:
+    return _product(x, x)
+
+
+def _root(x: Any) -> Any:
+    if not _away(x[0]):
+        return None
+    y = _new(v.sqrt(x[0]), x)
+    for k in range(1, len(x)):
+        rest = x[k] if k == 1 else x[k] - _dot(y, y, 1, k - 1, k)
+        y[k] = rest / (2.0 * y[0])
+    return y
+
+
+def _away(x: Any) -> bool:
+    """Tell whether numbers are plain, and none is zero."""
+    return type(x) in (float, np.ndarray, np.float64) and bool(np.all(x != 0))
+
+
+def _pair(x: Any, even: Any, odd: Any, sign: float) -> tuple[Any, Any]:
+    """Sine and cosine, or, with the sign of one, the hyperbolic ones."""
+    slope = _times_place(x)
+    if type(x) is np.ndarray:
+        both = _new(np.stack([even, odd]), x)
+        for k in range(1, len(x)):
+            found = np.einsum("j...,jc...->c...", slope[1 : k + 1], both[k - 1 :: -1][:k])
+            both[k, 1] = found[0] / k
+            both[k, 0] = found[1] * (sign / k)
+        return both[:, 1], both[:, 0]
+    s, c = _new(odd, x), _new(even, x)
+    for k in range(1, len(x)):
+        s[k] = _dot(slope, c, 1, k, k) / k
+        c[k] = sign * (_dot(slope, s, 1, k, k) / k)
+    return s, c
+
+
+def _waves(x: Any) -> tuple[Any, Any]:
+    return _pair(x, v.cos(x[0]), v.sin(x[0]), -1.0)
+
+
+def _hyperbolic(x: Any) -> tuple[Any, Any]:
+    return _pair(x, v.cosh(x[0]), v.sinh(x[0]), 1.0)
+
+
+def _tangent(x: Any, start: Any, sign: float) -> Any:
+    """Integrate ``y' = (1 + sign y²) x'``."""
+    y, slope = _new(start, x), _times_place(x)
+    below = _new(1.0 + sign * (start * start), x)
+    for k in range(1, len(x)):
+        y[k] = _dot(slope, below, 1, k, k) / k
+        below[k] = sign * _dot(y, y, 0, k, k)
+    return y
+
+
+def _arc(x: Any, start: Any, square: float, one: float) -> Any:
+    """Integrate ``y' = x' / sqrt(one + square x²)``."""
+    below = _root(_shifted(_scaled(_square(x), square), one))
+    return None if below is None else _over(x, below, start)
+
+
+def _scaled(x: Any, c: float) -> Any:
+    return x if c == 1.0 else _product(x, Constant((c,)))
+
+
+def _power(x: Any, p: Any) -> Any:
+    """Powers with a constant number; whole ones by products, which hold at zero as well."""
+    if type(p) is not Constant or type(x) is Constant or type(p[0]) not in (int, float):
+        return None
+    c = p[0]
+    if float(c).is_integer() and 0 < c <= 64:
+        y: Any = None
+        square, n = x, int(c)
+        while n:
+            if n & 1:
+                y = square if y is None else _product(y, square)
+            n >>= 1
+            square = _product(square, square) if n else square
+        y = y.copy() if type(y) is np.ndarray else [*y]
+        y[0] = v.pow(x[0], c)
+        return y
+    if not _away(x[0]):
+        return None
+    y, slope = _new(v.pow(x[0], c), x), _times_place(x)
+    bent = _new(0.0 * y[0], x)
+    for k in range(1, len(x)):
+        rest = c * _dot(slope, y, 1, k, k)
+        if k > 1:
+            rest = rest - _dot(bent, x, 1, k - 1, k)
+        bent[k] = rest / x[0]
+        y[k] = bent[k] / k
+    return y
+
+
+def _matrices(x: Any, y: Any) -> Any:
+    if type(x) is Constant:
+        return _alike([v.matmul(x[0], b) for b in y], y)
+    if type(y) is Constant:
+        return _alike([v.matmul(a, y[0]) for a in x], x)
+    found = []
+    for k in range(len(x)):
+        total = v.matmul(x[0], y[k])
+        for j in range(1, k + 1):
+            total = total + v.matmul(x[j], y[k - j])
+        found.append(total)
+    return _alike(found, x, y)
+
+
+RECURRENCES: dict[Any, Callable[..., Sequence[Any] | None]] = {
+    v.add: _sum,
+    v.subtract: _difference,
+    v.negative: _negative,
+    v.multiply: _product,
+    v.square: _square,
+    v.divide: _quotient,
+    v.reciprocal: lambda x: _quotient(Constant((1.0,)), x),
+    v.sqrt: _root,
+    v.pow: _power,
+    v.matmul: _matrices,
+    v.exp: _exponential,
+    v.expm1: lambda x: _exponential(x, v.expm1(x[0])),
+    v.log: lambda x: _over(x, x, v.log(x[0])),
+    v.log1p: lambda x: _over(x, _shifted(x, 1.0), v.log1p(x[0])),
+    v.sin: lambda x: _waves(x)[0],
+    v.cos: lambda x: _waves(x)[1],
+    v.tan: lambda x: _tangent(x, v.tan(x[0]), 1.0),
+    v.sinh: lambda x: _hyperbolic(x)[0],
+    v.cosh: lambda x: _hyperbolic(x)[1],
+    v.tanh: lambda x: _tangent(x, v.tanh(x[0]), -1.0),
+    v.asin: lambda x: _arc(x, v.asin(x[0]), -1.0, 1.0),
+    v.acos: lambda x: _arc(_negative(x), v.acos(x[0]), -1.0, 1.0),
+    v.atan: lambda x: _over(x, _shifted(_square(x), 1.0), v.atan(x[0])),
+    v.asinh: lambda x: _arc(x, v.asinh(x[0]), 1.0, 1.0),
+    v.acosh: lambda x: _arc(x, v.acosh(x[0]), 1.0, -1.0),
+    v.atanh: lambda x: _over(x, _shifted(_negative(_square(x)), 1.0), v.atanh(x[0])),
+}
+
+
+def computed(word: Any, xs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """Compute the coefficients of a word's result; None where it has no recurrence for these.
+
+    Large arrays are cut into pieces, whose coefficients stay in the cache.
+    """
+    stacks = [x for x in xs if type(x) is np.ndarray]
+    numbers = [type(x) is Constant and not np.ndim(x[0]) for x in xs]
+    pairs = zip(xs, numbers, strict=True)
+    alike = all([n or getattr(x, "shape", ()) == stacks[0].shape for x, n in pairs if stacks])
+    if not stacks or not alike or word is v.matmul or stacks[0][0].size < 2 * PIECE:
+        return RECURRENCES[word](*xs, **options)
+    shape = stacks[0].shape
+    flat: list[Any] = [x if type(x) is Constant else x.reshape(len(x), -1) for x in xs]
+    found: Any = None
+    for i in range(0, stacks[0][0].size, PIECE):
+        piece = slice(i, i + PIECE)
+        given: list[Any] = [x if type(x) is Constant else x[:, piece] for x in flat]
+        part: Any = RECURRENCES[word](*given, **options)
+        if part is None:
+            return None
+        if found is None:
+            found = np.empty((shape[0], stacks[0][0].size), part.dtype)
+        found[:, piece] = part
+    return found.reshape(shape)

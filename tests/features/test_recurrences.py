@@ -1,0 +1,95 @@
+"""Recurrences of Taylor series, against mpmath's series and in other differentiation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainrules_py import TracerError
+from chainrules_tape import grad, jvp
+from chainrules_tools import taylor
+
+mpmath = pytest.importorskip("mpmath")
+ORDER = 10
+WORDS = {
+    "sqrt": 0.7, "exp": 0.4, "expm1": 0.3, "log": 1.7, "log1p": 0.4, "sin": 0.5, "cos": 0.5,
+    "tan": 0.3, "sinh": 0.6, "cosh": 0.6, "tanh": 0.4, "arcsin": 0.2, "arccos": 0.2, "arctan": 0.4,
+    "arcsinh": 0.5, "arccosh": 1.9, "arctanh": 0.2, "square": 0.8, "reciprocal": 1.4,
+    "negative": 0.4,
+}  # fmt: skip
+OF_MPMATH = {
+    "arcsin": mpmath.asin, "arccos": mpmath.acos, "arctan": mpmath.atan, "arcsinh": mpmath.asinh,
+    "arccosh": mpmath.acosh, "arctanh": mpmath.atanh, "square": lambda x: x * x,
+    "reciprocal": lambda x: 1 / x, "negative": lambda x: -x,
+}  # fmt: skip
+POWERS = (3, 7, -2, 0.5, 2.5, -1.5)
+
+
+def series_of(f, x, d):
+    """The coefficients of f(x + t d), by mpmath."""
+    with mpmath.workdps(60):
+        line = lambda t: f(mpmath.mpf(x) + t * mpmath.mpf(d))
+        return [float(c) for c in mpmath.taylor(line, 0, ORDER)]
+
+
+CASES = [
+    (getattr(np, name), OF_MPMATH.get(name) or getattr(mpmath, name), x)
+    for name, x in WORDS.items()
+] + [(lambda x, p=p: x**p, lambda x, p=p: x**p, 0.6) for p in POWERS]
+
+
+@pytest.mark.parametrize("k", range(len(CASES)))
+def test_series_of_each_word_in_each_form(k):
+    f, exact, x = CASES[k]
+    expected = series_of(exact, x, 0.1)
+    scale = np.max(np.abs(expected))
+    for start, way in (
+        (x, 0.1),
+        (np.full(3, x), np.full(3, 0.1)),
+        (np.full((2, 5000), x), np.full((2, 5000), 0.1)),
+    ):
+        found = [np.unique(np.asarray(c)) for c in taylor(f, start, way, ORDER)]
+        for have, want in zip(found, expected, strict=True):
+            np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-15 * scale)
+
+
+def test_powers_hold_at_zero():
+    found = taylor(lambda x: x**3 + x**2, np.zeros(2), np.ones(2), 4)
+    assert [c.tolist() for c in found] == [[0, 0], [0, 0], [1, 1], [1, 1], [0, 0]]
+
+
+MIXED = [
+    lambda x: np.sin(x) * np.ones((2, 3)) + np.arange(3.0),
+    lambda x: x[:, None] * x / (1.0 + x),
+    lambda x: np.tanh(x) @ np.exp(x),
+    lambda x: 2.0 / np.sqrt(x) - x / 3.0,
+    lambda x: np.float32(2.0) * x - np.arange(3.0) * x,
+]
+
+
+@pytest.mark.parametrize("k", range(len(MIXED)))
+def test_shapes_constants_and_other_differentiation(k):
+    f, x = MIXED[k], np.array([0.5, 1.0, 2.0])
+    d = np.array([1.0, -0.5, 0.2])
+    line = lambda t: f(x + t * d)
+    second = jvp(lambda t: jvp(line, (t,), (1.0,))[1], (0.0,), (1.0,))[1] / 2.0
+    np.testing.assert_allclose(taylor(f, x, d, 3)[2], second, rtol=1e-12, atol=1e-14)
+    slope = grad(lambda x: np.sum(taylor(f, x, d, 3)[1]))(x)
+    np.testing.assert_allclose(slope, grad(lambda x: np.sum(jvp(f, (x,), (d,))[1]))(x), rtol=1e-12)
+
+
+def test_writes_are_refused_and_numbers_are_not():
+    def alias(x):
+        y = x * 1.0
+        y += 1.0
+        return y
+
+    def element(x):
+        b = x.copy()
+        b[1] = x[0] ** 2
+        return b
+
+    assert taylor(alias, 1.0, 1.0, 2) == [2.0, 1.0, 0.0]
+    for f in (alias, element):
+        with pytest.raises(TracerError, match="written to"):
+            taylor(f, np.ones(3), np.ones(3), 2)
