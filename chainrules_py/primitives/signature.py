@@ -8,6 +8,7 @@ than that of NumPy.
 from __future__ import annotations
 
 import re
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, final
@@ -155,7 +156,10 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     except ValueError:
         documented = told(function) or _documented(function)
         if documented is None:
-            msg = f"{function!r} has no signature to read; write a function that says what it takes"
+            remedy = "write a function that says what it takes"
+            if sys.flags.optimize > 1:
+                remedy = "python -OO takes the texts that it is read from: run python -O"
+            msg = f"{function!r} has no signature to read; {remedy}"
             raise RuleError(msg) from None
         return parameters_of(documented)
     for p in signature.parameters.values():

@@ -136,3 +136,12 @@ def test_options_that_are_given_as_operands_are_named():
     with pytest.raises(TypeError, match=r"rolled\(.*missing") as missing:
         rolled.normalise((), {"shift": 1})
     assert "by name" not in str(missing.value)
+
+
+def test_without_texts_of_functions_loading_says_what_to_run():
+    """Under -OO NumPy's functions have none, and their signatures stand there."""
+    program = "import math; from chainrules_tape import grad; grad(math.sin)(1.0)"
+    command = [sys.executable, "-OO", "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert run.returncode == 1
+    assert "python -OO takes the texts that it is read from: run python -O" in run.stderr
