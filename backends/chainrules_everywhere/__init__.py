@@ -28,14 +28,14 @@ __all__ = ["check_everywhere"]
 _REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedError)
 
 
-P = ParamSpec("P")
+_P = ParamSpec("_P")
 
 
-def _options_first(check: Callable[P, Report]) -> Callable[P, Report]:
+def _options_first(check: Callable[_P, Report]) -> Callable[_P, Report]:
     """Give f what it has an option of that name for, and not the judge."""
 
     @functools.wraps(check)
-    def checked(*xs: P.args, **given: P.kwargs) -> Report:
+    def checked(*xs: _P.args, **given: _P.kwargs) -> Report:
         own = set(getattr(xs[0], "options", ())) if xs else set[str]()
         if not own & {"gauge", "only", "seed"} & given.keys():
             return check(*xs, **given)

@@ -36,10 +36,10 @@ __all__ = [
     "well_conditioned_matrices",
 ]
 
-Shape: TypeAlias = tuple[int, ...]
+_Shape: TypeAlias = tuple[int, ...]
 # hypothesis gives every strategy its element type, and arrays of NumPy have none worth stating.
-Strategy: TypeAlias = st.SearchStrategy[Any]
-Draw: TypeAlias = Callable[[Strategy], Any]
+_Strategy: TypeAlias = st.SearchStrategy[Any]
+_Draw: TypeAlias = Callable[[_Strategy], Any]
 
 _GRID = 1024
 _DTYPES = {
@@ -55,7 +55,7 @@ _DTYPES = {
 
 def shapes(
     *, min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 4
-) -> st.SearchStrategy[Shape]:
+) -> st.SearchStrategy[_Shape]:
     """Shapes, empty ones among them.
 
     Parameters
@@ -78,7 +78,7 @@ def shapes(
 
 def broadcastable_shapes(
     n: int = 2, *, max_dims: int = 3, min_side: int = 0, max_side: int = 4
-) -> st.SearchStrategy[tuple[Shape, ...]]:
+) -> st.SearchStrategy[tuple[_Shape, ...]]:
     """Tuples of n shapes that broadcast against each other.
 
     Parameters
@@ -145,13 +145,13 @@ def numbers(
 
 
 def arrays(
-    shape: Shape | st.SearchStrategy[Shape] | None = None,
+    shape: _Shape | st.SearchStrategy[_Shape] | None = None,
     *,
     dtype: Any = "float64",
     low: float = -2.0,
     high: float = 2.0,
     avoid: tuple[float, ...] = (),
-) -> Strategy:
+) -> _Strategy:
     """Arrays with numbers of an interval.
 
     Parameters
@@ -174,7 +174,7 @@ def arrays(
     where = shapes() if shape is None else shape
 
     @st.composite
-    def build(draw: Draw) -> Any:
+    def build(draw: _Draw) -> Any:
         kind = np.dtype(draw(dtype) if isinstance(dtype, st.SearchStrategy) else dtype)
         size = draw(where) if isinstance(where, st.SearchStrategy) else where
         return draw(hnp.arrays(kind, size, elements=_elements(kind, low, high, avoid)))
@@ -182,7 +182,7 @@ def arrays(
     return build()
 
 
-def _elements(dtype: np.dtype[Any], low: float, high: float, avoid: tuple[float, ...]) -> Strategy:
+def _elements(dtype: np.dtype[Any], low: float, high: float, avoid: tuple[float, ...]) -> _Strategy:
     if dtype.kind == "b":
         return st.booleans()
     if dtype.kind in "iu":
@@ -203,7 +203,7 @@ def broadcastable_arrays(
     low: float = -2.0,
     high: float = 2.0,
     avoid: tuple[float, ...] = (),
-) -> Strategy:
+) -> _Strategy:
     """Tuples of n arrays that broadcast against each other.
 
     Parameters
@@ -223,7 +223,7 @@ def broadcastable_arrays(
     """
 
     @st.composite
-    def build(draw: Draw) -> Any:
+    def build(draw: _Draw) -> Any:
         found = draw(
             broadcastable_shapes(n, max_dims=max_dims, min_side=min_side, max_side=max_side)
         )
@@ -254,7 +254,7 @@ def axes(
     >>> find(axes(3), lambda axis: isinstance(axis, tuple) and len(axis) == 2)
     (0, 1)
     """
-    kinds: list[Strategy] = [st.none()] if none else []
+    kinds: list[_Strategy] = [st.none()] if none else []
     single = st.integers(0, ndim - 1)
     if negative:
         # Written as a choice, so that it shrinks to the axis as counted from the front.
@@ -270,7 +270,7 @@ def axes(
     return st.one_of(kinds)
 
 
-def indices(shape: Shape) -> Strategy:
+def indices(shape: _Shape) -> _Strategy:
     """Return a strategy for the index in ``x[...]``, for an array of a shape.
 
     Integers of both signs, slices with steps of both signs, None, Ellipsis, masks, and arrays of
@@ -289,7 +289,7 @@ def indices(shape: Shape) -> Strategy:
     """
 
     @st.composite
-    def build(draw: Draw) -> Any:
+    def build(draw: _Draw) -> Any:
         kind = draw(st.sampled_from(("basic", "mask", "integers")))
         n = draw(st.integers(0, len(shape)))
         cut = [Ellipsis] if draw(st.booleans()) else []
@@ -308,7 +308,7 @@ def indices(shape: Shape) -> Strategy:
     return build()
 
 
-def _entries(draw: Draw, sizes: Shape, kind: str, common: Shape) -> list[Any]:
+def _entries(draw: _Draw, sizes: _Shape, kind: str, common: _Shape) -> list[Any]:
     """Draw an entry of an index for each of some axes; one mask may cover several."""
     entries = [draw(_basic(size)) for size in sizes]
     if kind == "mask" and sizes:
@@ -323,7 +323,7 @@ def _entries(draw: Draw, sizes: Shape, kind: str, common: Shape) -> list[Any]:
     return entries
 
 
-def _basic(size: int) -> Strategy:
+def _basic(size: int) -> _Strategy:
     steps = st.sampled_from((None, -1, 2, -2))
     ends = st.one_of(st.none(), st.integers(-size, size))
     cuts = st.builds(slice, ends, ends, steps)
@@ -333,7 +333,7 @@ def _basic(size: int) -> Strategy:
 # -------------------------------------------------------------------------------------- matrices
 
 
-def _unit(shape: Shape, dtype: Any) -> Strategy:
+def _unit(shape: _Shape, dtype: Any) -> _Strategy:
     """Matrices with entries in the unit square, divided so that their norm is at most 1."""
     limit = 0.5 if np.dtype(dtype).kind == "c" else 1.0
     drawn = arrays(shape, dtype=dtype, low=-limit, high=limit)
@@ -345,8 +345,8 @@ def _transposed(a: Any) -> Any:
 
 
 def well_conditioned_matrices(
-    rows: int, columns: int | None = None, *, batch: Shape = (), dtype: Any = "float64"
-) -> Strategy:
+    rows: int, columns: int | None = None, *, batch: _Shape = (), dtype: Any = "float64"
+) -> _Strategy:
     """Matrices whose singular values lie between 1 and 3; they shrink to twice the identity.
 
     Parameters
@@ -369,7 +369,7 @@ def well_conditioned_matrices(
     return _unit((*batch, m, n), dtype).map(lambda a: (2 * np.eye(m, n) + a).astype(dtype))
 
 
-def spd_matrices(n: int, *, batch: Shape = (), dtype: Any = "float64") -> Strategy:
+def spd_matrices(n: int, *, batch: _Shape = (), dtype: Any = "float64") -> _Strategy:
     """Symmetric, or Hermitian, matrices with eigenvalues between 1 and 2.
 
     Parameters
@@ -393,8 +393,8 @@ def spd_matrices(n: int, *, batch: Shape = (), dtype: Any = "float64") -> Strate
 
 
 def triangular_matrices(
-    n: int, *, upper: bool | None = None, batch: Shape = (), dtype: Any = "float64"
-) -> Strategy:
+    n: int, *, upper: bool | None = None, batch: _Shape = (), dtype: Any = "float64"
+) -> _Strategy:
     """Triangular matrices with a diagonal between 1 and 3.
 
     Parameters
@@ -417,7 +417,7 @@ def triangular_matrices(
     """
 
     @st.composite
-    def build(draw: Draw) -> Any:
+    def build(draw: _Draw) -> Any:
         up = draw(st.booleans()) if upper is None else upper
         whole = 2 * np.eye(n) + draw(_unit((*batch, n, n), dtype))
         return (np.triu(whole) if up else np.tril(whole)).astype(dtype)
@@ -431,9 +431,9 @@ def degenerate_matrices(
     *,
     kind: str = "repeated",
     symmetric: bool = False,
-    batch: Shape = (),
+    batch: _Shape = (),
     dtype: Any = "float64",
-) -> Strategy:
+) -> _Strategy:
     """Matrices whose singular values, or eigenvalues, are no smooth functions of the entries.
 
     Parameters
@@ -466,7 +466,7 @@ def degenerate_matrices(
         raise ValueError(msg)
 
     @st.composite
-    def build(draw: Draw) -> Any:
+    def build(draw: _Draw) -> Any:
         least = 2 if kind == "repeated" else 1
         same = 1.0 if kind == "repeated" else 0.0
         how_many = draw(st.integers(least, k))
@@ -482,7 +482,7 @@ def degenerate_matrices(
     return build()
 
 
-def _unitary(draw: Draw, shape: Shape, dtype: Any) -> Any:
+def _unitary(draw: _Draw, shape: _Shape, dtype: Any) -> Any:
     """Cayley's transform of an antihermitian matrix: the identity where all draws are zero."""
     drawn = draw(_unit(shape, np.result_type(dtype, np.float64)))
     a, one = drawn - _transposed(drawn), np.eye(shape[-1])

@@ -46,7 +46,7 @@ __all__ = [
 
 chainrules_contract = 1
 
-WAITING = {
+_WAITING = {
     "functions.creation": ("numpy",),
     "functions.decompositions": ("numpy.linalg",),
     "functions.facts": ("numpy",),
@@ -66,7 +66,7 @@ WAITING = {
 }
 """Files with rows, and the modules and classes of NumPy's whose functions these are of."""
 
-COMPUTED = {
+_COMPUTED = {
     "adjoints": ("linalg", "reductions"),
     "arrays": (
         "creation",
@@ -85,7 +85,7 @@ COMPUTED = {
 }
 """Files with what NumPy computes in another way than by a function of the same name."""
 
-for _file, _modules in WAITING.items():
+for _file, _modules in _WAITING.items():
     later(f"{__name__}.{_file}", *_modules)
-for _file, _families in COMPUTED.items():
+for _file, _families in _COMPUTED.items():
     later(f"{__name__}.{_file}", *[f"chainrules_py.vocabulary.{f}" for f in _families])

@@ -34,11 +34,11 @@ __all__ = [
     "trapezoid",
 ]
 
-FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cubature", "cumulative_simpson")
+_FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cubature", "cumulative_simpson")
 
 
 def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
+    if name in _FOLLOWED:
+        return _FOLLOWED[name]
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
