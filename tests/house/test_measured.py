@@ -11,7 +11,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("design/measurements/*.md")])
 # A time, a multiple of one, or a table of results.
 FIGURE = re.compile(
-    r"\d ?(µs|ms|ns)\b|processor time|^\|.*×.*\| *[\d.]|^:file: \w+\.csv|^```\{(libraries|adapters)\}",
+    r"\d ?(µs|ms|ns)\b|processor time|^\|.*×.*\| *[\d.]"
+    r"|^:file: \w+\.csv|^```\{(libraries|adapters)\}",
     re.MULTILINE,
 )
 DATE = re.compile(r"20\d\d-\d\d-\d\d|\{kept\['date'\]\}")
@@ -24,7 +25,10 @@ NOT_MEASURED = {"dask.md", "features.md"}
 def test_figures_have_a_date_and_versions(page):
     text = page.read_text(encoding="utf-8")
     prose = re.sub(
-        r"^```(?!\{(csv-table|libraries|adapters)\}).*?^```", "", text, flags=re.M | re.S
+        r"^```(?!\{(csv-table|libraries|adapters)\}).*?^```",
+        "",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
     )
     if page.name not in NOT_MEASURED and FIGURE.search(prose):
         assert DATE.search(text)

@@ -1,6 +1,8 @@
 """mypy and pyright: clean on the packages, and both reject what the snippets mark.
 
-The snippets are one file, which is checked with the packages: each checker starts once.
+The snippets are one file, which is checked with the packages: each checker starts once. So are
+whole programs, as people write them: a Gaussian process and a Kalman filter, which are blocks of
+docs/gallery.md, and the fit of an equation, examples/lynx.py.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house import newcomers
+
 ROOT = Path(__file__).resolve().parents[2]
 SNIPPETS = Path(__file__).with_name("typing_snippets.py")
 REJECTED = {
@@ -23,6 +27,22 @@ REJECTED = {
     for number, line in enumerate(SNIPPETS.read_text(encoding="utf-8").splitlines(), start=1)
     if "# rejected:" in line
 }
+LYNX = ROOT / "examples" / "lynx.py"
+
+
+def programs(folder: Path) -> list[Path]:
+    """Whole programs, without types of their own, as files."""
+    cells = [text for _, text in newcomers.cells("gallery")]
+    last = next(i for i, text in enumerate(cells) if "import lynx" in text)
+    written = folder / "programs.py"
+    written.write_text("# pyright: basic\n" + "\n".join(cells[:last]), encoding="utf-8")
+    fit = folder / "lynx.py"
+    text = LYNX.read_text(encoding="utf-8")
+    # SciPy's parameters have the types of their defaults, where one reads the source.
+    assert text.count("jac=jacobian") == 1
+    found = re.sub(r"(.*jac=jacobian.*)", r"\1  # pyright: ignore[reportArgumentType]", text)
+    fit.write_text(found, encoding="utf-8")
+    return [written, fit]
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
@@ -47,8 +67,10 @@ def errors_of_mypy(tmp_path: Path) -> list[tuple[str, int, str]]:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     text = text.replace("$MYPY_CONFIG_FILE_DIR", str(ROOT))
     # The unannotated result of a rule is house style, not an error of the snippet.
-    both = text.replace("[tool.mypy]\nfiles = [", f'[tool.mypy]\nfiles = ["{SNIPPETS}",') + (
-        "\n[[tool.mypy.overrides]]\nmodule = ['*.typing_snippets', 'typing_snippets']\n"
+    more = "".join([f'"{path}",' for path in (SNIPPETS, *programs(tmp_path))])
+    both = text.replace("[tool.mypy]\nfiles = [", f"[tool.mypy]\nfiles = [{more}") + (
+        "\n[[tool.mypy.overrides]]\n"
+        "module = ['*.typing_snippets', 'typing_snippets', 'programs', 'lynx']\n"
         "disallow_untyped_defs = false\ndisallow_incomplete_defs = false\n"
         "disallow_untyped_calls = false\n"
     )
@@ -74,7 +96,8 @@ def errors_of_pyright(tmp_path: Path) -> list[tuple[str, int, str]]:
         "pyright"
     ]
     for key in ("include", "extraPaths"):
-        paths = [*settings[key], SNIPPETS] if key == "include" else settings[key]
+        more = [SNIPPETS, *programs(tmp_path)] if key == "include" else []
+        paths = [*settings[key], *more]
         settings[key] = [os.path.relpath(ROOT / path, tmp_path) for path in paths]
     config = tmp_path / "pyrightconfig.json"
     config.write_text(json.dumps(settings), encoding="utf-8")
