@@ -99,15 +99,18 @@ def of_operation(name: str) -> dict[str, int]:
         pull()
     n = len(tape)
     forward = calls(lambda: operation(*xs))
-    before = sys.getallocatedblocks()
-    y = operation(*xs)
-    held, records = sys.getallocatedblocks() - before, len(tape) - n - 1
+    held, ys = [], [y]
+    for _ in range(5):  # a list that grows, or is freed, is not the operation's
+        before = sys.getallocatedblocks()
+        ys.append(operation(*xs))
+        held.append(sys.getallocatedblocks() - before)
+    records = (len(tape) - n - 1) // 5
     return {
         "forward": forward,
         "backward": calls(pull),
         "rules": calls(pull, "chainrules_py/rules"),
         "records": records,
-        "blocks": held,
+        "blocks": sorted(held)[2],
     }
 
 
@@ -129,5 +132,6 @@ def of_argument(n: int = 4) -> int:
 
 def of_product(f: Callable[[Any], Any], x: Any) -> int:
     """Count the calls that a product with a Hessian costs."""
-    hvp(f, (x,), (x,))
+    for _ in range(4):  # what is called often is bound at its second call
+        hvp(f, (x,), (x,))
     return calls(lambda: hvp(f, (x,), (x,)))
