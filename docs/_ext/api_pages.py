@@ -37,6 +37,7 @@ FACES = (
     "chainrules_compat",
     "chainrules_compile",
     "chainrules_dask",
+    "chainrules_fallbacks",
     "chainrules_jax",
     "chainrules_like_autograd",
     "chainrules_mlx",
