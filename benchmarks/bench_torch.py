@@ -16,8 +16,6 @@ from chainrules_py import LinearMap, primitive, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_torch import export
 
-Function: Any = torch.autograd.Function
-
 
 @primitive
 def wave(x: Any) -> Any:
@@ -28,7 +26,7 @@ def wave(x: Any) -> Any:
 scalar_rule(wave, lambda _y, x: v.cos(x))
 
 
-class HandWave(Function):
+class HandWave(torch.autograd.Function):
     """Sine, written by hand for PyTorch, whose partial is computed in the pullback."""
 
     @staticmethod
@@ -60,7 +58,7 @@ def blend_rule(x, y):  # type: ignore[no-untyped-def]
     )
 
 
-class HandBlend(Function):
+class HandBlend(torch.autograd.Function):
     """Function x y + x, written by hand for PyTorch."""
 
     @staticmethod
@@ -78,7 +76,7 @@ class HandBlend(Function):
         return z_bar * (y + 1.0) if needs_x else None, z_bar * x if needs_y else None
 
 
-class HandMatmul(Function):
+class HandMatmul(torch.autograd.Function):
     """A product of matrices."""
 
     @staticmethod
@@ -96,7 +94,7 @@ class HandMatmul(Function):
         return y_bar @ b.mH if needs_a else None, a.mH @ y_bar if needs_b else None
 
 
-class HandCholesky(Function):
+class HandCholesky(torch.autograd.Function):
     """A factor; the cotangent is that of the triangle that is read."""
 
     @staticmethod
@@ -125,7 +123,7 @@ class OldWave(HandWave):
         ctx.save_for_backward(x)
         return torch.sin(x)
 
-    setup_context = Function.setup_context
+    setup_context = torch.autograd.Function.setup_context
 
 
 class OldBlend(HandBlend):
@@ -136,7 +134,7 @@ class OldBlend(HandBlend):
         ctx.save_for_backward(x, y)
         return x * y + x
 
-    setup_context = Function.setup_context
+    setup_context = torch.autograd.Function.setup_context
 
 
 def inputs(case: str) -> list[torch.Tensor]:
@@ -145,10 +143,11 @@ def inputs(case: str) -> list[torch.Tensor]:
     if case == "cholesky":
         a = torch.randn(4, 4, dtype=torch.float64, generator=generator)
         return [(a @ a.mT + 4 * torch.eye(4, dtype=a.dtype)).requires_grad_()]
-    shapes = {"matmul": [(2, 3), (3, 2)], "blend": [(4,), (4,)], "scalar_rule": [()]}[case]
+    shapes: dict[str, list[tuple[int, ...]]]
+    shapes = {"matmul": [(2, 3), (3, 2)], "blend": [(4,), (4,)], "scalar_rule": [()]}
     return [
         torch.randn(shape, dtype=torch.float64, generator=generator).requires_grad_()
-        for shape in shapes
+        for shape in shapes[case]
     ]
 
 
