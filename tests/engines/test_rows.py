@@ -17,7 +17,10 @@ from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.names import function_named
 from tests.surface.point import Point
 
-pytestmark = pytest.mark.filterwarnings("ignore::chainrules_py.errors.DegeneracyWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::chainrules_py.errors.DegeneracyWarning"),
+    pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),  # PyTorch's vmap
+]
 
 NAMES = [
     name
@@ -60,6 +63,8 @@ def dense(bar, x):
 class Torch:
     """Pulls back by `torch.func`."""
 
+    refuses = False
+
     def __init__(self):
         self.torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -83,6 +88,8 @@ class Torch:
 class Jax:
     """Pulls back by `jax.vjp`, whose cotangents are conjugate."""
 
+    refuses = False
+
     def __init__(self):
         self.jax = pytest.importorskip("jax", reason="JAX is not installed")
 
@@ -96,6 +103,55 @@ class Jax:
         ys, pull = self.jax.vjp(lambda *a: self.floats(f(*a)), *map(numpy.asarray, xs))
         bars = pull([numpy.asarray(c, y.dtype) for c, y in zip(seeds(ys), ys, strict=True)])
         return len(ys), [np.conj(bar) for bar in bars]
+
+
+class TorchMapped(Torch):
+    """Pulls back within `torch.func.vmap`."""
+
+    refuses = True
+
+    def vjp(self, f, xs):
+        torch, count = self.torch, []
+
+        def one(*a):
+            ys, pull = torch.func.vjp(lambda *a: self.floats(f(*a)), *a)
+            count.append(len(ys))
+            shapes = [np.empty(tuple(y.shape)) for y in ys]
+            bars = zip(seeds(shapes), ys, strict=True)
+            return pull(tuple([self.tensor(c).to(y.dtype) for c, y in bars]))
+
+        bars = torch.func.vmap(one)(*[torch.stack([t, t]) for t in map(self.tensor, xs)])
+        return count[0], [bar[1].resolve_conj().numpy() for bar in bars]
+
+
+class JaxCompiled(Jax):
+    """Pulls back within `jax.jit`."""
+
+    refuses = True
+
+    def vjp(self, f, xs):
+        numpy, count = self.jax.numpy, []
+
+        def one(*a):
+            ys, pull = self.jax.vjp(lambda *a: self.floats(f(*a)), *a)
+            count.append(len(ys))
+            return pull([numpy.asarray(c, y.dtype) for c, y in zip(seeds(ys), ys, strict=True)])
+
+        bars = self.transformed(one, list(map(numpy.asarray, xs)))
+        return count[0], [np.conj(bar) for bar in bars]
+
+    def transformed(self, f, xs):
+        return self.jax.jit(f)(*xs)
+
+
+class JaxMapped(JaxCompiled):
+    """Pulls back within `jax.vmap`."""
+
+    def transformed(self, f, xs):
+        return [bar[1] for bar in self.jax.vmap(f)(*[self.jax.numpy.stack([x, x]) for x in xs])]
+
+
+TRANSFORMED = {"torch vmap": TorchMapped, "jax jit": JaxCompiled, "jax vmap": JaxMapped}
 
 
 def check(engine, call, f):
@@ -114,7 +170,8 @@ def check(engine, call, f):
             n, found = engine.vjp(exported.gauged, xs)
         except (ChainRulesError, TypeError) as error:
             lacking = "nothing computes" in str(error)  # a word that the engine has not
-            if not (lacking or call.name in REFUSED or "like" in call.sample.options):
+            ours = engine.refuses and isinstance(error, ChainRulesError)  # it asks for values
+            if not (ours or lacking or call.name in REFUSED or "like" in call.sample.options):
                 raise
             continue
         except (RuntimeError, IndexError, NotImplementedError, ValueError) as error:
@@ -158,3 +215,16 @@ def test_every_call_in_pytorch(call):
 @pytest.mark.parametrize("call", calls(every=True), ids=str)
 def test_every_call_in_jax(call, double):
     check(Jax(), call, export(function_named(call.name), to="jax"))
+
+
+@pytest.mark.parametrize("call", calls(every=False)[::60], ids=str)
+def test_some_within_vmap(call):
+    check(TorchMapped(), call, export(function_named(call.name), to="torch"))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("call", calls(every=False), ids=str)
+@pytest.mark.parametrize("way", TRANSFORMED)
+def test_within_transformations(way, call, double):
+    """Right, or refused in our words where a function asks for values."""
+    check(TRANSFORMED[way](), call, export(function_named(call.name), to=way.split()[0]))
