@@ -159,6 +159,9 @@ class Shadow:
                     if os.environ["CHAINRULES_COMPILED"] == "trace":
                         traceback.print_exc()
                     return f"refused: {error}"
+                except RecordingWarning as said_so:
+                    kind = "wrong" if "another result" in str(said_so) else "refused"
+                    return f"{kind}: {said_so}"
                 except pytest.fail.Exception:
                     return "asserts"  # the test's own function
                 except Exception as error:
