@@ -31,7 +31,9 @@ from chainrules_py.extend import (
 from chainrules_py.vocabulary import creation, predicates
 from chainrules_tools.draws import Draws
 
-Axes: TypeAlias = int | Sequence[int | None] | None
+Axis: TypeAlias = Any
+"""A number, None, or a dict, list or tuple of these, like the argument."""
+Axes: TypeAlias = int | Sequence[Axis] | None
 
 
 def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callable[..., Any]:
@@ -43,7 +45,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
         A function of one example: of arrays, numbers, and structures of them.
     in_axes : int, None, or sequence of these
         Which axis of the arrays counts examples, of all arguments or of each; None for one that is
-        the same for all.
+        the same for all. Of a dict, a list or a tuple maybe one for each entry.
     out_axes : int
         Which axis of the results counts them.
 
@@ -96,7 +98,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callabl
     return made(mapped, f, vmap, in_axes, out_axes)  # type: ignore[no-any-return]
 
 
-def _axes(f: Any, axes: Axes, n: int) -> list[int | None]:
+def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
     if axes is None or isinstance(axes, int):
         return [axes] * n
     if len(axes) != n:
@@ -105,18 +107,22 @@ def _axes(f: Any, axes: Axes, n: int) -> list[int | None]:
     return [*axes]
 
 
-def _pairs(operands: Sequence[Any], axes: Sequence[int | None]) -> list[tuple[Any, int | None]]:
+def _pairs(operands: Sequence[Any], axes: Sequence[Axis]) -> list[tuple[Any, Axis]]:
     return list(zip(operands, axes, strict=True))
 
 
-def _each(x: Any, axis: int | None, make: Callable[[Any], Any]) -> Any:
+def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
     """Make something of the arrays in an argument, with the axis of examples in front."""
     if axis is None:
         return x
+    if isinstance(axis, dict):
+        return {key: _each(part, axis[key], make) for key, part in x.items()}
+    if isinstance(axis, (list, tuple)):
+        return type(x)([_each(part, a, make) for part, a in zip(x, axis, strict=True)])
     return map_leaves(lambda leaf: make(_in_front(leaf, axis)) if _is_array(leaf) else leaf, x)
 
 
-def _example(x: Any, axis: int | None, i: int) -> Any:
+def _example(x: Any, axis: Axis, i: int) -> Any:
     return _each(x, axis, lambda leaf: v.index(leaf, i))
 
 
@@ -130,18 +136,32 @@ def _is_array(x: Any) -> bool:
     return type_info(type(x)).is_array
 
 
-def _count(f: Any, operands: Sequence[Any], axes: Sequence[int | None]) -> int:
+def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
     """Count the examples."""
-    found = {}
+    found: dict[int, Any] = {}
     for x, axis in _pairs(operands, axes):
-        for leaf in flatten(x)[0] if axis is not None else ():
-            if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
-                found[leaf.shape[axis]] = leaf
+        _each_leaf(f, x, axis, found)
     if len(found) != 1:
         held = ", ".join(map(describe, found.values())) or "no array with that axis"
         msg = f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}"
         raise NotDifferentiableError(msg)
     return int(next(iter(found)))
+
+
+def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
+    """Note the arrays of an argument by how many examples they count."""
+    if isinstance(axis, (dict, list, tuple)):
+        keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
+        like = isinstance(x, dict) if isinstance(axis, dict) else type(x) in (list, tuple)
+        if not like or len(x) != len(axis) or (isinstance(x, dict) and x.keys() != keys):
+            msg = f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
+            raise NotDifferentiableError(msg)
+        for key in keys:
+            _each_leaf(f, x[key], axis[key], found)
+        return
+    for leaf in flatten(x)[0] if axis is not None else ():
+        if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
+            found[leaf.shape[axis]] = leaf
 
 
 def _stacked(ys: list[Any], axis: int) -> Any:

@@ -175,3 +175,18 @@ def test_rows_belong_to_their_table():
     ):
         with pytest.raises(ProjectionError):
             wrong()
+
+
+def test_axes_of_structures():
+    xs = np.arange(12.0).reshape(3, 4)
+    f = lambda p, y: np.sum(p["w"] * p["x"]) * y[0] + y[1]
+    given = {"w": np.ones(4), "x": xs}, (xs[:, 0], 2.0)
+    found = vmap(f, ({"w": None, "x": 0}, (0, None)))(*given)
+    expected = [f({"w": given[0]["w"], "x": x}, (x[0], 2.0)) for x in xs]
+    np.testing.assert_allclose(found, expected)
+    branched = lambda p, y: f(p, y) if y[0] > 1 else -f(p, y)
+    expected = [branched({"w": given[0]["w"], "x": x}, (x[0], 2.0)) for x in xs]
+    np.testing.assert_allclose(vmap(branched, ({"w": None, "x": 0}, (0, None)))(*given), expected)
+    for axes in ({"w": None}, (0, None), {"w": None, "x": 0, "y": 1}):
+        with pytest.raises(NotDifferentiableError, match="not like it"):
+            vmap(f, (axes, (0, None)))(*given)
