@@ -104,7 +104,8 @@ class Given:
         number: int,
     ) -> None:
         self._call, self._fits, self._number = call, fits, number
-        self._args, self._keywords = unflatten(*flatten((args, keywords))[::-1])
+        leaves, tree = flatten((args, keywords))
+        self._args, self._keywords = unflatten(tree, leaves)
         self._prints = prints((args, keywords))
 
     def __call__(self, *xs: Any, **options: Any) -> Any:
