@@ -76,8 +76,8 @@ class Compiled(Generic[P, R]):
             raise RuleError(msg)
         passes = passes_of(target, exact, getattr(write, "passes", None))
         self._setting = Setting(
-            self.__name__, frozenset(static), exact, target, passes, write, keep, background and target != "numpy",
-            threads,
+            self.__name__, frozenset(static), exact, target, passes, write, keep,
+            background and target != "numpy", threads,
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
