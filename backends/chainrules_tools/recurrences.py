@@ -49,7 +49,7 @@ def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
 def _times_place(x: Any) -> Any:
     """Multiply each coefficient by its place: those of the slope, one place further."""
     if type(x) is np.ndarray:
-        places = np.arange(len(x), dtype=x.real.dtype)
+        places = np.arange(len(x), dtype=np.real(x).dtype)
         return x * places.reshape(-1, *(1,) * (x.ndim - 1))
     return [0.0 * x[0], *[k * a if k > 1 else a for k, a in enumerate(x[1:], 1)]]
 
