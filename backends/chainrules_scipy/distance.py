@@ -132,12 +132,19 @@ _METRICS: dict[str, _Metric] = {
 _SHORT = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "linf": "chebyshev"}
 
 
+def _of_pairs(metric: Callable[..., Any], x: Any, y: Any) -> Any:
+    """Call a function on each pair of rows, as SciPy does."""
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    rows = (v.reshape(v.broadcast_to(z, shape=shape), shape=(-1, shape[-1])) for z in (x, y))
+    found = [array_of(metric(a, b)) for a, b in zip(*rows, strict=True)]
+    return v.reshape(v.stack(*found), shape=shape[:-1])
+
+
 def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
     if callable(metric):
         found = next((name for name in _METRICS if getattr(native, name) is metric), None)
         if found is None:
-            msg = "a metric of one's own is called on each pair: write the loop, or name a metric"
-            raise UnsupportedKeywordError(msg)
+            return functools.partial(_of_pairs, functools.partial(metric, **options))
         metric = found
     name = _SHORT.get(metric, metric)
     if name not in _METRICS:

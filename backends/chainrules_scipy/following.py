@@ -9,6 +9,7 @@ numbers, refuses traced values as ever.
 
 from __future__ import annotations
 
+import cmath
 import functools
 import importlib
 import inspect
@@ -314,7 +315,7 @@ def numpy_with(**instead: Any) -> Any:
 
 @functools.cache
 def _module(module: Any) -> Any:
-    if module is math or module.__name__.split(".")[0] in ("numpy", "scipy"):
+    if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
         return _Module(module)
     return module
 

@@ -68,7 +68,9 @@ def is_traced(arguments: Any) -> bool:
     Or holds what may, as a function does that captured it.
     """
     return any(
-        type(x) not in _PLAIN
+        is_traced(x)
+        if type(x) in (list, tuple)
+        else type(x) not in _PLAIN
         and not type(x).__module__.startswith("scipy.sparse._")  # of plain numbers
         and (hasattr(type(x), HOLDS) or varies(x) or (callable(x) and varies(closed(x))))
         for x in arguments

@@ -6,6 +6,7 @@ Arrays that are made of what is traced stay traced; those that are made anew can
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import threading
@@ -109,9 +110,11 @@ def _clipped(x: Any, /, min: Any = None, max: Any = None, **_: Any) -> Any:
     return np.clip(x, min, max)
 
 
-def _full(shape: Any, fill: Any, dtype: Any = None, **_: Any) -> Any:
-    y = _made(np.zeros)(shape, dtype or np.result_type(getattr(fill, "dtype", type(fill))))
-    return y + fill if y.dtype.kind in "fc" else np.full(shape, fill, dtype)
+def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
+    y = _made(np.zeros)(
+        shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
+    )
+    return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
 
 
 def _arange(*ends: Any, **options: Any) -> Any:
@@ -284,7 +287,7 @@ INSTEAD: dict[Any, Any] = {
     np.c_: _Joined(np.c_, columns=True),
 } | {
     f: _either(f, getattr(np, name))
-    for name, f in vars(math).items()
+    for name, f in (*vars(cmath).items(), *vars(math).items())
     if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
 }
 """What copies use in place of NumPy's and SciPy's functions."""

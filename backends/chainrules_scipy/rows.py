@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, advise, alias, beside, kind_of, type_info, untraced, varies
+from chainrules_py.extend import (
+    Tracer,
+    Tree,
+    advise,
+    alias,
+    beside,
+    closed,
+    kind_of,
+    type_info,
+    untraced,
+    varies,
+)
 from chainrules_scipy.installing import our_module, place, public_module
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,6 +72,31 @@ def readable(x: Any) -> Any:
     """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
     x = untraced(x)
     return x if type_info(type(x)).host is None else np.asarray(x)
+
+
+def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
+    """Return a function with the plain numbers of what it, and its further arguments, hold.
+
+    SciPy searches with it, and it may make plain arrays: nothing of it is differentiated.
+    """
+    tree = Tree((closed(f), args))
+    plain = [readable(x) if isinstance(x, Tracer) else x for x in tree.leaves]
+    function, rest = tree.build(plain)
+    return lambda *xs: function(*xs, *rest)
+
+
+def constant(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function of SciPy's take traced values which gives places, ranks, counts or truths.
+
+    These jump, and are constant between: what it gives is SciPy's, as `numpy.argsort`'s is.
+    """
+
+    @functools.wraps(native)
+    def function(*args: Any, **options: Any) -> Any:
+        return native(*map(readable, args), **{k: readable(x) for k, x in options.items()})
+
+    function.__doc__ = f"Compute SciPy's `{native.__name__}`, which is constant but for jumps."
+    return stands_for(native)(function)
 
 
 _OF_LAPACK = {"e": np.dtype("f"), "g": np.dtype("d"), "G": np.dtype("D")}

@@ -99,6 +99,7 @@ def KDTree(data: Any, *args: Any, **options: Any) -> _Tree:  # noqa: N802
 
 
 place_constructor(native.ConvexHull, ConvexHull)
+place_constructor(native.KDTree, KDTree)
 
 
 @functools.partial(place_method, native.KDTree, name="query")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -85,10 +86,17 @@ def quad(
     >>> print(grad(lambda k: quad(lambda x: np.exp(-k * x), 0.0, np.inf)[0])(2.0).round(9))
     -0.25
     """
+    args = args if isinstance(args, tuple) else (args,)
+    if options.pop("complex_func", False):
+        how: Any = (full_output, epsabs, epsrel, limit, points, weight)
+        parts = [
+            quad(lambda x, part=part: getattr(func(x, *args), part), a, b, (), *how, **options)
+            for part in ("real", "imag")
+        ]
+        return parts[0][0] + 1j * parts[1][0], parts[0][1] + 1j * parts[1][1]
     if weight is not None or any(value is not None for value in options.values()):
         msg = "quad(weight=...) has no derivative here: write the weight into the function"
         raise UnsupportedKeywordError(msg)
-    args = args if isinstance(args, tuple) else (args,)
 
     def f(x: Any) -> Any:
         return func(x, *args)
@@ -135,8 +143,6 @@ def _over_all(f: Any, a: Any, b: Any, low: float, high: float, pieces: Any) -> A
         for before, behind, weight in _AT_ENDS if start == first or end == last else _GAUSS:
             at, width = start + (end - start) * before, (end - start) * weight
             rest = last - end + (end - start) * behind
-            if at == 0 or rest == 0:
-                continue
             if math.isfinite(low) and math.isfinite(high):
                 part, rest = (at - low) / (high - low), rest / (high - low)
                 if start == first:
@@ -144,6 +150,8 @@ def _over_all(f: Any, a: Any, b: Any, low: float, high: float, pieces: Any) -> A
                 x = a + (b - a) * part if part < rest else b - (b - a) * rest
                 if low < readable(x) < high:
                     total = total + width / (high - low) * (b - a) * f(x)
+                continue
+            if at == 0 or rest == 0:
                 continue
             # x = (1 - t) / t away from the finite limit, or from 0 to both sides.
             away, width = rest / at, width / at**2
@@ -269,9 +277,9 @@ def quad_vec(
         True,
     )
     pieces = [tuple(map(float, piece)) for piece in info.intervals]
-    if not (math.isfinite(low) and math.isfinite(high)):
-        msg = "quad_vec with an infinite limit has no derivative here; write quad, for each element"
-        raise UnsupportedKeywordError(msg)
+    if math.isinf(low) and math.isinf(high):  # SciPy's places are between -1 and 1 then
+        edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
+        pieces = list(itertools.pairwise(edges))
     moving = _over_all(lambda x: f(x, *args), a, b, low, high, pieces)
     return _agreeing("quad_vec", value, moving, error), error
 

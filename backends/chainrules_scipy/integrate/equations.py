@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +12,17 @@ import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import default_engine, untraced, varies
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, nested, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
 }
 _OF_LSODA = 2.0**-26
 """The tolerances of ``odeint`` by default."""
+_odeint: Any = scipy.integrate.odeint
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
@@ -68,6 +71,7 @@ def odeint(
     """
     args = args if isinstance(args, tuple) else (args,)
     tolerances = {name: options.pop(name) for name in ("rtol", "atol") if name in options}
+    wants_all = options.pop("full_output", False)
     rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
     if given or rest:
         msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}"
@@ -75,7 +79,15 @@ def odeint(
     y0 = array_of(y0)
     y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
-    return _states(turned, y0, t, args, **tolerances)
+    ys = _states(turned, y0, t, args, **tolerances)
+    if not wants_all:
+        return ys
+
+    def plain(y: Any, at: Any) -> Any:
+        # LSODA writes to its arrays again
+        return np.reshape(readable(array_of(turned(y.copy(), at, *args))), y.shape)
+
+    return ys, _odeint(plain, readable(y0), readable(t), full_output=True, **tolerances)[1]
 
 
 def _states(
@@ -86,10 +98,28 @@ def _states(
     if (found := solved(f, y0, t, args, *lsoda)) is not None:
         return found
 
+    moves = varies(t)  # else nothing is differentiated in time, and a table may be read at it
+
     def rate(y: Any, at: Any) -> Any:
-        return v.reshape(array_of(f(y, at, *args)), shape=y.shape)
+        return v.reshape(array_of(f(y, at if moves else untraced(at), *args)), shape=y.shape)
 
     return v.odeint(rate, y0, t, rtol=rtol, atol=atol, **method)
+
+
+def _listed(events: Any) -> Any:
+    if events is None:
+        return ()
+    return events if isinstance(events, (list, tuple)) else (events,)
+
+
+def _of_numbers(event: Any, args: Any) -> Any:
+    """Return an event of plain numbers, with what its attributes say of it."""
+
+    @functools.wraps(event)
+    def plain(t: Any, y: Any) -> float:
+        return float(readable(event(t, y, *args)))
+
+    return plain
 
 
 @stands_for(scipy.integrate.solve_ivp)
@@ -126,8 +156,8 @@ def solve_ivp(
         Further arguments.
     dense_output : bool
         Whether ``sol`` solves for the state at any time.
-    events : None
-        Not taken.
+    events : callable, or sequence of them, optional
+        Of time, state and ``args``; the times at which they are 0 have derivatives.
     vectorized, **options
         Of the options ``rtol`` and ``atol`` are taken; of ``jac`` and others there is no need.
 
@@ -136,20 +166,13 @@ def solve_ivp(
     SimpleNamespace
         With ``t``, of shape (m,), ``y``, of shape (n, m), ``success``, ``status``, ``message``.
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If something else is asked for.
-
     Examples
     --------
     >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=[0.5, 1.0])
     >>> print(found.y.round(4))
     [[0.6065 0.3679]]
     """
-    if events is not None:
-        msg = "solve_ivp(events=...) is not for traced values; find the time by root_scalar"
-        raise UnsupportedKeywordError(msg)
+    asked_for = _listed(events)
     start, end = map(array_of, t_span)
     args = args or ()
 
@@ -172,16 +195,28 @@ def solve_ivp(
         ys = _states(turned, array_of(y0), asked, args, method=formula, **tolerances)
         return v.matrix_transpose(ys if first else ys[1:])
 
-    if t_eval is None:
-        plain = _solve_ivp(
+    def found(**more: Any) -> Any:
+        return _solve_ivp(
             rate, tuple(map(readable, t_span)), readable(array_of(y0)),
             "RK45" if method not in ("RK23", "DOP853") else method,
-            **{k: x for k, x in options.items() if k != "jac"},
+            **{k: x for k, x in options.items() if k != "jac"} | more,
         )  # fmt: skip
+
+    plain: Any = None
+    if asked_for:
+        plain = found(events=[_of_numbers(e, args) for e in asked_for], **tolerances)
+    elif t_eval is None:
+        plain = found()
+    stopped = plain is not None and plain.status == 1
+    if t_eval is not None:
+        times = array_of(t_eval)
+        kept = readable(times) <= plain.t[-1] if stopped else slice(None)
+        times = times[kept]
+    elif stopped:
+        times = plain.t
+    else:
         share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
         times = start + share * (end - start)
-    else:
-        times = array_of(t_eval)
 
     def at(t: Any) -> Any:
         """Return the state at any time."""
@@ -191,15 +226,39 @@ def solve_ivp(
         y = v.take(states(v.take(flat, order, axis=0)), np.argsort(order), axis=1)
         return y if t.ndim else y[:, 0]
 
+    def when(event: Any, near: float) -> Any:
+        """Return the time near one at which an event is 0."""
+
+        def g(s: Any) -> Any:
+            return v.reshape(array_of(event(s, at(s), *args)), shape=())
+
+        s = array_of(near)
+        for _ in range(nested(g(s)).bit_length()):  # Newton's, from where it has arrived
+            value, slope = default_engine().jvp(g, (s,), (np.ones(()),))
+            s = s - value / slope
+        return s
+
+    t_events = [
+        v.stack(*[when(e, float(s)) for s in ts]) if len(ts) else np.zeros(0)
+        for e, ts in zip(asked_for, plain.t_events if asked_for else (), strict=True)
+    ]
+    if stopped and t_eval is None:
+        last = plain.t[-1]
+        (ends,) = [ts for ts, near in zip(t_events, plain.t_events, strict=True) if last in near][
+            :1
+        ]
+        times = v.concat(times[:-1], ends[-1:], axis=0)
     return SimpleNamespace(
         t=times,
         y=states(times),
         success=True,
-        status=0,
+        status=1 if stopped else 0,
         message="The solver successfully reached the end of the integration interval.",
         sol=at if dense_output else None,
-        t_events=None,
-        y_events=None,
+        t_events=t_events if asked_for else None,
+        y_events=[v.matrix_transpose(at(t)) if t.shape[0] else t for t in t_events]
+        if asked_for
+        else None,
     )
 
 

@@ -206,11 +206,26 @@ def make_smoothing_spline(
 
 
 def _interpolating(x: Any, y: Any, k: int, s: Any, *rest: Any) -> Spline:
+    """Fit with a smoothing condition, where its knots stay: it holds all points, or no knots do."""
     _refused(x, *rest)
     if s != 0 or any(r is not None for r in rest):
+        w, xb, xe = _bounds(*rest)
+        plain = readable(array_of(y))
+        (t, _, _), _, kind, _ = native.splrep(x, plain, w, xb, xe, k, s=s, full_output=True)
+        if kind == -1:
+            return _linear(lambda e: native.make_interp_spline(x, e, k, t), y)
+        if kind == -2:
+            return _linear(lambda e: native.make_lsq_spline(x, e, t, k, w), y)
         msg = f"a fit with s={s!r} has knots that follow the values; its derivative is that of s=0"
         raise UnsupportedKeywordError(msg)
     return _linear(lambda e: native.make_interp_spline(x, e, k), y)
+
+
+def _bounds(w: Any = None, xb: Any = None, xe: Any = None, t: Any = None) -> tuple[Any, ...]:
+    if t is not None:
+        msg = "a fit with s other than 0 and knots has no derivative here; leave s out"
+        raise UnsupportedKeywordError(msg)
+    return w, xb, xe
 
 
 @constructs(native.UnivariateSpline)
@@ -218,7 +233,8 @@ def UnivariateSpline(  # noqa: N802
     x: Any, y: Any, w: Any = None, bbox: Any = None, k: int = 3, s: Any = None, *_: Any, **__: Any
 ) -> Spline:
     """Interpolate, for s = 0: as ``scipy.interpolate.UnivariateSpline``, in the values."""
-    return _interpolating(x, y, k, s, w, bbox)
+    low, high = (None, None) if bbox is None else bbox
+    return _interpolating(x, y, k, len(x) if s is None else s, w, low, high)
 
 
 @constructs(native.InterpolatedUnivariateSpline)
@@ -226,7 +242,7 @@ def InterpolatedUnivariateSpline(  # noqa: N802
     x: Any, y: Any, w: Any = None, bbox: Any = None, k: int = 3, *_: Any, **__: Any
 ) -> Spline:
     """Interpolate: as ``scipy.interpolate.InterpolatedUnivariateSpline``, in the values."""
-    return _interpolating(x, y, k, 0, w, bbox)
+    return _interpolating(x, y, k, 0, w, *((None, None) if bbox is None else bbox))
 
 
 @constructs(native.LSQUnivariateSpline)
@@ -237,8 +253,7 @@ def LSQUnivariateSpline(  # noqa: N802
     _refused(x, t, w)
     low, high = (np.min(x), np.max(x)) if bbox is None else bbox
     knots = np.concatenate([[low] * (k + 1), t, [high] * (k + 1)])
-    weights = None if w is None else np.asarray(w) ** 2
-    return _linear(lambda e: native.make_lsq_spline(x, e, knots, k, weights), y)
+    return _linear(lambda e: native.make_lsq_spline(x, e, knots, k, w), y)
 
 
 @functools.partial(place_method, native.UnivariateSpline, name="__call__")
@@ -269,7 +284,9 @@ def splrep(
     if t is not None:
         found = LSQUnivariateSpline(x, y, t, w, None, k)
     else:
-        found = _interpolating(x, y, k, 0 if s is None and w is None else s, w, xb, xe)
+        m = len(x)
+        s = (0.0 if w is None else m - np.sqrt(2 * m)) if s is None else s
+        found = _interpolating(x, y, k, s, w, xb, xe)
     return _padded(found)
 
 
@@ -351,14 +368,25 @@ class _Grid:
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
         """Evaluate on the grid of some places, or at pairs of them."""
-        left, right = self.bases[0](array_of(x), dx), self.bases[1](array_of(y), dy)
+        x, y = _of_grid(x, y, grid)
+        left, right = self.bases[0](x, dx), self.bases[1](y, dy)
         if grid:
             return left @ self.z @ v.matrix_transpose(right)
         return v.sum((left @ self.z) * right, axis=-1)
 
+    def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
+        """Integrate over a rectangle."""
+        return self.bases[0].integral(xa, xb) @ self.z @ self.bases[1].integral(ya, yb)
+
     def ev(self, x: Any, y: Any, dx: int = 0, dy: int = 0) -> Any:
         """Evaluate at pairs of places."""
         return self(x, y, dx, dy, grid=False)
+
+
+def _of_grid(x: Any, y: Any, grid: bool) -> list[Any]:
+    """Return places: those of a grid have an axis each."""
+    both = [array_of(x), array_of(y)]
+    return [v.reshape(p, shape=(-1,)) if grid and p.ndim == 0 else p for p in both]
 
 
 def _unit(nodes: Any, k: int, e: Any) -> Any:
@@ -382,7 +410,8 @@ def _surface(self: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = T
     (tx, ty, c), (kx, ky) = self.tck, self.degrees
     left, right = len(tx) - kx - 1, len(ty) - ky - 1
     bases = Spline(tx, np.eye(left), kx), Spline(ty, np.eye(right), ky)
-    a, b = bases[0](array_of(x), dx), bases[1](array_of(y), dy)
+    x, y = _of_grid(x, y, grid)
+    a, b = bases[0](x, dx), bases[1](y, dy)
     c = np.reshape(c, (left, right))
     return a @ c @ v.matrix_transpose(b) if grid else v.sum((a @ c) * b, axis=-1)
 

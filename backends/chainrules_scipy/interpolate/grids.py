@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.interpolate.common import called, constructs
-from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
-from chainrules_scipy.interpolate.splines import make_interp_spline
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.interpolate.cubic import PchipInterpolator
+from chainrules_scipy.interpolate.fitted import Spline
+from chainrules_scipy.rows import anchored, array_of, readable, stands_for
 
 
 @constructs(native.RegularGridInterpolator)
@@ -36,7 +37,7 @@ def RegularGridInterpolator(  # noqa: N802
         The coordinates of the grid, increasing or decreasing, along each axis.
     values : array, shape (n1, n2, ...)
         What is known there.
-    method : {"linear", "nearest", "slinear", "cubic", "quintic"}
+    method : {"linear", "nearest", "slinear", "cubic", "quintic", "pchip"}
         How.
     bounds_error : bool
         Whether points outside are an error.
@@ -61,13 +62,19 @@ def RegularGridInterpolator(  # noqa: N802
     >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
     [0.5]
     """
-    if method not in ("linear", "nearest", *DEGREES) or any(
+    if method not in ("linear", "nearest", "pchip", *DEGREES) or any(
         value is not None for value in options.values()
     ):
         msg = f"RegularGridInterpolator(method={method!r}) has no derivative here; take 'linear'"
         raise UnsupportedKeywordError(msg)
     axes = [array_of(p) for p in points]
     values = array_of(values)
+    if method in DEGREES or method == "pchip":
+        turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
+        axes = [v.flip(a, axis=0) if k in turned else a for k, a in enumerate(axes)]
+        values = v.flip(values, axis=tuple(turned)) if turned else values
+    if method in DEGREES:
+        bases, coefficients = _splines(axes, values, method)
 
     def interpolated(xi: Any, **given: Any) -> Any:
         if given.get("method") not in (None, method):
@@ -86,15 +93,16 @@ def RegularGridInterpolator(  # noqa: N802
             j = np.clip(np.searchsorted(sign * known, sign * at, "right") - 1, 0, len(known) - 2)
             start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
             places.append(j)
-            parts.append(
-                _basis(known, DEGREES[method])(x)
-                if method in DEGREES
-                else (x - start) / (end - start)
-            )
+            parts.append(bases[k](x) if method in DEGREES else (x - start) / (end - start))
         if bounds_error and np.any(outside):
             msg = "One of the requested xi is out of bounds"
             raise ValueError(msg)
-        y = _of_corners(values, places, parts, method, xi.ndim - 1)
+        if method == "pchip":
+            y = _folded(axes, values, xi)
+        elif method in DEGREES:
+            y = _of_splines(coefficients, parts, xi.ndim - 1)
+        else:
+            y = _of_corners(values, places, parts, method)
         if fill_value is None or not np.any(outside):
             return y
         shape = outside.shape + (1,) * (values.ndim - len(axes))
@@ -107,19 +115,47 @@ DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 """Methods that are splines along every axis."""
 
 
-def _basis(axis: Any, k: int) -> PiecewisePolynomial:
-    """Return the splines of the unit vectors."""
-    found: PiecewisePolynomial = make_interp_spline(axis, np.eye(len(axis)), k)
-    return found
+def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], Any]:
+    """Return the splines along each axis, and their coefficients.
+
+    SciPy solves for these step by step, to some five digits: so the coefficients have its values,
+    of which the places are differentiated, and the derivatives of those that are exact.
+    """
+    if any(map(varies, axes)):
+        msg = f"RegularGridInterpolator(method={method!r}) has no derivative in its points"
+        raise NotDifferentiableError(msg)
+    plain, degree = tuple(map(readable, axes)), DEGREES[method]
+    fits = [native.make_interp_spline(x, np.eye(len(x)), degree) for x in plain]
+    bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]
+    exact = values
+    for k, fit in enumerate(fits):
+        exact = v.tensordot(fit.c, exact, axes=((1,), (k,)))
+        exact = v.permute_dims(exact, axes=(*range(1, k + 1), 0, *range(k + 1, exact.ndim)))
+    theirs = native.RegularGridInterpolator(plain, readable(values), method)
+    known = getattr(getattr(theirs, "_spline", None), "c", None)
+    return bases, exact if known is None else anchored(np.asarray(known), exact)
 
 
-def _of_corners(values: Any, places: Any, parts: Any, method: str, n: int) -> Any:
-    if method in DEGREES:
-        y = v.tensordot(parts[0], values, axes=((-1,), (0,)))
-        for basis in parts[1:]:
-            basis = v.reshape(basis, shape=(*basis.shape, *(1,) * (y.ndim - n - 1)))
-            y = v.sum(basis * y, axis=n)
-        return y
+def _of_splines(coefficients: Any, parts: Any, n: int) -> Any:
+    y = v.tensordot(parts[0], coefficients, axes=((-1,), (0,)))
+    for basis in parts[1:]:
+        basis = v.reshape(basis, shape=(*basis.shape, *(1,) * (y.ndim - n - 1)))
+        y = v.sum(basis * y, axis=n)
+    return y
+
+
+def _folded(axes: list[Any], values: Any, xi: Any) -> Any:
+    """Interpolate along the last axis, of what comes out along the one before, and so on."""
+    found = []
+    for x in v.reshape(xi, shape=(-1, len(axes))):
+        y = values
+        for k in reversed(range(len(axes))):
+            y = PchipInterpolator(axes[k], y, axis=k)(x[k])
+        found.append(y)
+    return v.reshape(v.stack(*found), shape=(*xi.shape[:-1], *values.shape[len(axes) :]))
+
+
+def _of_corners(values: Any, places: Any, parts: Any, method: str) -> Any:
     if method == "nearest":
         at = tuple(j + (readable(t) > 0.5) for j, t in zip(places, parts, strict=True))
         return values[at]

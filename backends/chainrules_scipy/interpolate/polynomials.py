@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.interpolate as native
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, nested, readable
 
 
 class PiecewisePolynomial:
@@ -65,6 +66,22 @@ class PiecewisePolynomial:
         """Integrate from a to b."""
         whole = self.antiderivative()
         return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+
+    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Find the places where it is y, of a polynomial of numbers."""
+        how = self.extrapolate if extrapolate is None else extrapolate
+        theirs = native.PPoly(readable(self.c), readable(self.x), self.extrapolate)
+        places = theirs.solve(readable(y), discontinuity, how)
+        if places.size == 0 or np.isnan(places).any():
+            return places
+        slope = self.derivative()
+        for _ in range(max(map(nested, (self.c, self.x, y))).bit_length()):  # Newton's
+            places = places + (y - self(places, 0, how)) / slope(places, 0, how)
+        return places
+
+    def roots(self, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Find the places where it is 0."""
+        return self.solve(0.0, discontinuity, extrapolate)
 
 
 def _evaluated(self: Any, x: Any, nu: int, extrapolate: Any) -> Any:

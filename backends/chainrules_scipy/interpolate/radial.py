@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate as native
+from scipy.spatial import KDTree
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.interpolate.common import called, constructs
@@ -47,8 +47,8 @@ def RBFInterpolator(  # noqa: N802
         The points.
     d : array, shape (n, ...)
         The values there.
-    neighbors : None
-        Not taken: all points are.
+    neighbors : int, optional
+        How many of the nearest points each place is interpolated from; all by default.
     smoothing : number or array, shape (n,)
         What is added to the diagonal.
     kernel : str
@@ -63,20 +63,14 @@ def RBFInterpolator(  # noqa: N802
     callable
         Of points, shape (k, m).
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``neighbors`` is given.
-
     Examples
     --------
     >>> found = RBFInterpolator([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> print(found([[0.5]]).round(9))
     [0.5]
     """
-    if neighbors is not None:
-        msg = "RBFInterpolator(neighbors=...) has no derivative here; leave it out"
-        raise UnsupportedKeywordError(msg)
+    if neighbors is not None and neighbors < len(y):
+        return functools.partial(_nearest, y, d, int(neighbors), smoothing, kernel, epsilon, degree)
     points, values = array_of(y), array_of(d)
     epsilon = 1.0 if epsilon is None else epsilon
     degree = max(_DEGREES.get(kernel, -1), 0) if degree is None else int(degree)
@@ -108,6 +102,27 @@ def RBFInterpolator(  # noqa: N802
         return v.reshape(found, shape=(found.shape[0], *values.shape[1:]))
 
     return interpolated
+
+
+def _nearest(
+    y: Any, d: Any, count: int, smoothing: Any, kernel: str, epsilon: Any, degree: Any, x: Any
+) -> Any:
+    """Interpolate between the points that are nearest to each place."""
+    points, values, x = array_of(y), array_of(d), array_of(x)
+    smoothing = v.broadcast_to(array_of(smoothing), shape=(points.shape[0],))
+    near = KDTree(readable(points)).query(readable(x), count)[1].reshape(len(x), -1)
+    groups, which = np.unique(np.sort(near, axis=1), axis=0, return_inverse=True)
+    rows: list[Any] = [None] * len(x)
+    for k, group in enumerate(groups):
+        (places,) = np.nonzero(which.reshape(-1) == k)
+        given = (v.take(part, group, axis=0) for part in (points, values))
+        fit = RBFInterpolator(
+            *given, None, v.take(smoothing, group, axis=0), kernel, epsilon, degree
+        )
+        found = fit(v.take(x, places, axis=0))
+        for i, place in enumerate(places):
+            rows[place] = found[i]
+    return v.stack(*rows)
 
 
 def _monomials(m: int, degree: int) -> list[tuple[int, ...]]:

@@ -68,9 +68,19 @@ def make_interp_spline(
         msg = "make_interp_spline has derivatives in y; CubicSpline has them in x as well"
         raise NotDifferentiableError(msg)
     y, axis = first(y, axis)
-    unit = native.make_interp_spline(x, np.eye(y.shape[0]), k, t, bc_type, 0, check_finite)
+    n, start = y.shape[0], 0.0
+    if isinstance(bc_type, tuple):  # of numbers, which stand for themselves
+        given = native.make_interp_spline(x, np.zeros(y.shape), k, t, bc_type, 0, check_finite)
+        start = pieces(given)[0]
+        bc_type = tuple(_without_numbers(end, n) for end in bc_type)
+    unit = native.make_interp_spline(x, np.eye(n), k, t, bc_type, 0, check_finite)
     c, knots = pieces(unit)
-    return PiecewisePolynomial(times(c, y), knots, unit.extrapolate, axis)
+    return PiecewisePolynomial(times(c, y) + start, knots, unit.extrapolate, axis)
+
+
+def _without_numbers(end: Any, n: int) -> Any:
+    """Return the conditions at an end with values 0, which are linear in y."""
+    return end if end is None or isinstance(end, str) else [(nu, np.zeros(n)) for nu, _ in end]
 
 
 def pieces(spline: Any) -> tuple[Any, Any]:
@@ -101,12 +111,13 @@ def interp1d(
     y : array
         The values, n of them along the axis.
     kind : str or int
-        "linear", "zero", "slinear", "quadratic", "cubic", or the degree.
+        "linear", "slinear", "quadratic", "cubic", "nearest", "nearest-up", "previous", "next",
+        "zero", or the degree.
     axis : int
         Along which they are.
     copy, bounds_error, assume_sorted
         As SciPy has them.
-    fill_value : number or "extrapolate"
+    fill_value : number, tuple of two or "extrapolate"
         What is outside, where that is no error.
 
     Returns
@@ -117,7 +128,7 @@ def interp1d(
     Raises
     ------
     UnsupportedKeywordError
-        If ``kind`` or ``fill_value`` is another one.
+        If ``kind`` is another one.
 
     Examples
     --------
@@ -126,8 +137,8 @@ def interp1d(
     """
     degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3}
     degree = degrees.get(kind, kind)
-    if degree not in (1, 2, 3, 4, 5) or isinstance(fill_value, tuple) or varies(fill_value):
-        msg = f"interp1d(kind={kind!r}, fill_value={fill_value!r}) has no derivative here"
+    if degree not in (1, 2, 3, 4, 5) and kind not in _STEPS:
+        msg = f"interp1d(kind={kind!r}) has no derivative here"
         raise UnsupportedKeywordError(msg)
     extrapolate = isinstance(fill_value, str)
     y, axis = first(y, axis)
@@ -135,7 +146,9 @@ def interp1d(
     if not assume_sorted:
         order = np.argsort(readable(x), kind="mergesort")
         x, y = v.take(x, order, axis=0), v.take(y, order, axis=0)
-    if degree == 1:
+    if kind in _STEPS:
+        line: Any = functools.partial(_stepped, x, y, kind, axis)
+    elif degree == 1:
         _, slope = steps(x, y)
         line = PiecewisePolynomial(v.stack(slope, y[:-1], axis=0), x, True, axis)
     else:
@@ -154,15 +167,38 @@ def interp1d(
             msg = "A value in x_new is outside the interpolation range."
             raise ValueError(msg)
         shape = (1,) * axis + outside.shape + (1,) * (y.ndim - 1 - axis)
-        return v.where(np.reshape(outside, shape), fill_value, line(at))
+        ends = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+        found = line(v.where(outside, low, at))
+        for end, beyond in zip(ends, (readable(at) < low, readable(at) > high), strict=True):
+            found = v.where(np.reshape(beyond, shape), array_of(end), found)
+        return found
 
     return interpolated
+
+
+_STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
+
+
+def _stepped(x: Any, y: Any, kind: str, axis: int, at: Any) -> Any:
+    """Take a value beside each place: it jumps, and is constant between."""
+    knots, at = readable(x), readable(at)
+    if kind.startswith("nearest"):
+        side: Any = "right" if kind == "nearest-up" else "left"
+        places = np.searchsorted((knots[1:] + knots[:-1]) / 2, at, side)
+    elif kind == "next":
+        places = np.searchsorted(knots, at, "left")
+    else:
+        places = np.searchsorted(knots, at, "right") - 1
+    found = v.take(y, np.clip(places, 0, len(knots) - 1), axis=0)
+    n = np.ndim(at)
+    order = (*range(n, n + axis), *range(n), *range(n + axis, found.ndim))
+    return v.permute_dims(found, axes=order)
 
 
 @functools.partial(place_method, native.interp1d)
 @called
 def _line(self: Any, x: Any) -> Any:
-    kind = self._kind if self._kind != "spline" else self._spline.k
+    kind = self._kind if self._kind != "spline" else self._spline.k or "zero"
     found = interp1d(
         self.x, self.y, kind, self.axis, True, self.bounds_error, self.fill_value, True
     )
@@ -173,6 +209,16 @@ def _line(self: Any, x: Any) -> Any:
 @called
 def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     return PiecewisePolynomial(self.c, self.x, self.extrapolate, self.axis)(x, nu, extrapolate)
+
+
+def _integrated(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """Integrate what is SciPy's between traced limits."""
+    parts = pieces(self) if isinstance(self, native.BSpline) else (self.c, self.x)
+    return PiecewisePolynomial(*parts, self.extrapolate, self.axis).integrate(a, b, extrapolate)
+
+
+for _cls in (native.PPoly, native.BSpline):
+    place_method(_cls, _integrated, "integrate")
 
 
 @functools.partial(place_method, native.BSpline)

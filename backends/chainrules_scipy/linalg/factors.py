@@ -66,16 +66,18 @@ def cho_factor(
     Returns
     -------
     tuple of array, shape (..., n, n), and bool
-        As ``scipy.linalg.cho_factor``; with zeros in the triangle that SciPy leaves as it was.
+        As ``scipy.linalg.cho_factor``; in the other triangle stands that of the matrix.
 
     Examples
     --------
     >>> c, lower = cho_factor([[4.0, 2.0], [2.0, 2.0]])
     >>> print(c, lower)
     [[2. 1.]
-     [0. 1.]] False
+     [2. 1.]] False
     """
-    return cholesky(a, lower, check_finite=check_finite), lower
+    (a,) = checked(check_finite, a)
+    left = v.triu(a, k=1) if lower else v.tril(a, k=-1)
+    return cholesky(a, lower, check_finite=False) + left, lower
 
 
 @stands_for(scipy.linalg.cho_solve)

@@ -15,7 +15,16 @@ from chainrules_scipy.linalg.factors import qr
 from chainrules_scipy.linalg.functions import expm, logm, sqrtm
 from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.linalg.spectra import eig
-from chainrules_scipy.rows import adjoint, anchored, array_of, checked, nested, readable, stands_for
+from chainrules_scipy.rows import (
+    adjoint,
+    anchored,
+    array_of,
+    checked,
+    constant,
+    nested,
+    readable,
+    stands_for,
+)
 
 FOLLOWED: dict[str, Any] = follow_all(
     native,
@@ -317,3 +326,8 @@ def schur(
         z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
     t = v.triu(v.matrix_transpose(z) @ a @ z)
     return t, z
+
+
+FOLLOWED |= {
+    name: constant(getattr(native, name)) for name in ("bandwidth", "ishermitian", "issymmetric")
+}

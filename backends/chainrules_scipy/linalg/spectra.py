@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.optimize import linear_sum_assignment
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
@@ -166,11 +167,8 @@ def eigvalsh(
     )
 
 
-def _only(name: str, b: Any, **others: bool) -> None:
+def _only(name: str, **others: bool) -> None:
     given = [key for key, value in others.items() if value]
-    if b is not None:
-        msg = f"{name}(a, b) has no derivative here; write {name}(solve(b, a))"
-        raise UnsupportedKeywordError(msg)
     if given:
         msg = f"{name}({given[0]}=True) has no derivative here; leave it out"
         raise UnsupportedKeywordError(msg)
@@ -201,8 +199,12 @@ def eig(
     ----------
     a : array, shape (..., n, n)
         The matrices.
-    b, left, homogeneous_eigvals : optional
-        Have no derivative here.
+    b : array, shape (n, n), optional
+        The matrix of ``a @ v == w * b @ v``.
+    left : bool
+        Whether to give left eigenvectors, before the right ones.
+    homogeneous_eigvals : bool
+        Has no derivative here.
     right : bool
         Whether to give eigenvectors.
     overwrite_a, overwrite_b : bool
@@ -218,19 +220,40 @@ def eig(
     Raises
     ------
     UnsupportedKeywordError
-        If b, ``left`` or ``homogeneous_eigvals`` is given.
+        If ``homogeneous_eigvals`` is given, or there are several matrices with b or ``left``.
 
     Examples
     --------
     >>> print(eig([[2.0, 1.0], [0.0, 1.0]], right=False))
     [2.+0.j 1.+0.j]
     """
-    _only("eig", b, left=left, homogeneous_eigvals=homogeneous_eigvals)
+    _only("eig", homogeneous_eigvals=homogeneous_eigvals)
     (a,) = checked(check_finite, a)
-    if not right:
-        return _complex(v.eigvals(a))
-    w, V = v.eig(a)
-    return _complex(w), V
+    if b is None and not left:
+        if not right:
+            return _complex(v.eigvals(a))
+        w, V = v.eig(a)
+        return _complex(w), V
+    (b,) = checked(check_finite, np.eye(a.shape[-1]) if b is None else b)
+    if a.ndim > 2 or b.ndim > 2:
+        msg = "eig(a, b) and eig(left=True) have no derivative here for more than one matrix"
+        raise UnsupportedKeywordError(msg)
+    theirs = scipy.linalg.eig(readable(a), readable(b), left=True, right=True)
+    w, V = v.eig(v.solve(b, a))
+    order = linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
+    w, V = w[order], V[:, order]
+    L = adjoint(v.inv(b @ V))
+    L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))
+    vectors = [_of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
+    found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
+    return (_complex(w), *found) if found else _complex(w)
+
+
+def _of_phase(V: Any, known: Any) -> Any:
+    """Turn vectors to the phases that SciPy's have: these are free, and constant here."""
+    overlap = np.sum(np.conj(readable(V)) * known, axis=0)
+    phase = overlap / np.abs(overlap)
+    return V * (phase if np.iscomplexobj(known) else phase.real)
 
 
 @stands_for(scipy.linalg.eigvals)
@@ -247,8 +270,10 @@ def eigvals(
     ----------
     a : array, shape (..., n, n)
         The matrices.
-    b, homogeneous_eigvals : optional
-        Have no derivative here.
+    b : array, shape (n, n), optional
+        As of `eig`.
+    homogeneous_eigvals : bool
+        Has no derivative here.
     overwrite_a : bool
         A permission that nobody makes use of.
     check_finite : bool
@@ -262,13 +287,12 @@ def eigvals(
     Raises
     ------
     UnsupportedKeywordError
-        If b or ``homogeneous_eigvals`` is given.
+        If ``homogeneous_eigvals`` is given.
 
     Examples
     --------
     >>> print(eigvals([[2.0, 1.0], [0.0, 1.0]]))
     [2.+0.j 1.+0.j]
     """
-    _only("eigvals", b, homogeneous_eigvals=homogeneous_eigvals)
-    (a,) = checked(check_finite, a)
-    return _complex(v.eigvals(a))
+    _only("eigvals", homogeneous_eigvals=homogeneous_eigvals)
+    return eig(a, b, right=False, check_finite=check_finite)

@@ -16,6 +16,7 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import array_of, part, readable, stands_for
 
 _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
+_MODES = ("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")
 
 
 def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -70,7 +71,7 @@ def _places(n: int, at: Any, mode: str) -> Any:
     return np.where(at < n, at, (2 * n - 1 if mode == "reflect" else 2 * n - 2) - at)
 
 
-def _around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -> Any:
+def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -> Any:
     """Go on before and behind an axis."""
     mode = _OTHER_NAMES.get(mode, mode)
     n = x.shape[axis]
@@ -91,7 +92,7 @@ def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) ->
     if not 0 <= before < size:
         msg = f"Invalid origin; -{size // 2} <= origin <= {(size - 1) // 2} has to hold"
         raise ValueError(msg)
-    whole = _around(x, axis, before, size - 1 - before, mode, cval)
+    whole = around(x, axis, before, size - 1 - before, mode, cval)
     total: Any = None
     for k in range(size):
         term = part(whole, axis, k, k + n) * w[k]
@@ -130,7 +131,7 @@ def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, t
     whole = x
     for axis, size, o, m in zip(axes, w.shape, origins, modes, strict=True):
         before = size // 2 + o
-        whole = _around(whole, axis, before, size - 1 - before, m, cval)
+        whole = around(whole, axis, before, size - 1 - before, m, cval)
     total: Any = 0.0
     for k in np.ndindex(*w.shape):
         piece = whole
@@ -310,21 +311,22 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
     if order not in range(6):
         msg = "spline order not supported"
         raise RuntimeError(msg)
-    if mode in ("wrap", "grid-constant") or mode not in (
-        *("reflect", "grid-mirror", "constant", "nearest", "mirror", "grid-wrap"),
-    ):
-        msg = f"interpolation with mode={mode!r} has no derivative here; take 'grid-wrap', or pad"
-        raise UnsupportedKeywordError(msg)
-    mode = _OTHER_NAMES.get(mode, mode)
-    if mode == "nearest" and prefilter and order > 1:
+    if mode == "wrap":  # SciPy's period is one less than the number of elements
+        at = [_wrapped(c, n - 1) for c, n in zip(at, x.shape, strict=True)]
+    mode = "reflect" if mode == "grid-mirror" else mode
+    if mode not in _MODES:
+        msg = f"boundary mode not supported: {mode!r}"
+        raise RuntimeError(msg)
+    if mode in ("nearest", "grid-constant") and prefilter and order > 1:
+        how = "nearest" if mode == "nearest" else "constant"
         for axis in range(x.ndim):
-            x = _around(x, axis, _PADDED, _PADDED, "nearest", 0.0)
+            x = around(x, axis, _PADDED, _PADDED, how, cval)
         at = [c + _PADDED for c in at]
     beyond = mode if mode in ("reflect", "grid-wrap", "nearest") else "mirror"
     smooth = "mirror" if beyond == "nearest" else beyond
     coefficients = _filtered(x, order, smooth, range(x.ndim)) if prefilter else x
     outside: Any = False
-    places, weights = [], []
+    places, weights, beside = [], [], []
     for c, n in zip(at, x.shape, strict=True):
         known = readable(c)
         if mode == "constant":
@@ -335,6 +337,7 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
         first = np.floor(known if order % 2 else known + 0.5)
         t = c - first if order % 2 else c + 0.5 - first
         start = first.astype(int) - order // 2
+        beside.append([(start + k < 0) | (start + k > n - 1) for k in range(order + 1)])
         places.append([_places(n, start + k, beyond) for k in range(order + 1)])
         weights.append(_weights(t, order))
     total: Any = 0.0
@@ -342,8 +345,20 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
         weight: Any = 1.0
         for axis, i in enumerate(k):
             weight = weight * weights[axis][i]
-        total = total + weight * coefficients[tuple(places[axis][i] for axis, i in enumerate(k))]
+        here = coefficients[tuple(places[axis][i] for axis, i in enumerate(k))]
+        if mode == "grid-constant":
+            here = v.where(np.any([beside[axis][i] for axis, i in enumerate(k)], 0), cval, here)
+        total = total + weight * here
     return v.where(outside, cval, total) if np.any(outside) else total
+
+
+def _wrapped(c: Any, period: int) -> Any:
+    """Move coordinates by whole periods, as SciPy's mode "wrap" does."""
+    known = readable(c)
+    if period < 1:
+        return c - known
+    turns = np.where(known < 0, np.trunc(-known / period) + 1, -np.trunc(known / period))
+    return c + period * np.where((known < 0) | (known > period), turns, 0.0)
 
 
 @_like("map_coordinates")
@@ -408,13 +423,14 @@ def zoom(
     x: Any, zoom: Any, order: int, mode: str, cval: Any, prefilter: bool, *, grid_mode: bool
 ) -> Any:
     """Stretch an image, as ``scipy.ndimage.zoom``: in the image, for its size is whole."""
-    if grid_mode:
-        msg = "zoom(grid_mode=True) has no derivative here; leave it out"
-        raise UnsupportedKeywordError(msg)
     factors = _each(readable(zoom), x.ndim)
     shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
-    scale = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(x.shape, shape, strict=True)]
-    at = [i * s for i, s in zip(_grid(shape), scale, strict=True)]
+    sizes = list(zip(x.shape, shape, strict=True))
+    if grid_mode:
+        at = [(i + 0.5) * n / m - 0.5 for i, (n, m) in zip(_grid(shape), sizes, strict=True)]
+    else:
+        scale = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in sizes]
+        at = [i * s for i, s in zip(_grid(shape), scale, strict=True)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 

@@ -14,7 +14,7 @@ from scipy.ndimage import _filters
 from chainrules_py import vocabulary as v
 from chainrules_scipy.following import follow_all, instead_of
 from chainrules_scipy.ndimage.linear import _each, _like, map_coordinates
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, constant, readable, stands_for
 
 _PADS = {
     "reflect": "symmetric",
@@ -270,3 +270,9 @@ fourier_shift = _in_frequencies("fourier_shift", lambda s, f: v.exp(-2j * np.pi 
 def fourier_ellipsoid(x: Any, size: Any, n: int, axis: int) -> Any:
     """Multiply a transform, as ``scipy.ndimage.fourier_ellipsoid`` does; sizes are constant."""
     return x * native.fourier_ellipsoid(np.ones(x.shape), size, n, axis)
+
+
+FOLLOWED |= {
+    name: constant(getattr(native, name))
+    for name in ("label", "maximum_position", "minimum_position")
+}

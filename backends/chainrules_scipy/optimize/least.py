@@ -12,9 +12,10 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine, varies
 from chainrules_scipy.optimize.constrained import Constraints, held_place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, of_values, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
+_curve_fit: Any = scipy.optimize.curve_fit
 _least_squares: Any = scipy.optimize.least_squares
 _minimize: Any = scipy.optimize.minimize
 _minimize_scalar: Any = scipy.optimize.minimize_scalar
@@ -112,8 +113,10 @@ def minimize(
     def f(x: Any) -> Any:
         return fun(x, *args)[0] if both else fun(x, *args)
 
+    plain = of_values(jac if callable(jac) else fun, args)
+
     def slope(x: Any) -> Any:
-        return readable(array_of(fun(x, *args)[1] if both else jac(x, *args)))
+        return plain(x)[1] if both else plain(x)
 
     held = None
     if bounds is not None or constraints not in ((), []):
@@ -295,7 +298,7 @@ def least_squares(
         return _least_squares(
             lambda x: readable(residuals(x)),
             start,
-            (lambda x: readable(array_of(jac(x, *args, **kwargs)))) if callable(jac) else jac,
+            of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
             (-np.inf, np.inf) if held is None else tuple(map(readable, held.bounds)),
             method,
             *(t if t is None else min(t, 1e-12) for t in (ftol, xtol, gtol)),
@@ -338,17 +341,18 @@ def curve_fit(
         Places, and values there.
     p0 : array, optional
         Where to start; ones by default.
-    sigma : array, shape (m,), optional
-        The errors of the values.
+    sigma : array, shape (m,) or (m, m), optional
+        The errors of the values, or their covariance.
     absolute_sigma : bool
         Whether these are absolute.
     **options
-        Bounds, and ``maxfev``.
+        Bounds, and what says how SciPy is to search; no loss.
 
     Returns
     -------
     tuple of two arrays
-        The parameters, and their covariance, as ``scipy.optimize.curve_fit``.
+        The parameters, and their covariance, as ``scipy.optimize.curve_fit``; with
+        ``full_output`` also what SciPy says of its search.
 
     Raises
     ------
@@ -361,28 +365,38 @@ def curve_fit(
     >>> print(curve_fit(lambda t, a: a * t, t, 2.0 * t)[0].round(6))
     [2.]
     """
-    rest = {
-        k: value
-        for k, value in options.items()
-        if value is not None and k not in ("maxfev", "bounds")
-    }
-    if rest or np.ndim(sigma) > 1:
-        msg = f"curve_fit with {sorted(rest) or 'a matrix for sigma'} is not for traced values"
+    rest = {k for k, value in options.items() if value is not None} - _SEARCHED
+    if rest:
+        msg = f"curve_fit with {sorted(rest)} is not for traced values"
         raise UnsupportedKeywordError(msg)
     start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
     y = array_of(ydata)
     errors = None if sigma is None else array_of(sigma)
 
+    factor = None if errors is None or errors.ndim < 2 else v.cholesky(errors)
+
     def residuals(p: Any) -> Any:
         r = f(xdata, *[p[i] for i in range(p.shape[0])]) - y
+        if factor is not None:
+            return v.solve_triangular(factor, r)
         return r if errors is None else r / errors
 
-    bounds = options.get("bounds")
-    if bounds is None:
-        x = least_squares(residuals, start, method="lm").x
-    else:
-        x = least_squares(residuals, start, bounds=bounds).x
-    return x, _covariance(residuals, x, sigma is not None and absolute_sigma)
+    bounds, method = options.get("bounds"), options.get("method")
+    how = {} if bounds is None else {"bounds": bounds}
+    x = least_squares(residuals, start, method=method or ("lm" if not how else "trf"), **how).x
+    found = x, _covariance(residuals, x, sigma is not None and absolute_sigma)
+    if not options.get("full_output"):
+        return found
+    known = None if errors is None else readable(errors)
+    at = (readable(array_of(xdata)), readable(y), readable(x), known, absolute_sigma)
+    plain = _curve_fit(of_values(f), *at, **{k: o for k, o in options.items() if o is not None})
+    return (*found, *plain[2:])
+
+
+_SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "jac", "epsfcn"} | {
+    *("full_output", "check_finite", "nan_policy", "factor", "diag", "x_scale", "diff_step"),
+}
+"""Options of ``curve_fit`` that do not change where its squares are least."""
 
 
 def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:

@@ -110,15 +110,19 @@ def _everywhere(name: str) -> Callable[..., Any]:
     def function(*args: Any, **options: Any) -> Any:
         given = dict(signature.bind(*args, **options).arguments)
         func, operands = given.pop("func"), as_tuple(given.pop("args", ()))
-        if given.get("constraints") or given.get("minimizer_kwargs"):
+        local = dict(given.get("minimizer_kwargs") or {})
+        if given.get("constraints") or set(local) - {"args", "bounds", "method", "options", "tol"}:
             msg = f"{name} with constraints or a minimizer of its own has no derivative here"
             raise UnsupportedKeywordError(msg)
+        operands = as_tuple(local.pop("args", operands))
+        if local or "minimizer_kwargs" in given:
+            given["minimizer_kwargs"] = local
 
         def compute(x: Any) -> Any:
             return func(x, *operands)
 
         found = theirs(_plain(compute), **given)
-        found.x = x = _around(compute, found.x, given.get("bounds"))
+        found.x = x = _around(compute, found.x, given.get("bounds") or local.get("bounds"))
         found.fun = anchored(found.fun, compute(x))
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, of_values, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _fixed_point, _fsolve, _newton, _root, _root_scalar = (
@@ -33,8 +34,12 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-def solved(f: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> Any:
-    """Find a root of f by a solver of SciPy's, whose last answer is kept."""
+def solved(g: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> Any:
+    """Find a root of g by a solver of SciPy's, whose last answer is kept."""
+
+    def f(x: Any) -> Any:
+        y = g(x)
+        return array_of(y) if isinstance(y, (list, tuple)) else y
 
     def found(residual: Any, x0: Any) -> Any:
         kept[:] = [solver(lambda x: readable(residual(x)), x0)]
@@ -124,11 +129,10 @@ def newton(
         raise UnsupportedKeywordError(msg)
     args = as_tuple(args)
 
-    def of_values(g: Any) -> Any:
-        return None if g is None else lambda x: readable(g(x, *args))
+    slopes = [None if g is None else of_values(g, args) for g in (fprime, fprime2)]
 
     def solver(residual: Any, start: Any) -> Any:
-        given = (of_values(fprime), (), tol, maxiter, of_values(fprime2), x1, rtol, False, disp)
+        given = (slopes[0], (), tol, maxiter, slopes[1], x1, rtol, False, disp)
         return (_newton(residual, start, *given),)
 
     return solved(lambda x: func(x, *args), array_of(readable(x0)), solver, [])
@@ -163,9 +167,17 @@ def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> A
     kept: list[Any] = []
 
     def solver(residual: Any, _: Any) -> Any:
-        found = _root_scalar(lambda x: float(residual(x)), method=method, **options)
+        found = _root_scalar(lambda x: float(residual(x)), method=method, **given)
         return found.root, found
 
+    given = dict(options)
+    for name in ("fprime", "fprime2"):
+        if callable(g := options.get(name)):
+            given[name] = of_values(g, args)
+    if options.get("fprime") is True:
+        both, plain = f, of_values(f, args)
+        given["fprime"] = lambda x: plain(x)[1]
+        f = lambda x, *args: both(x, *args)[0]
     bracket = options.get("bracket")
     start = options.get("x0") if bracket is None else np.mean(readable(bracket))
     x = solved(
@@ -199,18 +211,13 @@ def root(
         Further arguments.
     method, tol, callback, options
         As SciPy has them.
-    jac : None
-        Not taken: SciPy takes differences, and derivatives are ours.
+    jac : callable or bool, optional
+        With which SciPy searches; derivatives of the root are ours.
 
     Returns
     -------
     OptimizeResult
         As ``scipy.optimize.root``, with ``x``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is a Jacobian.
 
     Examples
     --------
@@ -219,14 +226,16 @@ def root(
     >>> round(float(grad(f)(4.0)), 6)
     0.25
     """
-    if jac not in (None, False):
-        msg = "root(jac=...) is not for traced values: leave it out"
-        raise UnsupportedKeywordError(msg)
     args = as_tuple(args)
     kept: list[Any] = []
+    slopes = of_values(jac, args) if callable(jac) else None
+    if jac is True:
+        both, plain = fun, of_values(fun, args)
+        slopes = lambda x: plain(x)[1]
+        fun = lambda x, *args: both(x, *args)[0]
 
     def solver(residual: Any, start: Any) -> Any:
-        found = _root(residual, start, (), method, None, tol, callback, options)
+        found = _root(residual, start, (), method, slopes, tol, callback, options)
         return found.x, found
 
     x = solved(lambda x: fun(x, *args), array_of(readable(x0)), solver, kept)
@@ -247,9 +256,7 @@ def fsolve(
         Where to start.
     args : tuple
         Further arguments.
-    fprime, full_output
-        Not taken.
-    **options
+    fprime, full_output, **options
         As SciPy has them.
 
     Returns
@@ -257,26 +264,23 @@ def fsolve(
     array
         As ``scipy.optimize.fsolve``.
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is a Jacobian, or all is asked for.
-
     Examples
     --------
     >>> print(fsolve(lambda x: x**2 - 4.0, 1.0).round(6))
     [2.]
     """
-    if fprime is not None or full_output:
-        msg = "fsolve(fprime=..., full_output=...) is not for traced values; leave them out"
-        raise UnsupportedKeywordError(msg)
     args = as_tuple(args)
+    kept: list[Any] = []
+    slopes = None if fprime is None else of_values(fprime, args)
 
     def solver(residual: Any, start: Any) -> Any:
-        return (_fsolve(residual, start, **options),)
+        return _fsolve(residual, start, (), slopes, True, **options)
 
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
-    return solved(lambda x: func(x, *args), start, solver, [])
+    x = solved(lambda x: func(x, *args), start, solver, kept)
+    if kept[0][2] != 1 and not full_output:
+        warnings.warn(kept[0][3], RuntimeWarning, stacklevel=2)
+    return (x, *kept[0][1:]) if full_output else x
 
 
 @stands_for(scipy.optimize.fixed_point)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.signal as native
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
+from chainrules_scipy.ndimage.linear import around
 from chainrules_scipy.rows import array_of, stands_for
 
 _DIRECT = 1 << 18
@@ -178,11 +178,19 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 
 def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    """Convolve what goes on behind its edges: the parts that need nothing from there are valid."""
     x, k = array_of(in1), array_of(in2)
-    if boundary == "fill" and (varies(fillvalue) or fillvalue == 0):
+    plain = boundary == "fill" and not varies(fillvalue) and fillvalue == 0
+    if plain or mode == "valid":
         return convolved(x, k, mode)
-    msg = f"boundary={boundary!r}, fillvalue={fillvalue!r} has no derivative here; pad before"
-    raise UnsupportedKeywordError(msg)
+    if boundary not in ("fill", "symm", "wrap"):
+        msg = f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'"
+        raise ValueError(msg)
+    sizes, wide = tuple(x.shape), x
+    for axis, m in enumerate(k.shape):
+        how = {"fill": "constant", "symm": "reflect", "wrap": "wrap"}[boundary]
+        wide = around(wide, axis, m - 1, m - 1, how, fillvalue)
+    return _cut(convolved(wide, k, "valid"), mode, sizes, k.shape, (0, 1))
 
 
 @stands_for(native.convolve2d)
@@ -198,7 +206,7 @@ def convolve2d(
     mode : {"full", "same", "valid"}
         Which part is wanted.
     boundary, fillvalue
-        "fill" with 0.
+        What stands behind the edges.
 
     Returns
     -------
@@ -226,7 +234,7 @@ def correlate2d(
     mode : {"full", "same", "valid"}
         Which part is wanted.
     boundary, fillvalue
-        "fill" with 0.
+        What stands behind the edges.
 
     Returns
     -------

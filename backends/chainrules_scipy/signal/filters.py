@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.signal as native
+from scipy.signal._signaltools import _filtfilt_gust
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.following import followed
+from chainrules_scipy.keeping import beside
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.recursive import delayed, recursive_filter
@@ -169,29 +171,27 @@ def filtfilt(
         How the signal goes on behind the ends.
     padlen : int, optional
         How far.
-    method : {"pad"}
-        "gust" is not taken.
-    irlen
-        Not taken.
+    method : {"pad", "gust"}
+        Whether the signal goes on, or Gustafsson's states stand at the ends.
+    irlen : int, optional
+        How long the response of the filter is, for "gust".
 
     Returns
     -------
     array
         As ``scipy.signal.filtfilt``.
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the method is another one.
-
     Examples
     --------
     >>> print(filtfilt([0.5, 0.5], [1.0], np.arange(8.0))[:3].round(9))
     [0. 1. 2.]
     """
-    if method != "pad":
-        msg = f"filtfilt(method={method!r}) has no derivative here; take 'pad'"
-        raise UnsupportedKeywordError(msg)
+    if method not in ("pad", "gust"):
+        msg = f"method is {method!r}, and has to be 'pad' or 'gust'"
+        raise ValueError(msg)
+    if method == "gust":
+        with beside((b, a, x)):
+            return followed(_filtfilt_gust)(b, a, array_of(x), axis=axis, irlen=irlen)[0]
     b, a = (v.reshape(array_of(c), shape=(-1,)) for c in (b, a))
     edge = 3 * max(b.shape[0], a.shape[0]) if padlen is None else int(padlen)
     signal = last(array_of(x), axis)

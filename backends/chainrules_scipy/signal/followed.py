@@ -10,15 +10,17 @@ from scipy.signal import windows
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all, follow_class, followed
+from chainrules_scipy.following import follow, follow_all, follow_class, followed, instead_of
 from chainrules_scipy.rows import array_of, readable, stands_for
+
+instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
 
 CZT = follow_class(native.CZT, "__call__")
 ZoomFFT = follow_class(native.ZoomFFT)
 ShortTimeFFT = follow_class(native.ShortTimeFFT, "stft", "istft", "stft_detrend", "spectrogram")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("abcd_normalize", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
+    *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "ellip", "ellipap", "ellipord"),
     *("envelope", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),

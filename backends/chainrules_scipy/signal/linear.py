@@ -10,7 +10,8 @@ import scipy.signal as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
+from chainrules_py.extend import kind_of, varies
+from chainrules_scipy.ndimage.linear import convolve1d
 from chainrules_scipy.ndimage.ranks import of_rank
 from chainrules_scipy.rows import array_of, stands_for
 from chainrules_scipy.signal.axes import back, last
@@ -60,13 +61,14 @@ def savgol_filter(
     """
     x = array_of(x)
 
-    def smoothed(y: Any) -> Any:
-        return native.savgol_filter(y, window_length, polyorder, deriv, delta, -1, mode, cval)
+    def smoothed(y: Any, beyond: float = 0.0) -> Any:
+        return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)
 
     n = x.shape[axis]
-    constant = smoothed(np.zeros(n)) if mode == "constant" else np.zeros(n)
-    y = _applied(_matrix(lambda e: smoothed(e) - constant, n), x, axis)
-    return y if not constant.any() else y + back(constant.reshape((1,) * (x.ndim - 1) + (n,)), axis)
+    y = _applied(_matrix(smoothed, n), x, axis)
+    if mode == "constant":
+        y = y + cval * back(smoothed(np.zeros(n), 1.0).reshape((1,) * (x.ndim - 1) + (n,)), axis)
+    return y if deriv == 0 else y / array_of(delta) ** deriv
 
 
 @stands_for(native.detrend)
@@ -126,33 +128,38 @@ def upfirdn(
     axis : int
         Along which they are.
     mode, cval
-        "constant" with 0.
+        How the signals go on behind their ends.
 
     Returns
     -------
     array
         As ``scipy.signal.upfirdn``.
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the mode is another one.
-
     Examples
     --------
     >>> print(upfirdn([1.0, 1.0], [1.0, 2.0], 2))
     [1. 1. 2. 2.]
     """
-    if mode != "constant" or cval != 0:
-        msg = f"upfirdn(mode={mode!r}, cval={cval!r}) has no derivative here; pad before"
-        raise UnsupportedKeywordError(msg)
     h, signal = array_of(h), last(array_of(x), axis)
+    ends = mode != "constant" or varies(cval) or cval != 0
+    more = -(-(h.shape[0] - 1) // up) if ends else 0
+    size = (signal.shape[-1] - 1) * up + h.shape[0]
+    if more:
+        signal = _prolonged(signal, more, mode, cval)
     n = signal.shape[-1]
     wide = v.expand_dims(signal, axis=-1)
     wide = v.pad(wide, 0.0, widths=((0, 0),) * signal.ndim + ((0, up - 1),))
     wide = v.reshape(wide, shape=(*signal.shape[:-1], n * up))[..., : (n - 1) * up + 1]
     taps = v.reshape(h, shape=(1,) * (wide.ndim - 1) + (-1,))
-    return back(convolved(wide, taps, "full")[..., ::down], axis)
+    return back(convolved(wide, taps, "full")[..., more * up : more * up + size : down], axis)
+
+
+def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
+    """Go on behind both ends of the last axis, in what way SciPy goes on behind unit signals."""
+    n, one = x.shape[-1], np.eye(1, 2 * more + 1, more)[0]
+    if mode == "constant":
+        return v.pad(x, cval, widths=((0, 0),) * (x.ndim - 1) + ((more, more),))
+    return v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
 
 
 @stands_for(native.resample)
@@ -277,3 +284,10 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
 def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
     """Choose the median in windows, as ``scipy.signal.medfilt2d``."""
     return medfilt(input, kernel_size)
+
+
+@stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
+def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
+    """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
+    rows = convolve1d(input, hrow, axis=1, mode="reflect")
+    return convolve1d(rows, hcol, axis=0, mode="reflect")

@@ -85,7 +85,7 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
     return function
 
 
-for _format in ("csr", "csc", "coo", "dia", "bsr"):
+for _format in ("csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
     for _kind in ("array", "matrix"):
         _cls: Any = getattr(native, f"{_format}_{_kind}")
         place_constructor(_cls, _constructor(_cls, _format))

@@ -14,6 +14,11 @@ from chainrules_py.extend import static_types
 _TRANSPOSED = {"csr": "csc", "csc": "csr", "coo": "coo"}
 _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
 
+_OTHERS = (
+    *(sparse.dia_array, sparse.dia_matrix, sparse.lil_array, sparse.lil_matrix),
+    *(sparse.dok_array, sparse.dok_matrix),
+)
+
 
 @final
 class Pattern:
@@ -67,6 +72,8 @@ class Pattern:
         return self._made(self.cls, data)
 
     def _made(self, cls: Any, data: Any) -> Any:
+        if issubclass(cls, _OTHERS):  # is not made of places
+            return cls(self._made(_ARRAYS[self.format], data))
         places = self.places if self.format == "coo" else None
         given = (data, places) if places is not None else (data, *self.places)
         return cls(given, shape=self.shape, copy=False)

@@ -18,7 +18,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.installing import place, place_constructor, place_method
-from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.rows import adjoint, anchored, array_of, readable
 from chainrules_scipy.sparse.making import tril, triu
 from chainrules_scipy.sparse.solving import spsolve
 from chainrules_scipy.sparse.traced import TracedSparse, element_pattern
@@ -320,15 +320,32 @@ class Operator:
 place_constructor(native.LinearOperator, Operator)
 
 
+@functools.partial(place, native.aslinearoperator)
+def aslinearoperator(A: Any) -> Any:
+    """Make the operator that a matrix is: as ``scipy.sparse.linalg.aslinearoperator``."""
+    if isinstance(A, Operator):
+        return A
+    a = A if isinstance(A, TracedSparse) else array_of(A)
+    turned = a.T if isinstance(a, TracedSparse) else adjoint(a)
+    return Operator(
+        tuple(a.shape), matvec=lambda x: a @ x, rmatvec=lambda x: turned @ x, dtype=a.dtype
+    )
+
+
+_Matrix: Any = type(native.aslinearoperator(np.eye(1)))
+
+
 def _matvec(self: Any, x: Any) -> Any:
     x = array_of(x)
-    y = self._matvec(x if x.ndim == 1 else v.reshape(x, shape=(-1,)))
+    x1 = x if x.ndim == 1 else v.reshape(x, shape=(-1,))
+    y = self.A @ x1 if isinstance(self, _Matrix) else self._matvec(x1)
     return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
 
 
 def _rmatvec(self: Any, x: Any) -> Any:
     x = array_of(x)
-    y = self._rmatvec(x if x.ndim == 1 else v.reshape(x, shape=(-1,)))
+    x1 = x if x.ndim == 1 else v.reshape(x, shape=(-1,))
+    y = self.A.conj().T @ x1 if isinstance(self, _Matrix) else self._rmatvec(x1)
     return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
 
 

@@ -15,9 +15,9 @@ from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
 CAN = (
-    "it has @ and dot with arrays, + and -, multiply, products with numbers, T, transpose(), "
-    "sum(), diagonal(), toarray(), parts and data; scipy.sparse.linalg.spsolve is "
-    "chainrules_scipy.sparse.spsolve"
+    "it has @ and dot with arrays, + and -, multiply, power, abs and sin with its kin, products "
+    "with numbers, T, sum(), diagonal(), max(), reshape(), toarray(), parts and data; "
+    "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
 )
 """What stands for a sparse array can do."""
 
@@ -147,6 +147,47 @@ class TracedSparse:
         """Return the array."""
         return self
 
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> TracedSparse:
+        """Convert the elements to another type of floats."""
+        return TracedSparse(v.astype(self.data, dtype=np.dtype(dtype)), self.pattern)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> TracedSparse:
+        """Give the array other numbers of rows and columns."""
+        places = self.pattern.operator(np.arange(1, self.nnz + 1)).tocoo()
+        moved = places.reshape(*shape, order=order)
+        data = v.take(self.data, moved.data - 1, axis=0)
+        rows, columns = moved.coords
+        return TracedSparse(data, element_pattern(self.pattern.cls, rows, columns, moved.shape))
+
+    def trace(self, offset: int = 0) -> Any:
+        """Sum the elements in a diagonal."""
+        return v.sum(self.diagonal(offset))
+
+    def power(self, n: Any, dtype: Any = None) -> TracedSparse:
+        """Raise each element to a power, which is greater than 0."""
+        if np.any(np.asarray(n) <= 0):
+            self._refuse("a power that is not greater than 0")
+        a = canonical(self)
+        return TracedSparse(a.data**n, a.pattern)
+
+    def conj(self, copy: bool = True) -> TracedSparse:
+        """Conjugate each element."""
+        return TracedSparse(v.conj(self.data), self.pattern)
+
+    conjugate = conj
+
+    def _extreme(self, choose: Any, axis: Any) -> Any:
+        """Return an extreme element, also of those that are not stored."""
+        return choose(canonical(self).toarray(), axis=axis)
+
+    def max(self, axis: int | None = None) -> Any:
+        """Return the greatest element."""
+        return self._extreme(v.max, axis) if axis is None else self._refuse("max along an axis")
+
+    def min(self, axis: int | None = None) -> Any:
+        """Return the least element."""
+        return self._extreme(v.min, axis) if axis is None else self._refuse("min along an axis")
+
     def mean(self, axis: int | None = None) -> Any:
         """Return the mean of all elements, or along an axis."""
         n = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
@@ -158,7 +199,11 @@ class TracedSparse:
         zeros = v.full_like(self.data, shape=self.shape, fill=0)
         return v.scatter_add(zeros, self.data, *places, index=index)
 
-    todense = toarray
+    def todense(self, order: Any = None, out: Any = None) -> Any:
+        """All elements, as `toarray`: of an array, for those of a matrix would be a matrix."""
+        if self.pattern.is_matrix:
+            self._refuse("todense(), which is a matrix: write toarray(), and @ for * of matrices;")
+        return self.toarray()
 
     def sum(self, axis: int | None = None) -> Any:
         """Sum all elements, or those of the columns (0) or rows (1)."""
@@ -228,7 +273,9 @@ class TracedSparse:
         self._refuse("the truth")
 
     def __pow__(self, other: Any) -> Any:
-        self._refuse("a power")
+        if self.pattern.is_matrix:
+            self._refuse("a power of matrices")
+        return self.power(other)
 
     def __rtruediv__(self, other: Any) -> Any:
         self._refuse("a quotient")
@@ -236,14 +283,33 @@ class TracedSparse:
     def __eq__(self, other: object) -> Any:
         self._refuse("a comparison")
 
-    def __abs__(self) -> Any:
-        self._refuse("the absolute value")
+    def __abs__(self) -> TracedSparse:
+        a = canonical(self)
+        return TracedSparse(v.abs(a.data), a.pattern)
 
     __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.data!r}>"
+
+
+def _of_elements(word: Any) -> Any:
+    """Make a method that computes a function of each element, which is 0 at 0."""
+
+    def method(self: TracedSparse) -> TracedSparse:
+        a = canonical(self)
+        return TracedSparse(word(a.data), a.pattern)
+
+    method.__name__ = word.__name__
+    return method
+
+
+for _name in (
+    *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt", "tan"),
+    *("tanh", "deg2rad", "rad2deg"),
+):
+    setattr(TracedSparse, _name, _of_elements(getattr(np, _name)))
 
 
 def element_pattern(cls: type, rows: Any, columns: Any, shape: Any) -> Pattern:

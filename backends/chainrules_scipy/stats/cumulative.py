@@ -207,3 +207,17 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
         width,
         *shapes,
     )
+
+
+@_cumulative
+def gennorm(x: Any, beta: Any) -> Any:
+    """By the incomplete gamma function of |x|^β; in the middle by the density, on a line."""
+    middle = readable(x) == 0
+    there = chosen(
+        ~middle,
+        lambda x, beta: 0.5 * np.sign(readable(x)) * sc.gammainc(1 / beta, abs(x) ** beta),
+        lambda x, beta: x / (2 * sc.gamma(1 + 1 / beta)),
+        x,
+        beta,
+    )
+    return 0.5 + there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.following import followed
+from chainrules_scipy.integrate.adaptive import quad
+from chainrules_scipy.keeping import beside
 from chainrules_scipy.optimize.least import minimized
 from chainrules_scipy.rows import anchored, array_of, readable
-from chainrules_scipy.stats.distributions import logpdf, logpmf, ppf
+from chainrules_scipy.stats.distributions import logpdf, logpmf, pdf, ppf
 
 _NUMBERS = 100_000
 
@@ -24,10 +27,26 @@ def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
     function = type(dist)._stats
     general = (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._stats
     known = [None] * 4 if function is general else None
+    if known is not None and type(dist)._munp is not _general_munp(dist):
+        m = [1.0, *(followed(type(dist)._munp)(dist, n, *shapes) for n in (1, 2, 3, 4))]
+        var = m[2] - m[1] ** 2
+        third = m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
+        fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4
+        return [m[1], var, third / var**1.5, fourth / var**2 - 3]
     if known is None:
         wanted = {"moments": "mvsk"} if "moments" in inspect.signature(function).parameters else {}
-        known = list(followed(function)(dist, *shapes, **wanted))
+        many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]  # written to
+        with beside(many):
+            found: list[Any] = list(followed(function)(dist, *many, **wanted))
+        if all(s.ndim == 0 for s in shapes):
+            return [m if m is None or np.ndim(m) == 0 else m[0] for m in found]
+        return found
     return known
+
+
+def _general_munp(dist: Any) -> Any:
+    """Return the general way to moments, by integrals."""
+    return (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._munp
 
 
 def _is_discrete(dist: Any) -> bool:
@@ -82,7 +101,12 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
     if type(dist)._entropy is general._entropy:
         msg = f"SciPy integrates the entropy of {dist.name}, which has no derivative here"
         raise NotDifferentiableError(msg)
-    return followed(type(dist)._entropy)(dist, *map(array_of, shapes)) + v.log(array_of(scale))
+    shapes = tuple(map(array_of, shapes))
+    many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]
+    with beside(many):
+        y = array_of(followed(type(dist)._entropy)(dist, *many))
+    y = y[0] if y.ndim and all(s.ndim == 0 for s in shapes) else y
+    return y + v.log(array_of(scale))
 
 
 def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
@@ -140,6 +164,37 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
     )
 
 
+def expect(
+    dist: Any,
+    func: Any = None,
+    args: Any = (),
+    loc: Any = 0,
+    scale: Any = 1,
+    *rest: Any,
+    **how: Any,
+) -> Any:
+    """Compute the mean of a function of a draw, in the parameters."""
+    ends: list[Any] = [*rest, *(None, None, False)[len(rest) :]]
+    lb, ub, conditional = ends
+    lb, ub = how.pop("lb", lb), how.pop("ub", ub)
+    if how.pop("conditional", conditional):
+        msg = "expect(conditional=True) has no derivative here; divide by the probability"
+        raise UnsupportedKeywordError(msg)
+    args = args if isinstance(args, tuple) else (args,)
+    low, high = (loc + scale * end for end in dist._get_support(*map(readable, args)))
+    low, high = (low if lb is None else lb), (high if ub is None else ub)
+    plain = {"loc": readable(loc), "scale": readable(scale)}
+    inner = [float(dist.ppf(q, *map(readable, args), **plain)) for q in (0.025, 0.975)]
+    inner = [x for x in inner if readable(low) < x < readable(high)]
+    ends = [low, *inner, high]
+
+    def density(x: Any) -> Any:
+        p = pdf(dist, x, *args, loc=loc, scale=scale)
+        return p if func is None else func(x) * p
+
+    return sum(quad(density, a, b, **how)[0] for a, b in itertools.pairwise(ends))
+
+
 def _summed(name: str, upper: bool, is_log: bool) -> Any:
     """Sum probabilities from the lower end of the support."""
 
@@ -172,4 +227,4 @@ cdf, sf, logcdf, logsf = (
 )
 MOMENTS = (stats, mean, var, std, moment, entropy, interval, rvs)
 SUMS = (cdf, sf, logcdf, logsf)
-FITS = (fit, nnlf)
+FITS = (fit, nnlf, expect)

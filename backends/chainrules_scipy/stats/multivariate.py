@@ -52,6 +52,17 @@ def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -
     return known - 0.5 * (df + dim + 1) * log_det - 0.5 * traces
 
 
+def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
+    """Return the parameters of ``multinomial``: where p has another sum than 1, its last moves."""
+    p = array_of(p)
+    known = readable(p)
+    others = np.abs(1 - known.sum(axis=-1)) > 10 * np.finfo(float).eps
+    last = v.where(others, 1 - v.sum(p[..., :-1], axis=-1), p[..., -1])
+    p = v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1)
+    n = np.array(n, dtype=int)
+    return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
+
+
 follow_class(_covariance.CovViaPSD)
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
 _OF: dict[str, tuple[str, ...]] = {
@@ -69,7 +80,8 @@ _OF: dict[str, tuple[str, ...]] = {
 for _name, _methods in _OF.items():
     if hasattr(native, _name):
         _instance: Any = getattr(native, _name)
-        follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked)
+        _more: dict[str, Any] = {"_process_parameters": _counts} if _name == "multinomial" else {}
+        follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked, **_more)
         for _method in _methods:
             advise(
                 getattr(type(_instance), _method),

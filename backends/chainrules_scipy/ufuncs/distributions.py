@@ -241,11 +241,22 @@ def _tukey_shape(p: Any, lam: Any) -> Any:
     return v.where(near, small, (up * a - down * b) / m - (up - down) / (m * m))
 
 
+def _in_support(slope: Any) -> Any:
+    """Make a partial that is 0 where the support has ended."""
+
+    def partial(p: Any, x: Any, lmbda: Any) -> Any:
+        outside = (v.abs(x) * lmbda > 1) | ((p > 0) ^ (p < 1))
+        inside = v.where(outside, 0.5, p)
+        return v.where(outside, 0.0, slope(inside, lmbda) / _tukey(inside, lmbda))
+
+    return partial
+
+
 tklmbda: Any = stated(
     "tklmbda",
     "x lmbda",
-    lambda p, _x, lmbda: 1 / _tukey(p, lmbda),
-    lambda p, _x, lmbda: -_tukey_shape(p, lmbda) / _tukey(p, lmbda),
+    _in_support(lambda p, _: v.ones_like(p)),
+    _in_support(lambda p, lmbda: -_tukey_shape(p, lmbda)),
 )
 
 

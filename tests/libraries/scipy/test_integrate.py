@@ -84,7 +84,5 @@ def test_differential_equations():
         h = 1e-4
         truth = (f(theirs, 1.3 + h) - f(theirs, 1.3 - h)) / (2 * h)
         assert abs(grad(lambda k, f=f: f(ours, k))(1.3) - truth) < 1e-4
-    with pytest.raises(UnsupportedKeywordError, match="events"):
-        ours.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], events=lambda t, y: y[0])
     with pytest.raises(UnsupportedKeywordError, match="tcrit"):
         ours.odeint(lambda y, t: -y, [1.0], [0.0, 1.0], tcrit=[0.5])

@@ -99,5 +99,5 @@ def test_bounds_and_constraints():
 def test_what_is_not_taken():
     with pytest.raises(UnsupportedKeywordError, match="loss"):
         ours.least_squares(lambda p: p - 2.0, [0.0], loss=np.square)
-    with pytest.raises(UnsupportedKeywordError, match="jac"):
-        ours.curve_fit(_decay, T, Y, jac="3-point")
+    with pytest.raises(UnsupportedKeywordError, match="loss"):
+        ours.curve_fit(_decay, T, Y, method="trf", loss="cauchy")

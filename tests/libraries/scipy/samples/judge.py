@@ -13,7 +13,7 @@ from tests.libraries.scipy.samples.common import SAMPLES, Sample
 
 MODULES = (
     *("special", "linalg", "fft", "signal", "ndimage", "interpolate", "integrate", "optimize"),
-    *("spatial", "sparse", "stats", "seldom"),
+    *("spatial", "sparse", "stats", "seldom", "asked"),
 )
 
 

@@ -306,12 +306,8 @@ def test_other_formats(format):
 
 A, B, X = array(), square(), drawn(4)
 OF_TRACED = {
-    "power": lambda a: a.power(2).sum(),
-    "**": lambda a: (a**2).sum(),
     "compare": lambda a: (a > 0).sum(),
     "loop": lambda a: sum(row.sum() for row in a),
-    "max": lambda a: a.max(),
-    "abs": lambda a: abs(a).sum(),
     "np.sin": lambda a: np.sin(a).sum(),
     "np.sum": lambda a: np.sum(a),
     "np.dot": lambda a: np.dot(a, X).sum(),
@@ -330,7 +326,7 @@ def test_what_traced_sparse_arrays_cannot_do_is_an_error(name):
     with pytest.raises((ChainRulesError, TypeError)) as caught:
         grad(OF_TRACED[name])(A)
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
-    assert name == "abs" or "toarray()" in text or "plain arrays" in text
+    assert "toarray()" in text or "plain arrays" in text
 
 
 BESIDE = {
@@ -408,8 +404,8 @@ def test_right_sides_may_be_lists():
 @pytest.mark.parametrize(
     "f, says",
     [
-        (lambda a: (a**2).sum(), "a power of a csr_array"),
-        (lambda a: abs(a).sum(), "the absolute value of a csr_array"),
+        (lambda a: a.power(-1).sum(), "greater than 0 of a csr_array"),
+        (lambda a: a.max(axis=0).sum(), "max along an axis of a csr_array"),
         (lambda a: (a > 0).sum(), "a comparison of a csr_array"),
         (lambda a: (1.0 / a).sum(), "a quotient of a csr_array"),
     ],
