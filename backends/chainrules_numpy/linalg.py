@@ -149,8 +149,13 @@ def trace_of_axes(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> An
 
 
 _METHOD = {"self": None, "offset": 0, "axis1": 0, "axis2": 1}
-alias(np.diagonal, to=diagonal_of_axes)
-alias(np.trace, to=trace_of_axes, refuse=("dtype", "out"))
+alias(np.diagonal, to=diagonal_of_axes, lower={"offset": low.as_option("offset")})
+alias(
+    np.trace,
+    to=trace_of_axes,
+    refuse=("dtype", "out"),
+    lower={"offset": low.as_option("offset")},
+)
 alias(np.ndarray.diagonal, to=diagonal_of_axes, parameters=_METHOD, rename={"self": "a"})
 alias(
     np.ndarray.trace,
@@ -160,8 +165,9 @@ alias(
     rename={"self": "a"},
     refuse=("dtype", "out"),
 )
-alias(np.linalg.diagonal, to=v.diagonal)
-alias(np.linalg.trace, to=v.trace, refuse=("dtype",))
+_offset = {"offset": low.as_option("offset")}
+alias(np.linalg.diagonal, to=v.diagonal, lower=_offset)
+alias(np.linalg.trace, to=v.trace, refuse=("dtype",), lower=_offset)
 alias(np.tril, to=v.tril, rename={"m": "x"})
 alias(np.triu, to=v.triu, rename={"m": "x"})
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import AsOption
@@ -22,7 +23,7 @@ for _f, _word in (
     (np.fft.rfft, v.rfft),
     (np.fft.irfft, v.irfft),
 ):
-    row(_f, _word, refuse=("out",), axis=axis, norm=norm)
+    row(_f, _word, refuse=("out",), axis=axis, n=low.as_option("n"), norm=norm)
 for _f, _word in (
     (np.fft.fft2, f.fft2),
     (np.fft.fftn, f.fftn),
@@ -32,9 +33,9 @@ for _f, _word in (
     (np.fft.irfftn, f.irfftn),
     (np.fft.rfft2, f.rfft2),
     (np.fft.rfftn, f.rfftn),
-    (np.fft.hfft, f.hfft),
-    (np.fft.ihfft, f.ihfft),
 ):
-    row(_f, _word, refuse=("out",))
+    row(_f, _word, refuse=("out",), axes=low.as_option("axes"))
+for _f, _word in ((np.fft.hfft, f.hfft), (np.fft.ihfft, f.ihfft)):
+    row(_f, _word, refuse=("out",), axis=axis, n=low.as_option("n"))
 row(np.fft.fftshift, f.fftshift, "x")
 row(np.fft.ifftshift, f.ifftshift, "x")

@@ -82,7 +82,7 @@ row(np.repeat, v.repeat, axis=axis, repeats=low.as_array("repeats", _counts))
 row(np.rot90, m.rot90, "m")
 row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
 for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
-    row(_f, _composite, "v", v=low.as_array("x"))
+    row(_f, _composite, "v", v=low.as_array("x"), k=low.as_option("k"))
 for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
     row(_f, _composite, "m", m=low.as_array("x"))
 row(np.astype, v.astype, None, copy=ignored, device=ignored)
