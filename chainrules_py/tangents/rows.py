@@ -90,12 +90,12 @@ class Rows(Summand):
 
     def times(self, c: Any) -> Rows:
         """Return a multiple: by a number, or by an array that broadcasts onto the table."""
-        lengths = tuple(getattr(c, "shape", ()))
+        lengths: tuple[int, ...] = tuple(getattr(c, "shape", ()))
         fits = zip(lengths[::-1], self.shape[::-1], strict=False)
         if len(lengths) > len(self.shape) or not all([a in (1, b) for a, b in fits]):
             msg = f"{describe(c)} does not broadcast onto {self.of!r}, which {self!r} is of"
             raise ProjectionError(msg)
-        if len(lengths) == len(self.shape) and lengths[0] > 1:
+        if len(lengths) == len(self.shape) and len(c) > 1:
             c = c[self.indices]
         return Rows(self.indices, self.rows * c, self.of)
 

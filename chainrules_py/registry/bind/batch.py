@@ -88,8 +88,10 @@ def gather(ts: Sequence[Any], like: Any) -> Any:
     if type(ts[0]) is tuple:
         return tuple([gather(part, like) for part in zip(*ts, strict=True)])
     dense = next((t for t in ts if not is_zero(t)), None)
-    if dense is None or (lost := missing(ts)) is not None:
-        return ts[0] if dense is None else lost
+    if dense is None:
+        return ts[0]
+    if (lost := missing(ts)) is not None:
+        return lost
     if isinstance(dense, Tangent):
         keys = dict.fromkeys(key for t in ts if not is_zero(t) for key, _ in t.fields())
         parts = {key: gather([t if is_zero(t) else t[key] for t in ts], like) for key in keys}
