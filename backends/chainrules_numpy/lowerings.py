@@ -35,7 +35,7 @@ def static(value: Any) -> Any:
     """Return an integer, or a sequence of them, as an option: hashable, and of Python's types."""
     if value is None or type(value) is int:
         return value
-    if isinstance(value, (tuple, list, range)) or getattr(value, "ndim", 0):
+    if isinstance(value, (tuple, list, range)) or getattr(value, "ndim", 0) > 0:
         return tuple(map(_whole, value))
     return _whole(value)
 

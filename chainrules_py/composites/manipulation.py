@@ -19,7 +19,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     ValueError
         If there is no such axis.
     """
-    several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0)
+    several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0) > 0
     axes = tuple(map(operator.index, axis if several else (axis,)))
     for a in axes:
         if not -ndim <= a < ndim:
