@@ -202,12 +202,12 @@ def solve_ivp(
             **{k: x for k, x in options.items() if k != "jac"} | more,
         )  # fmt: skip
 
-    plain: Any = None
+    plain: Any = SimpleNamespace(status=0, t_events=())
     if asked_for:
         plain = found(events=[_of_numbers(e, args) for e in asked_for], **tolerances)
     elif t_eval is None:
         plain = found()
-    stopped = plain is not None and plain.status == 1
+    stopped = plain.status == 1
     if t_eval is not None:
         times = array_of(t_eval)
         kept = readable(times) <= plain.t[-1] if stopped else slice(None)
@@ -240,7 +240,7 @@ def solve_ivp(
 
     t_events = [
         v.stack(*[when(e, float(s)) for s in ts]) if len(ts) else np.zeros(0)
-        for e, ts in zip(asked_for, plain.t_events if asked_for else (), strict=True)
+        for e, ts in zip(asked_for, plain.t_events, strict=True)
     ]
     if stopped and t_eval is None:
         last = plain.t[-1]

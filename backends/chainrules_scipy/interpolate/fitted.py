@@ -211,7 +211,8 @@ def _interpolating(x: Any, y: Any, k: int, s: Any, *rest: Any) -> Spline:
     if s != 0 or any(r is not None for r in rest):
         w, xb, xe = _bounds(*rest)
         plain = readable(array_of(y))
-        (t, _, _), _, kind, _ = native.splrep(x, plain, w, xb, xe, k, s=s, full_output=True)
+        fitted: Any = native.splrep(x, plain, w, xb, xe, k, s=s, full_output=True)
+        (t, _, _), _, kind, _ = fitted
         if kind == -1:
             return _linear(lambda e: native.make_interp_spline(x, e, k, t), y)
         if kind == -2:

@@ -73,6 +73,8 @@ def RegularGridInterpolator(  # noqa: N802
         turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
         axes = [v.flip(a, axis=0) if k in turned else a for k, a in enumerate(axes)]
         values = v.flip(values, axis=tuple(turned)) if turned else values
+    bases: list[Spline] = []
+    coefficients: Any = None
     if method in DEGREES:
         bases, coefficients = _splines(axes, values, method)
 

@@ -136,7 +136,7 @@ def interp1d(
     0.5
     """
     degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3}
-    degree = degrees.get(kind, kind)
+    degree: Any = degrees.get(kind, kind)
     if degree not in (1, 2, 3, 4, 5) and kind not in _STEPS:
         msg = f"interp1d(kind={kind!r}) has no derivative here"
         raise UnsupportedKeywordError(msg)

@@ -92,13 +92,13 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
 def _responses(system: Any, x0: Any, t: Any, n: int | None, inputs: Any) -> Any:
     made, n = _stepped(system), 100 if n is None else n
     t = np.linspace(0, n * made.dt, n, endpoint=False) if t is None else np.asarray(t)
-    shape, found = (t.shape[0], made.inputs), []
+    shape, found, times = (t.shape[0], made.inputs), [], t
     for i in range(made.inputs):
         u = np.zeros(shape)
         u[:, i] = inputs(t)
-        out = dlsim(made, u, t=t, x0=x0)
-        found.append(out[1])
-    return out[0], tuple(found)
+        times, y, *_ = dlsim(made, u, t=t, x0=x0)
+        found.append(y)
+    return times, tuple(found)
 
 
 @stands_for(native.dimpulse)
