@@ -240,7 +240,7 @@ def solve_ivp(
 
     t_events = [
         v.stack(*[when(e, float(s)) for s in ts]) if len(ts) else np.zeros(0)
-        for e, ts in zip(asked_for, plain.t_events or (), strict=True)
+        for e, ts in zip(asked_for, plain.t_events or [], strict=True)
     ]
     if stopped and t_eval is None:
         last = plain.t[-1]
