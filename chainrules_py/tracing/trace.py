@@ -23,6 +23,7 @@ from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.table import find_rule, looked_into
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.left_behind import check_traced
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
@@ -188,6 +189,8 @@ class Trace(ABC):
             if out is None:
                 raise
             y = (primal or primitive)(*payloads, **options)
+        if bound.later is not None:
+            check_traced(bound.statement.recipe.functions, out, payloads)
         self.note(at, (primitive, primal, opened, options), links, y, out)
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
@@ -225,7 +228,7 @@ class Trace(ABC):
         found, bound = self.find(primitive, primal, payloads, mine)
         return Settled(payloads, classes, mine, bound) if found else None
 
-    def recorder(
+    def recorder(  # noqa: C901
         self,
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
@@ -248,8 +251,10 @@ class Trace(ABC):
         run: Any = None
         links: Any = None
         linked: list[int] = []
+        looks: Any = None
         if bound is not None:
             run, links = bound.run, self.linker(bound, flat=True)
+            looks = None if bound.later is None else bound.statement.recipe.functions
             linked = [i for i in places if bound.wanted[i]]
 
         def record(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
@@ -274,6 +279,8 @@ class Trace(ABC):
                 if out is None:
                     raise
                 y = f(*payloads, **options)
+            if looks is not None:
+                check_traced(looks, out, payloads)
             arrays = [operands[i] for i in plain] if plain else ()
             made = leave(here, y, out, arrays, bound)
             if views and isinstance(made, tracer):

@@ -1,0 +1,46 @@
+"""What a rule leaves somewhere at a call and its pullback looks up, where calls are nested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chainrules_py.errors import TracerError, describe
+from chainrules_py.primitives.closures.reach import Reach, written
+from chainrules_py.tracing.array_like import ArrayLike
+
+_NUMBERS = (int, float, complex)
+
+
+def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any]) -> None:
+    """Raise if what is looked up later is an operand, and no longer what is differentiated in.
+
+    A rule that leaves an operand in a place that is no operand's, and calls its own function, runs
+    again, one differentiation further down, and leaves there what the operand stands for.
+
+    Raises
+    ------
+    TracerError
+        The derivative of the derivative would be without that part.
+    """
+    plain = [_innermost(x) for x in payloads if issubclass(type(x), ArrayLike)]
+    if not plain:
+        return
+    saved = record[2:] if type(record) is tuple else ()
+    for path, x in Reach((*functions, *saved)).values():
+        if not any([x is y for y in plain]):
+            continue
+        if type(x) in _NUMBERS and path[0][0] is None:  # a name, of another number that is equal
+            continue
+        msg = (
+            f"{written(path)} is {describe(x)}, which was an operand that is being differentiated: "
+            f"the derivative of the derivative would be lost. Let the pullback close over the "
+            f"operand, or save it in the rule's result"
+        )
+        raise TracerError(msg)
+
+
+def _innermost(x: Any) -> Any:
+    while issubclass(type(x), ArrayLike):
+        x = x.payload
+    return x
