@@ -47,6 +47,21 @@ def with_tie(x: Any) -> Any:
     return flat.reshape(x.shape)
 
 
+def is_float_array(x: Any) -> bool:
+    """Tell whether it is an array of NumPy of floating numbers, real or complex."""
+    return type(x) is np.ndarray and x.dtype.kind in "fc"
+
+
+def is_number(x: Any) -> bool:
+    """Tell whether it is a floating number of Python's, real or complex."""
+    return type(x) in (float, complex)
+
+
+def first_element(x: Any) -> Any:
+    """Return the first number of an array, as an array without axes; zero of an empty one."""
+    return np.asarray(x.reshape(-1)[0] if x.size else 0, x.dtype)
+
+
 def cut(axis: int) -> Callable[[Any], Any]:
     """Leave out the last number along an axis, the first or the last one."""
     return lambda x: x[:-1] if axis == 0 else x[..., :-1]
@@ -77,6 +92,11 @@ def _next(last: Any) -> Any:
     """Make up the numbers behind the last: greater, and no multiple of them."""
     waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
     return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
+
+
+def of_axes(n: int) -> Callable[[Any], Any]:
+    """Put axes of length one in front, until there are so many."""
+    return lambda x: x.reshape((1,) * (n - x.ndim) + x.shape)
 
 
 def stacked(x: Any, count: int) -> Any:

@@ -18,9 +18,12 @@ from chainrules_diagnosis import (
     compared_in,
     cut,
     extended,
+    is_float_array,
+    is_number,
     is_one_sided,
     is_sorted,
     literals_of,
+    of_axes,
     of_length,
     of_size,
     stacked,
@@ -64,16 +67,8 @@ def value_at(case: Case, operands: tuple[Any, ...], f: Any = None, **other: Any)
 # ------------------------------------------------------------------------------ other points
 
 
-def _is_float_array(x: Any) -> bool:
-    return type(x) is np.ndarray and x.dtype.kind in "fc"
-
-
-def _is_number(x: Any) -> bool:
-    return type(x) in (float, complex)
-
-
 def _floating(case: Case) -> list[int]:
-    return [i for i, x in enumerate(case.operands) if _is_float_array(x) or _is_number(x)]
+    return [i for i, x in enumerate(case.operands) if is_float_array(x) or is_number(x)]
 
 
 def _changed(case: Case, change: Callable[[Any], Any], places: Iterable[int]) -> tuple[Any, ...]:
@@ -122,12 +117,12 @@ def point_calls(case: Case) -> Iterator[Call]:
         x = case.operands[i]
         if len(places) > 1:
             yield _call(case, f"another sign of argument {i + 1}", np.negative, [i])
-        if _is_float_array(x) and x.size > 1:
+        if is_float_array(x) and x.size > 1:
             roll = lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)
             yield _call(case, "another order of the elements", roll, [i])
-        if _is_float_array(x) and x.size > 2:
+        if is_float_array(x) and x.size > 2:
             yield _call(case, "two zeros", lambda x: with_zeros(x, [0, -1]), [i])
-        if _is_float_array(x) and x.size > 1:
+        if is_float_array(x) and x.size > 1:
             yield _call(case, "ties", with_tie, [i])
             if x.ndim == 1:  # a matrix of equal numbers is singular
                 yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
@@ -147,7 +142,7 @@ def _same_twice(case: Case) -> Iterator[Call]:
     xs = case.operands
     for i, x in enumerate(xs):
         for k in range(i + 1, len(xs)):
-            alike = _is_float_array(x) and _is_float_array(xs[k]) and x.shape == xs[k].shape
+            alike = is_float_array(x) and is_float_array(xs[k]) and x.shape == xs[k].shape
             if alike and x.dtype == xs[k].dtype:
                 yield Call("ties", (*xs[:k], x.copy(), *xs[k + 1 :]), case.options)
                 yield Call("the same object twice", (*xs[:k], x, *xs[k + 1 :]), case.options)
@@ -160,7 +155,7 @@ def _same_twice(case: Case) -> Iterator[Call]:
 def shape_calls(case: Case) -> Iterator[Call]:
     """Other shapes: one axis more, one element fewer and more, one operand more; other indices."""
     xs = case.operands
-    arrays = [i for i, x in enumerate(xs) if _is_float_array(x) and x.ndim]
+    arrays = [i for i, x in enumerate(xs) if is_float_array(x) and x.ndim]
     if arrays:
         # Of one length with another axis: whoever takes the one for the other gets no error.
         count = n if 1 < (n := len(xs[arrays[0]])) <= _FEW else 2
@@ -178,8 +173,8 @@ def shape_calls(case: Case) -> Iterator[Call]:
             if not longer or value_at(case, fewer.operands) is not None:
                 yield _call(case, f"another shape: one {what} more", extended(axis), arrays)
         yield from _long_calls(case, arrays)
-        for i in arrays if len(xs) > 1 else ():
-            if xs[i].shape[-1] > 2:
+        for i in arrays:
+            if len(xs) > 1 and xs[i].shape[-1] > 2:
                 name = f"another length of argument {i + 1}"
                 yield _call(case, name, lambda x: x[..., :-1], [i])
             if xs[i].size:
@@ -191,7 +186,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
         yield Call("an array in place of a number", tuple(rows), case.options)
     yield from _index_calls(case)
     variadic = getattr(case.f, "variadic", None)
-    if variadic is not None and xs and _is_float_array(xs[-1]):
+    if variadic is not None and xs and is_float_array(xs[-1]):
         yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
 
 
@@ -205,20 +200,20 @@ def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
                 yield _call(case, f"another length: {n}", of_length(n), arrays)
             if xs[arrays[0]].ndim > 1:
                 yield _call(case, f"another size: {size}", of_size(size), arrays)
+        for n in (most, most + 1) if isinstance(most, int) and 0 < most < _FEW_AXES else ():
+            made = _call(case, f"a leading axis more, {n} in all", of_axes(n), arrays)
+            if _is_stack(case, made.operands, 1):
+                yield made
 
 
-_FEW = 4
-
-
-_MOST = 5000
+_FEW, _FEW_AXES, _MOST = 4, 8, 5000
 
 
 def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call]:
     """List the calls that a call with a leading axis stacks: where one is wrong it is no axis."""
     if name == "a leading axis":
-        stacks = [
-            np.ndim(x) > np.ndim(given) for x, given in zip(operands, case.operands, strict=True)
-        ]
+        pairs = zip(operands, case.operands, strict=True)
+        stacks = [np.ndim(x) > np.ndim(given) for x, given in pairs]
         for k in range(len(operands[stacks.index(True)])):
             row = [x[k].copy() if s else x for x, s in zip(operands, stacks, strict=True)]
             yield Call("another point", tuple(row), case.options)
@@ -227,15 +222,16 @@ def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call
 def _is_stack(case: Case, operands: tuple[Any, ...], count: int) -> bool:
     """Tell whether a call with a leading axis computes the calls without it."""
     y, shape = value_at(case, operands), getattr(case.y, "shape", None)
-    if shape is None or getattr(y, "shape", None) != (count, *shape):
+    if shape is None or getattr(y, "shape", (0,))[-len(shape) - 1 :] != (count, *shape):
         return False
-    return differs(np.asarray(y[0]), np.asarray(case.y), max(1e-8, case.precision)) is None
+    first = np.asarray(y)[(0,) * (y.ndim - len(shape))]
+    return differs(first, np.asarray(case.y), max(1e-8, case.precision)) is None
 
 
 def _index_calls(case: Case) -> Iterator[Call]:
     """Whole numbers that may be indices, repeated and from the end."""
     xs = case.operands
-    lengths = {n for x in xs if _is_float_array(x) for n in x.shape}
+    lengths = {n for x in xs if is_float_array(x) for n in x.shape}
     for i, x in enumerate(xs):
         if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size or x.min() < 0:
             continue

@@ -16,6 +16,7 @@ import numpy as np
 
 from chainrules_diagnosis import (
     arrays_in,
+    first_element,
     is_said,
     is_sorted,
     name_at_call,
@@ -53,7 +54,15 @@ _REFUSALS = (NoRuleError, NotDifferentiableError, UnsupportedKeywordError, NotIm
 
 
 _WHOLE = 12
-_CHECKS = check_types, check_value, check_push, check_adjoint
+
+
+def _check_runs(case: Case) -> None:
+    """Check that a rule runs where there is nothing to compare."""
+    if not case.inputs.size and case.has_pull:
+        case.pullback()[1](case.cotangent(np.zeros(case.raw.size)))
+
+
+_CHECKS = _check_runs, check_types, check_value, check_push, check_adjoint
 
 
 def _judge_variant(
@@ -153,6 +162,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
     alike = shapes[0] == shapes[1]
     refuses = isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError)
     refuses |= isinstance(error, ProjectionError)
+    what = name.removeprefix("wrong only for ")
     counts = {k: n for k, n in varied.options.items() if type(n) is int and k != "axis"}
     if (
         "leading axis" in name
@@ -169,12 +179,10 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or isinstance(error, np.linalg.LinAlgError)  # a formula by the inverse, at singular ones
     ):
         # A function may happen to take what the rule was not meant for: it is told, no more.
-        case.refused.append(f"with {name.removeprefix('wrong only for ')}: {error}")
+        case.refused.append(f"with {what}: {error}")
         return True
     if _is_of_even_lengths(case, varied, name):
-        case.refused.append(
-            f"with {name.removeprefix('wrong only for ')}, and not with two: {error}"
-        )
+        case.refused.append(f"with {what}, and not with two: {error}")
         return True
     return isinstance(error, ArithmeticError) and not varied.settled  # there may be no derivative
 
@@ -333,17 +341,13 @@ def check_shapes(case: Case) -> None:
 def _check_small(case: Case) -> None:
     options = case.options
     if options.get("axis") is None:  # an axis of an array that has none is nobody's promise
-        zero_d = _with(case, _first_element)
+        zero_d = _with(case, lambda _, x: first_element(x))
         _judge_variant(case, "wrong only for 0-d", zero_d, options)
     one = _with(case, lambda _, x: x[(slice(0, 1),) * x.ndim])
     _judge_variant(case, "wrong only for size 1", one, options)
     for place in (slice(0, 0), (..., slice(0, 0))):
         empty = _with(case, lambda _, x, place=place: x[place] if x.ndim else x)  # type: ignore[misc]
         _judge_variant(case, "wrong for an empty array", empty, options)
-
-
-def _first_element(_: int, x: Any) -> Any:
-    return np.asarray(x.reshape(-1)[0] if x.size else 0, x.dtype)
 
 
 def _check_broadcast(case: Case, arrays: list[int]) -> None:

@@ -128,4 +128,19 @@ WRONG: dict[str, Plant] = {
         (FEW,),
         "second order wrong (a constant was captured)",
     ),
+    "number of Python": Plant(
+        slope(np.sin, lambda _y, x: np.cos(x) * (2.0 if isinstance(x, float) else 1.0)),
+        (FEW,),
+        "wrong only for a number for argument 1",
+    ),
+    "more axes than three": Plant(
+        slope(np.sin, lambda _y, x: np.cos(x) * (2.0 if np.ndim(x) > 3 else 1.0)),
+        (FEW,),
+        "wrong only for a leading axis more, 4 in all",
+    ),
+    "first element of an empty array": Plant(
+        slope(np.sin, lambda _y, x: np.cos(x) * np.sign(np.ravel(x)[0]) ** 2),
+        (FEW,),
+        "wrong for an empty array",
+    ),
 }

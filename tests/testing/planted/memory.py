@@ -186,18 +186,6 @@ def half_without_a_rule(half: str) -> Any:
     return halves(v.sin, push, pull)
 
 
-def plain_dict() -> Any:
-    @primitive
-    def f(p, /):
-        return p["a"] * p["b"]
-
-    @rrule.register(f)
-    def f_rrule(p: dict):
-        return f(p), lambda y_bar: ({"a": y_bar * p["b"], "b": y_bar * p["a"]},)
-
-    return f
-
-
 def nothing_for_a_float() -> Any:
     @primitive
     def f(a, b, /):
@@ -259,9 +247,6 @@ WRONG: dict[str, Plant] = {
     ),
     "pull that meets a function without a rule": Plant(
         half_without_a_rule("pull"), (X,), "NoRuleError", cites="jax-ml/jax#38610"
-    ),
-    "cotangent as a plain dict": Plant(
-        plain_dict(), ({"a": X, "b": Z},), "write Tangent[dict]", cites="FluxML/Zygote.jl#43"
     ),
     "nothing for a float": Plant(
         nothing_for_a_float(), (X, Z), "zero for argument 2", cites="FluxML/Zygote.jl#1121"
