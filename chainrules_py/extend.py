@@ -92,7 +92,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",
-    "chainrules_py.engines.export": "Kernel Resolved Support is_captured lookups resolved stated",
+    "chainrules_py.engines.export": (
+        "Kernel Resolved Support check_options is_captured lookups resolved stated"
+    ),
     "chainrules_py.composites.decompositions": "solve_triangular_standard",
     "chainrules_fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
     "chainrules_fallbacks.manipulation": "vander_standard",

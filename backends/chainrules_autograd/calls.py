@@ -29,6 +29,7 @@ from chainrules_py.extend import (
     Operator,
     Space,
     bind,
+    check_options,
     closed,
     deliver,
     demand_rule,
@@ -63,13 +64,7 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
         If there is no rule for the mode that autograd is in, and no body to look into.
     """
     operands = opened(operands)
-    for name, value in options.items():
-        if is_boxed(value):
-            msg = (
-                f"{name} of {word.__name__} is an option, and is being differentiated; an option "
-                f"is static Python data, no derivative is taken in it"
-            )
-            raise NotDifferentiableError(msg)
+    check_options(word, options, is_boxed)
     if word.fixed:
         is_captured(word, isbox, True, operands)
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])

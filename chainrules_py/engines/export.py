@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.config import Config
-from chainrules_py.errors import ContractError, NoRuleError, TracerError
+from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.captured import captured
 from chainrules_py.primitives.closures.reach import Reach
@@ -280,6 +280,34 @@ def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
         found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions])
         table[lookups] = found = found if own and Reach(found) else ()
         return found
+
+
+def check_options(
+    word: Primitive[..., Any], options: dict[str, Any], is_traced: Callable[[Any], bool]
+) -> None:
+    """Raise for an option that another engine differentiates: rules see no derivative in it.
+
+    Parameters
+    ----------
+    word : Primitive
+        The function.
+    options : dict
+        Its options.
+    is_traced : callable
+        Tells whether a value is differentiated.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It names the option.
+    """
+    for name, value in options.items():
+        if any(map(is_traced, flatten(value)[0])):
+            msg = (
+                f"{name} of {word.__name__} is an option, and is being differentiated; an option "
+                f"is static Python data, no derivative is taken in it: make it an operand"
+            )
+            raise NotDifferentiableError(msg)
 
 
 def is_captured(

@@ -493,6 +493,7 @@ TOPICS = {
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
     "tests/engines/torch/test_programs.py": "programs that call exported functions",
     "tests/engines/torch/test_words.py": "every word",
+    "tests/engines/test_options.py": "options that an engine differentiates, in every engine",
     "tests/engines/*/test_peer.py": "what an engine is tested with itself",
     "tests/engines/thin/test_thin.py": "the exporters of one file each",
 }

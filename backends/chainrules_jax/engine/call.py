@@ -32,7 +32,15 @@ from chainrules_jax.engine.linear_pairs import (
 )
 from chainrules_jax.engine.mesh_axes import batched_type, element_type, varying_alike
 from chainrules_jax.engine.pytrees import split
-from chainrules_py.extend import Cache, TreeDef, closed, exactly, is_captured, lookups
+from chainrules_py.extend import (
+    Cache,
+    TreeDef,
+    check_options,
+    closed,
+    exactly,
+    is_captured,
+    lookups,
+)
 from chainrules_py.vocabulary import scan
 
 
@@ -235,6 +243,7 @@ _KEPT = 2048
 
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation."""
+    check_options(word, options, is_traced)
     if word.fixed:
         is_captured(word, is_traced, True, operands)
     leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))

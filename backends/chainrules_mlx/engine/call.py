@@ -34,6 +34,7 @@ from chainrules_py.extend import (
     HigherOrder,
     TreeDef,
     bind,
+    check_options,
     closed,
     demand_rule,
     flatten_tangent,
@@ -358,6 +359,7 @@ def run(
     operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
     classes = tuple(map(type, operands))
     compute = compute or word.implementation(classes) or word.plain_implementation(classes)
+    check_options(word, options, varies)
     leaves, treedef = partition(operands, is_array)
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):

@@ -18,6 +18,7 @@ from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
+    check_options,
     closed,
     flatten,
     is_captured,
@@ -173,6 +174,8 @@ class Exported:
             for after in call.after:
                 y = after(y)
             return y
+        if options:
+            check_options(call.word, call.options, varies)
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
             unchanged = not (options or call.after or plan.lookups)
