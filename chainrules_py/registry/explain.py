@@ -63,6 +63,8 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
             for cls in operands
             if type_info(cls).is_foreign
         ]
+        if any([issubclass(cls, (list, tuple)) for cls in operands]):
+            lines.append("  a list or tuple is a structure; where numbers are meant, np.array(x)")
         lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
     for module, reason in plugins.failures.items():
         lines.append(f"  {module} announced itself and could not be imported: {reason}")

@@ -404,6 +404,8 @@ def note_rule(error: Exception, half: Any, doing: str, rest: str = "") -> None:
     """Note on an error which rule it comes from, and what was being done with its half."""
     statement = getattr(half, "statement", None)
     if statement is not None:
+        if type(error) is TypeError and "positional argument" in str(error):
+            rest += "\n  it gets the tangent or cotangent, and behind that all that was saved"
         error.add_note(
             f"while {doing} through {statement.primal.__name__}{rest}\n  rule: {statement.where}"
         )

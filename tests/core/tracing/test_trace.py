@@ -7,9 +7,18 @@ import operator
 import numpy as np
 import pytest
 
-from chainrules_py import Config, NoRuleError, TracerError, primitive
+from chainrules_py import (
+    Config,
+    LinearMap,
+    NoRuleError,
+    TracerError,
+    primitive,
+    rule,
+    scalar_rule,
+)
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
 from chainrules_py.tracing.trace import note_rule, plain_arrays
+from chainrules_tape import grad
 
 
 class Following(Trace):
@@ -131,3 +140,28 @@ def test_a_note_names_the_rule_or_says_nothing():
     error = ValueError("x")
     note_rule(error, len, "pulling back 1.0")
     assert not hasattr(error, "__notes__")
+
+
+def test_a_half_that_takes_too_little_is_told_what_it_gets():
+    @primitive
+    def f(x):
+        return x * x
+
+    @rule(f)
+    def f_rule(x):
+        return f(x), (LinearMap(lambda t, a: 2 * a * t, lambda t: 2 * t, x),)
+
+    with pytest.raises(TypeError) as caught:
+        grad(f)(2.0)
+    (note,) = caught.value.__notes__
+    assert "behind that all that was saved" in note
+
+
+def test_a_list_that_no_rule_takes_may_be_meant_as_an_array():
+    @primitive
+    def f(x):
+        return x
+
+    scalar_rule(f, lambda y, x: 1.0)
+    with pytest.raises(NoRuleError, match=r"np\.array\(x\)"):
+        grad(lambda x: f(x)[0])([1.0, 2.0])
