@@ -20,7 +20,8 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         If there is no such axis.
     """
     several = isinstance(axis, (tuple, list, range)) or getattr(axis, "ndim", 0) > 0
-    axes = tuple(map(operator.index, axis if several else (axis,)))
+    found: Any = axis if several else (axis,)
+    axes = tuple(map(operator.index, found))
     for a in axes:
         if not -ndim <= a < ndim:
             msg = f"axis {a} is out of bounds for array of dimension {ndim}"

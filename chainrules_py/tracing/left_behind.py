@@ -8,6 +8,7 @@ from typing import Any
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.closures.reach import Reach, written
 from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.values.pytree import flatten
 
 _NUMBERS = (int, float, complex)
 
@@ -26,6 +27,8 @@ def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any])
     plain = [_innermost(x) for x in payloads if issubclass(type(x), ArrayLike)]
     if not plain:
         return
+    given = [x for x in flatten(list(payloads))[0] if not issubclass(type(x), ArrayLike)]
+    plain = [x for x in plain if not any([x is y for y in given])]  # as an operand that is constant
     saved = record[2:] if type(record) is tuple else ()
     for path, x in Reach((*functions, *saved)).values():
         if not any([x is y for y in plain]):

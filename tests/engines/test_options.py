@@ -70,8 +70,7 @@ def _of_jax(f: Any) -> dict[str, Any]:
 
 
 def _of_autograd(f: Any) -> dict[str, Any]:
-    import autograd
-
+    autograd: Any = importlib.import_module("autograd")
     e = export(f, to="autograd")
     return {
         "grad": lambda: autograd.grad(lambda s: e(2.0, scale=s))(3.0),

@@ -121,7 +121,8 @@ class _Changed:
         self.given.append((changed, copy.deepcopy(changed)))
         values[k] = changed
         n = len(operands)
-        return self.f(*values[:n], **dict(zip(names[n:], values[n:], strict=True)))
+        named: Any = dict(zip(names[n:], values[n:], strict=True))
+        return self.f(*values[:n], **named)
 
     def was_changed(self) -> bool:
         """Tell whether what was given is another by now."""
@@ -166,6 +167,7 @@ def verdict(number: int, place: int, form: str) -> str:
     said = []
     for name, take in (("forward", _forward), ("reverse", _reverse)):
         want = take(point, ts, y_bars)
+        found: Any
         try:
             found = take(other, ts, y_bars)
         except (ChainRulesError, TypeError):

@@ -120,7 +120,11 @@ def _aside(inner: str, use: str) -> Callable[[Any], Any]:
         kept: list[Any] = []
 
         def f(z: Any) -> Any:
-            INNER[inner](lambda w: kept.append(w * w) or np.sum(w), z)
+            def keeping(w: Any) -> Any:
+                kept.append(w * w)
+                return np.sum(w)
+
+            INNER[inner](keeping, z)
             return np.sum(z), kept[0]
 
         return USES[use](grad(f, has_aux=True)(x)[1], x)

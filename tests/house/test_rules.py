@@ -69,6 +69,8 @@ _DOORKEEPERS = {
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
     # Pens that stand outside of the core, and what puts statements around people's statements.
+    "backends/chainrules_like_autograd/extend.py",
+    "chainrules_py/registry/bind/choice.py",
     "backends/chainrules_compat/hooks.py",
     "backends/chainrules_tools/derived.py",
     "backends/chainrules_tools/text_rules.py",

@@ -57,8 +57,8 @@ def backward(
     for index in sorted({*hooks, *watch}, reverse=True) if hooks or watch else ():
         if index > start:
             continue
-        last = reversed(tape[index + 1 : top + 1])
-        run(last if fetch is None else map(fetch, range(top, index, -1)), bars, top, index)
+        places = range(top, index, -1)
+        run(map(tape.__getitem__ if fetch is None else fetch, places), bars, top, index)
         bars.flush(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
