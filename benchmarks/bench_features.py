@@ -5,8 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import scipy.optimize
 
-from chainrules_tape import checkpoint, grad
+from chainrules_compile import compile
+from chainrules_tape import checkpoint, grad, jacobian
 from chainrules_tools import taylor, vmap
 
 
@@ -57,6 +59,30 @@ class Examples:
             self.each(self.layers, self.xs)
         else:
             _ = [grad(self.loss)(self.layers, x) for x in self.xs]
+
+
+class LeastSquares:
+    """SciPy's fit of 4 parameters to 400 numbers, by each way to give it a Jacobian."""
+
+    params = ("differences", "jacobian", "compiled")
+    param_names = ("way",)
+
+    def setup(self, way):
+        rng = np.random.default_rng(0)
+        self.t = np.linspace(0.0, 4.0, 400)
+        self.seen = self.model([2.0, 0.7, 1.3, 0.4]) + 0.05 * rng.standard_normal(400)
+        derived = jacobian(self.residuals)
+        ways = {"differences": "2-point", "jacobian": derived, "compiled": compile(derived)}
+        self.jac = ways[way]
+
+    def model(self, p):
+        return p[0] * np.exp(-p[1] * self.t) * np.cos(p[2] * self.t) + p[3]
+
+    def residuals(self, p):
+        return self.model(p) - self.seen
+
+    def time_fit(self, way):
+        scipy.optimize.least_squares(self.residuals, [2.6, 0.91, 1.69, 0.52], jac=self.jac)
 
 
 class Series:
