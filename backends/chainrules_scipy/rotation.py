@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.spatial import transform as native
+from scipy.spatial.transform import _rotation_xp as _text
 
-from chainrules_scipy.following import follow_class, followed_module
+from chainrules_py import ignore_derivatives
+from chainrules_scipy.following import follow_class, followed, followed_module, instead_of
 
 
 def _portable(name: str) -> dict[str, Any]:
@@ -14,6 +17,27 @@ def _portable(name: str) -> dict[str, Any]:
     return {"select_backend": lambda *_, **__: followed_module(f"scipy.spatial.transform.{name}")}
 
 
+def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
+    """Make quaternions of matrices; what is no rotation is taken to the nearest one.
+
+    SciPy leaves alone what is one to twelve digits. Beside it the nearest one is another, so that
+    directions that leave the rotations have no derivative: two steps of G. Schulz's iteration,
+    "Iterative Berechnung der reziproken Matrix" (1933), for the polar factor, which leave a
+    rotation where it is, are right to the third order.
+    """
+    if not assume_valid:
+        eye = np.eye(3)
+        square = ignore_derivatives(matrix @ np.swapaxes(matrix, -1, -2))
+        near = np.all(np.abs(square - eye) < 1e-9, axis=(-2, -1), keepdims=True)
+        rotation = matrix
+        for _ in range(2):
+            square = np.swapaxes(rotation, -1, -2) @ rotation
+            rotation = rotation @ (1.5 * eye - 0.5 * square)
+        matrix = np.where(near, rotation, matrix)
+    return followed(_text.from_matrix)(matrix, assume_valid)
+
+
+instead_of(_text.from_matrix, _from_matrix)
 Rotation = follow_class(
     native.Rotation,
     *("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "from_davenport"),

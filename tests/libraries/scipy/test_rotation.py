@@ -1,0 +1,76 @@
+"""Rotations made of matrices: directions that leave the rotations, where SciPy comes back, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import transform
+
+import chainrules_scipy
+from chainrules_tape import grad, hessian
+
+WEIGHTS = np.array([0.7, -1.3, 0.4])
+TURN = transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
+BENT = TURN + 0.05 * np.random.default_rng(0).normal(size=(3, 3))
+PLACED = np.block([[TURN, np.array([[1.0], [2.0], [3.0]])], [np.zeros((1, 3)), np.ones((1, 1))]])
+
+
+@pytest.fixture(autouse=True)
+def _installed():
+    with chainrules_scipy.install():
+        yield
+
+
+def _vector(m):
+    return np.sum(transform.Rotation.from_matrix(m).as_rotvec() * WEIGHTS)
+
+
+def _quaternion(m):
+    return np.sum(transform.Rotation.from_matrix(m).as_quat()[..., 1:] * WEIGHTS)
+
+
+def _applied(m):
+    return np.sum(transform.Rotation.from_matrix(m).apply(WEIGHTS) ** 2 * WEIGHTS)
+
+
+def _moved(m):
+    return np.sum(transform.RigidTransform.from_matrix(m).apply(WEIGHTS) * WEIGHTS)
+
+
+CASES = {
+    "vector": (_vector, TURN),
+    "no turn": (_quaternion, np.eye(3)),
+    "quaternion": (_quaternion, TURN),
+    "several": (_vector, np.stack([TURN, TURN.T])),
+    "one of two is none": (_vector, np.stack([TURN, BENT])),
+    "applied": (_applied, TURN),
+    "bent": (_vector, BENT),
+    "moved": (_moved, PLACED),
+}
+
+
+def differences(f, x, step=1e-5):
+    """Central differences of a number, or of an array, in the upper three rows."""
+    rows = []
+    for index in np.ndindex(x.shape):
+        d = np.zeros_like(x)
+        d[index] = step * (index[-2] < 3)
+        rows.append((f(x + d) - f(x - d)) / (2 * step))
+    return np.reshape(rows, x.shape + np.shape(rows[0]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient_is_that_of_what_scipy_computes(name):
+    f, x = CASES[name]
+    found = grad(f)(x)
+    np.testing.assert_allclose(found[..., :3, :], differences(f, x)[..., :3, :], atol=1e-8)
+
+
+def test_so_is_the_second_derivative():
+    found = hessian(_quaternion)(TURN)
+    np.testing.assert_allclose(found, differences(grad(_quaternion), TURN), atol=1e-5)
+
+
+def test_what_is_said_to_be_valid_is_taken_as_it_is():
+    f = lambda m: np.sum(transform.Rotation.from_matrix(m, assume_valid=True).as_matrix() ** 3)
+    np.testing.assert_allclose(grad(f)(TURN), differences(f, TURN), atol=1e-8)
