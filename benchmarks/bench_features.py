@@ -73,7 +73,11 @@ class LeastSquares:
         self.t = np.linspace(0.0, 4.0, 400)
         self.seen = self.model([2.0, 0.7, 1.3, 0.4]) + 0.05 * rng.standard_normal(400)
         derived = jacobian(self.residuals)
-        ways: dict[str, Any] = {"differences": "2-point", "jacobian": derived, "compiled": compile(derived)}
+        ways: dict[str, Any] = {
+            "differences": "2-point",
+            "jacobian": derived,
+            "compiled": compile(derived),
+        }
         self.jac = ways[way]
 
     def model(self, p):
