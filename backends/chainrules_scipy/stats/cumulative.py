@@ -211,7 +211,7 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
 
 @_cumulative
 def gennorm(x: Any, beta: Any) -> Any:
-    """By the incomplete gamma function of |x|^β; in the middle by the density, on a line."""
+    """By the incomplete gamma function of ``abs(x) ** beta``; in the middle by the density."""
     middle = readable(x) == 0
     there = chosen(
         ~middle,
