@@ -143,7 +143,7 @@ class Run:
             y, self.aux = split_aux(f, y)
         self._leave(y)
         if has_aux:
-            self.aux = map_leaves(self._plain, self.aux)
+            self.aux = map_leaves(lambda x: self._plain(self._lasting(x)), self.aux)
 
     def _leave(self, y: Any) -> None:
         """Take a result apart, with plain values for the tracers of this run."""
@@ -169,7 +169,6 @@ class Run:
 
     def _plain(self, x: Any) -> Any:
         """Return a leaf that f gave without a tracer of this run, and nobody else's."""
-        x = self._lasting(x)
         return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
     def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:

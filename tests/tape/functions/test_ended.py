@@ -6,6 +6,7 @@ to differentiate the function. Such a value stands for what it was at the level 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -23,10 +24,9 @@ from chainrules_tape import (
     jacobian,
     jvp,
     linearize,
-    value_and_grad,
     vjp,
 )
-from chainrules_tools import taylor, vmap
+from tests.fuzz.leftovers import INNER as BEGUN
 
 X, ONE = np.array([0.5, -1.2, 2.3]), np.ones(3)
 KEPT: dict[str, Any] = {}
@@ -41,12 +41,9 @@ def _inside(z: Any) -> Any:
     return np.sum(z**3)
 
 
-def _by_tape(x: Any, persistent: bool = False) -> None:
-    with Tape(persistent=persistent) as tape:
-        a = tape.variable(x)
-        y = _inside(a)
-    if persistent:
-        tape.grad(y, a)
+def _by_tape(x: Any) -> None:
+    with Tape() as tape:
+        _inside(tape.variable(x))
 
 
 def _never_closed(x: Any) -> None:
@@ -61,23 +58,12 @@ def _by_exception(x: Any) -> None:
         grad(f)(x)
 
 
-INNER: dict[str, Any] = {
-    "grad": lambda x: grad(_inside)(x),
-    "value_and_grad": lambda x: value_and_grad(_inside)(x),
-    "vjp": lambda x: vjp(_inside, x),
-    "jvp": lambda x: jvp(_inside, (x,), (ONE,)),
-    "linearize": lambda x: linearize(_inside, x),
-    "hvp": lambda x: hvp(_inside, (x,), (ONE,)),
-    "hessian": lambda x: hessian(_inside)(x),
-    "jacobian": lambda x: jacobian(_inside)(x),
+INNER: dict[str, Any] = {name: functools.partial(call, _inside) for name, call in BEGUN.items()}
+INNER |= {
     "compiled": lambda x: compile(grad(_inside))(x),
-    "twice": lambda x: grad(lambda y: np.sum(grad(_inside)(y)))(x),
-    "tape": _by_tape,
-    "persistent": lambda x: _by_tape(x, persistent=True),
+    "closed": _by_tape,
     "never closed": _never_closed,
     "exception": _by_exception,
-    "taylor": lambda x: taylor(_inside, x, ONE, 2),
-    "vmap": lambda x: vmap(_inside)(x),
 }
 USES: dict[str, Any] = {
     "returned": lambda x: KEPT["sum"],
