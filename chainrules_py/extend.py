@@ -83,7 +83,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.table": (
         "enter find_rule looked_into name_of on_change primal_of remove unbind"
     ),
-    "chainrules_py.tracing.array_like": "ArrayLike new_level",
+    "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
     "chainrules_py.tracing.foreign_errors": "explain_error",

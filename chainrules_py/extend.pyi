@@ -301,6 +301,7 @@ from chainrules_py.tangents.zeros import (
 )
 from chainrules_py.tracing.array_like import (
     ArrayLike,
+    innermost,
     new_level,
 )
 from chainrules_py.tracing.conversions import (
@@ -551,6 +552,7 @@ __all__ = [
     "in_own_context",
     "in_place_operators",
     "indexing_composites",
+    "innermost",
     "inner_standard",
     "interp_standard",
     "invalidate",

@@ -208,3 +208,10 @@ for _name in ("shape", "ndim", "dtype", "device", "itemsize", "nbytes"):
     setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}"), _refuse))
 # In PyTorch it is a method.
 setattr(ArrayLike, "size", property(lambda x: math.prod(x.payload.shape)))  # noqa: B010
+
+
+def innermost(x: Any) -> Any:
+    """Return the plain value that a tracer stands for, below all levels; others as they are."""
+    while issubclass(type(x), ArrayLike):
+        x = x.payload
+    return x

@@ -7,7 +7,7 @@ from typing import Any
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.closures.reach import Reach, written
-from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.array_like import ArrayLike, innermost
 from chainrules_py.values.pytree import flatten
 
 _NUMBERS = (int, float, complex)
@@ -24,7 +24,7 @@ def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any])
     TracerError
         The derivative of the derivative would be without that part.
     """
-    plain = [_innermost(x) for x in payloads if issubclass(type(x), ArrayLike)]
+    plain = [innermost(x) for x in payloads if issubclass(type(x), ArrayLike)]
     if not plain:
         return
     given = [x for x in flatten(list(payloads))[0] if not issubclass(type(x), ArrayLike)]
@@ -41,9 +41,3 @@ def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any])
             f"operand, or save it in the rule's result"
         )
         raise TracerError(msg)
-
-
-def _innermost(x: Any) -> Any:
-    while issubclass(type(x), ArrayLike):
-        x = x.payload
-    return x

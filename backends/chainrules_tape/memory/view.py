@@ -198,8 +198,3 @@ def plain_holder(x: Any) -> Any:
     while isinstance(x.payload, Tracer):
         x = x.payload
     return x
-
-
-def innermost(x: Any) -> Any:
-    """Return the plain array in a tracer; other values as they are."""
-    return plain_holder(x).payload if isinstance(x, Tracer) else x

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import MutationError
-from chainrules_py.extend import describe, forgets, set_class, type_info
+from chainrules_py.extend import describe, forgets, innermost, set_class, type_info
 from chainrules_py.vocabulary.views import sharing, store, written_through
 from chainrules_tape.memory.view import (
     LIKE,
@@ -17,7 +17,6 @@ from chainrules_tape.memory.view import (
     UNLIKE,
     Call,
     View,
-    innermost,
     plain_holder,
     view_of,
 )
