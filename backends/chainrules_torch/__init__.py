@@ -5,7 +5,7 @@ function of whatever has a rule.
 """
 
 from chainrules_compat.install import Installed
-from chainrules_torch import arrays
+from chainrules_torch import arrays, names
 from chainrules_torch.engine import host
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.config import TorchConfig, config
@@ -26,6 +26,7 @@ __all__ = [
     "host",
     "import_rule",
     "install",
+    "names",
     "supports",
     "transformations",
 ]

@@ -177,6 +177,12 @@ class ArrayLike(PythonProtocols):
             keywords["out"] = out if type(out) is tuple else (out,)
         return self.__array_ufunc__(kernel, "__call__", *operands, **keywords)
 
+    @classmethod
+    def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
+        """Answer PyTorch; what Python's operators ask of a tensor it asks of the other operand."""
+        mine = "_" not in (f.__name__[0], f.__name__[-1])
+        return call_native(f, xs, keywords or {}) if mine else NotImplemented
+
 
 _INSTEAD = {
     "shape": "x = x.reshape(shape)",
@@ -202,12 +208,28 @@ def refuse_assignment(x: Any, name: str) -> NoReturn:
     raise TracerError(msg)
 
 
+class _Size(int):
+    """Number of elements of what has a method of this name, as PyTorch's tensors: it is one too."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+
+def _sized(payload: Any) -> Any:
+    size = math.prod(payload.shape)
+    if callable(getattr(payload, "size", None)):
+        size = _Size(size)
+        size.shape = payload.shape
+    return size
+
+
 # Every tracer has these; the properties read the payload, in which no derivative is taken.
 for _name in ("shape", "ndim", "dtype", "device", "itemsize", "nbytes"):
     _refuse = lambda x, value, name=_name: refuse_assignment(x, name)
     setattr(ArrayLike, _name, property(operator.attrgetter(f"payload.{_name}"), _refuse))
-# In PyTorch it is a method.
-setattr(ArrayLike, "size", property(lambda x: math.prod(x.payload.shape)))  # noqa: B010
+setattr(ArrayLike, "size", property(lambda x: _sized(x.payload)))  # noqa: B010
 
 
 def innermost(x: Any) -> Any:

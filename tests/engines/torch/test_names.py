@@ -1,0 +1,208 @@
+"""PyTorch's own functions and methods, of values of the tape: what PyTorch gives.
+
+The samples are those that PyTorch tests itself with: value, pullback, and tangent beside it.
+"""
+
+import warnings
+
+import pytest
+
+from chainrules_py import ChainRulesError
+from chainrules_py.extend import aliases
+from chainrules_tape import grad, jvp, vjp
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("expecttest", reason="PyTorch's samples ask for it")
+pytest.importorskip("chainrules_torch")  # its rows
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the import
+    from torch.testing._internal.common_methods_invocations import op_db
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of PyTorch
+leaves = torch.utils._pytree.tree_leaves
+
+
+def method(f):
+    """A method, as a function that asks its first operand for it."""
+    return lambda x, *operands, **options: getattr(x, f.__name__)(*operands, **options)
+
+
+CONVERTS = ("bfloat16", "bool", "cdouble", "cfloat", "double", "float", "half", "int", "long")
+HERMITIAN = (
+    "cholesky",
+    "linalg.cholesky",
+    "linalg.eigh",
+    "linalg.eigvalsh",
+    "linalg.pinv hermitian",
+)
+"""Functions of one triangle: PyTorch's derivative is that of Hermitian matrices."""
+DIFFERENT = {
+    "tensordot": "PyTorch sums over what it would have to repeat",
+    "linalg.pinv hermitian": "the samples are not Hermitian, and of a triangle ours reads",
+}
+"""By function, why a sample is another."""
+
+
+def key(op):
+    return op.name + (f" {op.variant_test_name}" if op.variant_test_name else "")
+
+
+def forms(op):
+    """The method and the function of an entry, if they are words."""
+    found = {"method": op.method_variant, "function": op.op}
+    known = {name: f for name, f in found.items() if f is not None and f in aliases}
+    called = lambda name, f: method(f) if name == "method" or f.__name__ in CONVERTS else f
+    return {name: called(name, f) for name, f in known.items()}
+
+
+CASES = [(key(op), form, op, f) for op in op_db for form, f in forms(op).items()]
+
+
+def floats(y):
+    return [x for x in y if x.dtype.is_floating_point or x.dtype.is_complex]
+
+
+def opened(sample):
+    """The tensors of a sample that have derivatives, and the call with others in their place."""
+    given, tree = torch.utils._pytree.tree_flatten((sample.input, *sample.args))
+    moves = [isinstance(x, torch.Tensor) and x.is_floating_point() for x in given]
+
+    def call(f, xs):
+        rest = iter(xs)
+        put = [next(rest) if m else x for m, x in zip(moves, given, strict=True)]
+        operands = torch.utils._pytree.tree_unflatten(put, tree)
+        return [x for x in leaves(f(*operands, **sample.kwargs)) if hasattr(x, "dtype")]
+
+    return [x.detach() for x, m in zip(given, moves, strict=True) if m], call
+
+
+def symmetric(x):
+    return (x + x.mH) / 2 if x.ndim > 1 and x.shape[-1] == x.shape[-2] else x
+
+
+def differs(a, b):
+    """Tell what is other; PyTorch has no gradient where ours is zero."""
+    a, b = (torch.as_tensor(x).detach().resolve_conj() for x in (a, b))
+    if a.shape != b.shape and (a.any() or b.any()):
+        return f"{tuple(a.shape)} for {tuple(b.shape)}"
+    rough = 1e-2 if b.element_size() < 4 else 1e-5
+    same = torch.allclose(a.to(b.dtype), b, rtol=rough, atol=rough / 1e3, equal_nan=True)
+    return "" if same else f"{a} for {b}"
+
+
+def compared(f, sample, form):
+    """Compare value, pullback and tangent of a sample with PyTorch's; None if it has no such."""
+    xs, call = opened(sample)
+    theirs = [x.clone().requires_grad_() for x in xs]
+    try:
+        due = call(f, theirs)
+        moving = [y.requires_grad for y in due]
+        bars = [torch.randn(y.shape, dtype=y.dtype) for y in due if y.requires_grad]
+        moved = [y for y in due if y.requires_grad]
+        want = torch.autograd.grad(moved, theirs, bars, allow_unused=True) if moved else ()
+    except (RuntimeError, TypeError, IndexError):
+        return None
+    if not xs:
+        return None
+    dots = [form(torch.randn(x.shape, dtype=x.dtype)) for x in xs]
+    kept = []
+
+    def ours(*xs):
+        kept[:] = call(f, xs)
+        return tuple([y for y, moves in zip(kept, moving, strict=True) if moves])
+
+    _, pull = vjp(ours, *xs)
+    have = pull(tuple(bars)) if moved else ()
+    _, ys_dot = jvp(ours, tuple(xs), tuple(dots))
+    zero = lambda x: x if isinstance(x, torch.Tensor) else torch.zeros(())
+    inner = lambda xs, ys: sum(
+        [(zero(x).conj() * zero(y)).sum().real for x, y in zip(xs, ys, strict=True)],
+        torch.zeros(()),
+    )
+    values = [getattr(y, "value", y) for y in kept]
+    pairs = [*zip(values, due, strict=True), *zip(have, want, strict=True)]
+    rough = min([y.element_size() for y in due], default=8) < 4
+    if moved and not rough:
+        pairs.append((inner(bars, ys_dot), inner(map(form, map(zero, want)), dots)))
+    return [said for a, b in pairs if (said := differs(form(zero(a)), form(zero(b))))]
+
+
+def differing(op, f, most):
+    """List what is other than PyTorch's, and count what was compared."""
+    torch.manual_seed(0)
+    found, count = [], 0
+    form = symmetric if key(op) in HERMITIAN else lambda x: x
+    for n, sample in enumerate(op.sample_inputs("cpu", torch.float64)):
+        if n == most:
+            break
+        try:
+            said = compared(f, sample, form)
+        except Exception as error:
+            said = [f"{type(error).__name__}: {error}"]
+        count += said is not None
+        found += [f"sample {n}: {text}" for text in said or ()]
+    return found, count
+
+
+@pytest.mark.parametrize("name, form, op, f", CASES[::20], ids=str)
+def test_some_samples(name, form, op, f):
+    found, _ = differing(op, f, 2)
+    assert not found or name in DIFFERENT, "\n".join(found[:5])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, form, op, f", CASES, ids=str)
+def test_every_sample(name, form, op, f):
+    found, _ = differing(op, f, None)
+    assert bool(found) == (name in DIFFERENT), "\n".join(found[:5])
+
+
+X = torch.tensor([[0.5, -1.2], [2.3, 0.7]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (X * x).sum(),
+        lambda x: (X @ x - X / x).sum(),
+        lambda x: (2.0 * (X + 3.0) ** x).sum(),
+        lambda x: x.T.mT.H.real.sum() + x.mH[0].sum(),
+        lambda x: x.view(-1, 1).expand(-1, 3).to(torch.float64).double().pow(2).sum(),
+        lambda x: x.max(0).values.sum() * x.sort(dim=1, descending=True).values[0, 0],
+        lambda x: torch.stack([x, X, x * x]).sum(dim=(0, 1)).prod(),
+        lambda x: torch.nn.functional.softmax(x, dim=-1)[0].log().sum(),
+        lambda x: torch.linalg.solve(x, X).sum() + torch.einsum("ij,kj->", x, x),
+        lambda x: (x - x.detach()).square().sum() + x.numel() * x.dim() * x.sum(),
+        lambda x: x.reshape(x.size(0), x.size()[1]).sum() * x.size(-1) + x[0, 0] ** len(x.size()),
+        lambda x: torch.where(x > 0, x, -x).sum() if x.is_floating_point() else x.sum(),
+    ],
+)
+def test_programs_that_are_written_for_pytorch(f):
+    truth = X.clone().requires_grad_()
+    (want,) = torch.autograd.grad(f(truth), truth)
+    torch.testing.assert_close(grad(f)(X), want)
+
+
+def test_what_is_written_through_a_view_is_there():
+    def f(x):
+        y = x * 1.0
+        y.view(-1)[0] = 3.0
+        y.t()[1, 0] = 4.0
+        return y.square().sum()
+
+    torch.testing.assert_close(grad(f)(X), 2 * X * torch.tensor([[0, 0], [1, 1]]))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: torch.mvlgamma(x, 2).sum(), lambda x: x.renorm(2, 0, 1.0).sum()]
+)
+def test_what_is_no_word_is_refused(f):
+    with pytest.raises((ChainRulesError, AttributeError), match=r"derivative|differentiable"):
+        grad(f)(X)
+
+
+@pytest.mark.parametrize("f", [lambda x: x.sum(out=X), lambda x: torch.nn.functional.relu(x, True)])
+def test_what_has_no_derivative_is_refused(f):
+    with pytest.raises(ChainRulesError, match="takes no"):
+        grad(f)(X)
