@@ -303,7 +303,7 @@ def to(self: Any, *operands: Any, **options: Any) -> Any:
             options["dtype"] = x
         elif isinstance(x, (str, torch.device, int)) and not isinstance(x, bool):
             options["device"] = x
-        elif hasattr(x, "dtype"):
+        elif not isinstance(x, bool):
             options |= {"dtype": x.dtype, "device": x.device}
     if not options.keys() <= {"dtype", "device"}:
         msg = f"to() of a traced value takes a dtype and a device, got {', '.join(options)}"

@@ -45,7 +45,7 @@ def natives(name: str) -> Iterator[Any]:
 def word(names: str, f: Callable[..., Any]) -> None:
     """Enter a word of one operand, or of two, under names that are set apart by spaces."""
     mine = f.operands  # type: ignore[attr-defined]
-    theirs = dict(zip(("self", "other"), mine, strict=False))
+    theirs: dict[str, str] = dict(zip(("self", "other"), mine, strict=False))
     for name in names.split():
         for native in natives(name):
             alias(native, to=f, parameters=dict.fromkeys(theirs), rename=theirs)
