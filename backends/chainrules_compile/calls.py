@@ -7,12 +7,14 @@ spell in another way.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 
 from chainrules_py.extend import TreeDef, flatten, in_own_context, type_info, unflatten
+from chainrules_py.vocabulary import divide
 
 Shape = tuple[int, ...]
 
@@ -51,6 +53,31 @@ def is_finite(t: Any, *, like: type) -> bool:
     """Tell whether all elements are finite, as the library of a class does; no, if unsure."""
     test = type_info(like).library.finite
     return test is not None and test(t)
+
+
+def plain_number(x: Any) -> float:
+    """Return a number of NumPy's, or the only element of an array, as one of Python's."""
+    return float(x)
+
+
+def double(x: float) -> Any:
+    """Return a number of Python's as one of NumPy's."""
+    return np.float64(x)
+
+
+def over(x: float, y: float) -> Any:
+    """Divide a number of Python's as NumPy divides its own."""
+    return x / y if y else np.divide(x, y)
+
+
+def over_silently(x: float, y: float) -> Any:
+    """Divide a number of Python's as the word `divide` divides NumPy's, which says nothing."""
+    return x / y if y else divide(np.float64(x), np.float64(y))
+
+
+def root(x: float) -> Any:
+    """Take the root of a number of Python's, as NumPy does of its own."""
+    return math.sqrt(x) if x >= 0.0 else np.sqrt(x)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ changes itself, whenever it is called, is its own business.
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import operator
 import sys
@@ -26,6 +27,8 @@ from chainrules_py.extend import Reach, is_library, states, type_info
 _MOST = 10_000
 """How many functions are looked at."""
 _NOTHING = object()
+_OUTSIDE = {code for name, code in dis.opmap.items() if name.endswith(("_GLOBAL", "_NAME"))}
+"""Instructions that look up a name outside of their function."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -260,7 +263,7 @@ def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     """Return what a function looks up: a scope, a name and what it stands for; a cell has none."""
     found: list[Any] = [(None, cell, content(cell)) for cell in f.__closure__ or ()]
-    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in global_names(f.__code__)]
+    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in loaded(f.__code__)]
     for _, _, module in tuple(found):
         if type(module) is types.ModuleType and not is_library(module.__name__):
             scope = vars(module)
@@ -284,8 +287,12 @@ def holding_function(f: types.FunctionType) -> _Held:
 
     def same() -> bool:
         for cell, x in cells:
-            if content(cell) is not x:
-                return False
+            try:
+                if cell.cell_contents is not x:
+                    return False
+            except ValueError:  # it is empty
+                if x is not _NOTHING:
+                    return False
         for is_as_it_was in scopes:
             if not is_as_it_was():
                 return False
@@ -340,6 +347,17 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             names.update(dict.fromkeys(global_names(inner)))
+    return tuple(names)
+
+
+@functools.lru_cache(maxsize=1024)
+def loaded(code: types.CodeType) -> tuple[str, ...]:
+    """List the names that a function and those inside it look up outside, and no attributes."""
+    found = [each for each in dis.get_instructions(code) if each.opcode in _OUTSIDE]
+    names = {each.argval: None for each in found}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            names.update(dict.fromkeys(loaded(inner)))
     return tuple(names)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import operator
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,10 @@ from chainrules_compile.outside import Contents
 from chainrules_compile.refusals import recordable
 from chainrules_py.extend import LEAF, TreeDef, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
+
+form_of = operator.attrgetter("__class__", "shape", "dtype", "flags.c_contiguous")
+_MANY = 4
+"""From how many arrays on a list of them is asked at once whether they have one form."""
 
 
 class Form(NamedTuple):
@@ -125,6 +130,7 @@ class Entry:
         self._heads: list[str] = []
         self._checks: list[str] = []
         self._forms: dict[str, tuple[str, Form]] = {}
+        self._same: dict[str, list[str]] = {}
         self._used = set(self.parameters)
         self._names: dict[Value, str] = {}
         for name in self.parameters:
@@ -222,6 +228,8 @@ class Entry:
             self._checks.append(f"len({path}) != {len(x)}")
             if len(x) > 1 and all([type(y) is float for y in x]):
                 return self._floats(x, path)
+            if len(x) >= _MANY and of_one_form(x):
+                return self._arrays(x, path)
         elif isinstance(x, dict):
             keys = self._scope.name(tuple(x), "keys")
             self._checks.append(f"tuple({path}) != {keys}")
@@ -268,6 +276,18 @@ class Entry:
         names = [self._unused(f"{path}_{i}") for i in range(len(x))]
         self._before(", ".join(names), path)
         return [self._input(y, name) for y, name in zip(x, names, strict=True)]
+
+    def _arrays(self, x: Any, path: str) -> list[Any]:
+        """Take a list of arrays of one form apart at once."""
+        names = [self._unused(f"{path}_{i}") for i in range(len(x))]
+        self._before(", ".join(names), path)
+        n = len(self._checks)
+        found = [self._leaf(y, name) for y, name in zip(x, names, strict=True)]
+        dtype = self._scope.name(x[0].dtype, x[0].dtype.name, ("dtype", x[0].dtype))
+        of, each = self._scope.name(form_of, "form"), self._scope.name(map, "map")
+        form = f"{{({self._class(np.ndarray)}, {x[0].shape}, {dtype}, True)}}"
+        self._same[f"{{*{each}({of}, {path})}} != {form}"] = self._checks[n:]
+        return found
 
     def _before(self, name: str, where: str) -> None:
         """Take a field out, after what has to hold for that was checked."""
@@ -320,7 +340,8 @@ class Entry:
         make, forms = self._scope.fits, self._forms
         arrays = [forms[check] for check in self._checks if check in forms]
         if make is None or not arrays:
-            return self._checks
+            of = {text: line for line, texts in self._same.items() for text in texts}
+            return list(dict.fromkeys([of.get(check, check) for check in self._checks]))
         fits = self._scope.name(make([form for _, form in arrays]), "fits")
         others = [check for check in self._checks if check not in forms]
         return [*others, f"not {fits}({', '.join([name for name, _ in arrays])})"]
@@ -350,6 +371,14 @@ class Entry:
 
     def _text(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
+
+
+def of_one_form(xs: Sequence[Any]) -> bool:
+    """Tell whether some values are arrays of NumPy's own, alike and in C order."""
+    if not all([type(x) is np.ndarray for x in xs]):
+        return False
+    forms = {form_of(x) for x in xs}
+    return len(forms) == 1 and forms.pop()[-1]
 
 
 def has_contents(x: Any) -> bool:

@@ -55,12 +55,13 @@ def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
 
 def matmul_right_numpy(y_bar: Any, a: Any, b: Any) -> Any:
     """Aᵀ Ȳ, as above."""
+    if b.ndim == 1 and a.ndim > 1 and a.dtype.kind != "c":
+        rows = a if a.ndim == 2 else a.reshape(y_bar.size, a.shape[-1])
+        return y_bar.dot(rows) if rows is a else y_bar.reshape(-1).dot(rows)
     if a.dtype.kind == "c" or (a.ndim > 2 and b.ndim < 3) or (a.ndim == 1 and b.ndim > 2):
         return _products.matmul_right(y_bar, a, b)
     if a.ndim == 1:
         return a * y_bar if b.ndim == 1 else a[:, None] * y_bar
-    if b.ndim == 1:
-        return y_bar.dot(a)
     return a.T.dot(y_bar) if a.ndim == b.ndim == 2 else np.matmul(a.mT, y_bar)
 
 

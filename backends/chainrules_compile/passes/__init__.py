@@ -10,6 +10,7 @@ from chainrules_compile.passes.elements import with_elements
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.loose import loosened
+from chainrules_compile.passes.numbers import with_plain_numbers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.questions import with_one_question
@@ -27,6 +28,7 @@ PASSES: dict[str, Pass] = {
     "parts": with_parts,
     "filled": with_filled,
     "dead parts": without_dead_code,
+    "plain numbers": with_plain_numbers,
     "one question": with_one_question,
     "blocks": with_blocks,
     "own outputs": with_own_outputs,
@@ -45,7 +47,7 @@ LOOSE: dict[str, Pass] = {
 }
 """The same, for programs that need not have the bits."""
 
-FOR_NUMPY = ("one question", "blocks")
+FOR_NUMPY = ("plain numbers", "one question", "blocks")
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 
 

@@ -16,11 +16,15 @@ import numpy as np
 
 from chainrules_compile.calls import (
     dot_to,
+    double,
     expect,
     expect_finite,
     is_finite,
     laid_out,
     minus_at,
+    over,
+    over_silently,
+    plain_number,
     plus_at,
     silence,
     subtract_at,
@@ -41,6 +45,7 @@ _PASSING = frozenset(
         *(v.reshape, v.expand_dims, v.squeeze, v.matrix_transpose, v.permute_dims, v.flip),
         *(v.broadcast_to, v.copy, duplicate, laid_out, v.cumulative_sum, v.stack, v.concat),
         *(v.add_at, v.scatter_add, subtract_at, v.add_along_axis, plus_at, minus_at),
+        *(plain_number, double),
     )
 )
 """What gives something that is not finite for any operand that has such an element.
@@ -48,7 +53,7 @@ _PASSING = frozenset(
 What `plus_at` and `minus_at` write over was never written to: these come of the pass before.
 """
 _ADJOINTS = ("matmul_left_numpy", "matmul_right_numpy", "sum_transpose_numpy")
-_FIRST = frozenset((np.divide, operator.truediv, v.divide, v.strong_multiply))
+_FIRST = frozenset((np.divide, operator.truediv, v.divide, v.strong_multiply, over, over_silently))
 """What does so for its first operand."""
 _SILENCE = 0.8
 """How many microseconds `np.errstate` takes."""

@@ -44,7 +44,7 @@ UFUNCS = {
 }
 """What Python's operators are on arrays. The power is another function for some exponents."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
-_EITHER_WAY = (np.multiply, np.add)
+_EITHER_WAY = (np.multiply, np.add, operator.mul, operator.add)
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
 _FACTORS = (np.multiply, operator.mul, np.divide, operator.truediv)
 _MAYBE_SAME = frozenset(
@@ -288,9 +288,12 @@ def key_of(call: Call) -> Any:
     if not options and call.values == call.operands:
         places = map(id, call.operands)
         return (id(call.function), *(sorted(places) if either_way(call) else places))
+    keys = list(map(static_key, call.operands))
+    if len(keys) == 2 and type(keys[0]) is tuple and either_way(call):
+        keys.reverse()
     return (
         id(call.function),
-        *map(static_key, call.operands),
+        *keys,
         *[(name, static_key(options[name])) for name in sorted(options)],
     )
 
@@ -302,6 +305,8 @@ def either_way(call: Call) -> bool:
     """
     if call.function not in _EITHER_WAY or len(call.results) != 1:
         return False
+    if type(call.function) is not np.ufunc:
+        return is_real(call.results[0])
     dtype = call.results[0].dtype
     return call.function is np.add or (dtype is not None and dtype.kind != "c")
 

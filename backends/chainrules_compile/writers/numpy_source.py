@@ -32,21 +32,15 @@ from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.loop_source import LARGE, write_loop
-from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
+from chainrules_compile.writers.nesting import handed_down, last_uses, nested
+from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller, all_finite, small
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
 from chainrules_py.vocabulary.views import store
 
-_TERMS = 8
-"""How many operators on numbers one expression has at most."""
-
 _ASKING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
-
-_COMPARISONS = frozenset(
-    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
-)
 
 _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
@@ -222,7 +216,10 @@ class NumpyWriting(Speller):
             text = self.text(x)
             test = f"{text}.shape != {shape!r} or {text}.dtype != {self.constant(dtype)}"
         elif call.function is expect_finite:
-            tests = [self.call(Call(is_finite, (x,), {"like": x.type}, ())) for x in call.values]
+            few = small(call.values)
+            rest = [x for x in call.values if x not in {*few}]
+            tests = [self.call(Call(is_finite, (x,), {"like": x.type}, ())) for x in rest]
+            tests += [all_finite(self, few)] if few else []
             self.lines.append(f"if not ({' and '.join(tests)}): return {self.scope.again}")
             return
         else:
@@ -425,65 +422,3 @@ class NumpyWriting(Speller):
             start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
             return f"{start}:{stop}" + (f":{step}" if step else "")
         return repr(entry[1])
-
-
-def last_uses(
-    uses: Mapping[Value, list[int]], inside: set[Value], where: list[int]
-) -> dict[Value, int]:
-    """Return the place where each value is used last, but for those written where they are used."""
-    found: dict[Value, int] = {}
-    for x, places in uses.items():
-        if places and x not in inside:
-            found[x] = max([where[i] for i in places]) if inside else places[-1]
-    return found
-
-
-def handed_down(program: Program, wishes: Mapping[Value, Value]) -> dict[Value, Value]:
-    """Return wishes for names, also of what is written to and so becomes what wishes it."""
-    found = dict(wishes)
-    for call in reversed(program.calls):
-        if type(call.function) is Into and call.results[0] in found:
-            written = call.operands[call.function.place]
-            found.setdefault(written, found[call.results[0]])
-    return found
-
-
-def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:
-    """Return the numbers that are written where they are used, and the place where each call is.
-
-    These are of Python's operators on numbers, which write nowhere, and are used once.
-    """
-    calls = program.calls
-    terms: dict[Value, int] = {}
-    for i, call in enumerate(calls):
-        if call.function is is_finite or call.function in _COMPARISONS:
-            if asked_at_once(call, i, calls, uses):
-                terms[call.results[0]] = 1 + sum([terms.get(x, 0) for x in call.values])
-            continue
-        if call.function not in OPERATORS or not all(map(_is_number, call.results + call.operands)):
-            continue
-        (result,) = call.results
-        n, places = 1 + sum([terms.get(x, 0) for x in call.values]), uses[result]
-        once = len(places) == 1 and places[0] < len(calls)
-        if n < _TERMS and once and calls[places[0]].function in OPERATORS:
-            terms[result] = n
-    where = list(range(len(calls) + 1))
-    for i, call in reversed(tuple(enumerate(calls))):
-        if len(call.results) == 1 and call.results[0] in terms:
-            where[i] = where[uses[call.results[0]][0]]
-    return set(terms), where
-
-
-def asked_at_once(
-    call: Call, i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
-) -> bool:
-    """Tell whether a question is answered by the next call alone, a guard."""
-    if call.function is not is_finite and not all(map(_is_number, call.operands)):
-        return False
-    if uses[call.results[0]] != [i + 1] or i + 1 == len(calls):
-        return False
-    return calls[i + 1].function is expect and calls[i + 1].options["kind"] is bool
-
-
-def _is_number(x: Any) -> bool:
-    return (x.type if type(x) is Value else type(x)) in (float, int, np.float64)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.calls import (
+    dot_to,
+    double,
+    is_finite,
+    over,
+    over_silently,
+    plain_number,
+    root,
+    sum_to,
+)
 from chainrules_compile.loops import joined, picked
 from chainrules_compile.passes.values import is_array, is_contiguous, size
 from chainrules_py import vocabulary as v
@@ -57,7 +66,6 @@ OPERATORS = {
     operator.floordiv: "//",
     operator.mod: "%",
     operator.pow: "**",
-    operator.matmul: "@",
     operator.neg: "-",
     operator.pos: "+",
     operator.invert: "~",
@@ -76,6 +84,9 @@ OPERATORS = {
 SPELLINGS: dict[Any, Spelling] = {}
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _LONG = 4096
+_FEW, _MANY = 512, 4
+"""Of how many elements arrays are asked at once whether they are finite, and of how many arrays."""
+_NUMBERS: Any = (np.float64, np.float64)
 
 
 def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
@@ -88,14 +99,21 @@ def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
     return enter
 
 
+def direct(function: Any) -> Any:
+    """Return what computes a function of NumPy's for its own arrays, which asks for no other."""
+    return getattr(function, "_implementation", function)
+
+
 def _reduction(ufunc: np.ufunc) -> Spelling:
     reduce = ufunc.reduce
 
     def spell(s: Speller, call: Call) -> str | None:
         (x,), axis = call.operands, call.options["axis"]
         keep = ", None, None, True" if call.options["keepdims"] else ""
+        if not keep and is_array(x) and len(x.shape) == 1 and axis in (None, 0):
+            axis = ()
         name = s.scope.name(reduce, f"{ufunc.__name__}_reduce", ("reduce", ufunc))
-        return f"{name}({s.text(x)}, {s.text(axis)}{keep})"
+        return f"{name}({s.text(x)}{'' if axis == () else f', {s.text(axis)}'}{keep})"
 
     return spell
 
@@ -153,7 +171,8 @@ def _roll(s: Speller, call: Call) -> str | None:
     k = 0 if axis is None else axis % n
     lead, first = ":, " * k, x.shape[k] - shift % x.shape[k]
     text = s.text(x)
-    return f"{s.bound(np.concatenate)}(({text}[{lead}{first}:], {text}[{lead}:{first}]), {k})"
+    concatenate = s.scope.name(direct(np.concatenate), "concatenate")
+    return f"{concatenate}(({text}[{lead}{first}:], {text}[{lead}:{first}]), {k})"
 
 
 @spells(v.divide)
@@ -164,6 +183,37 @@ def _divide(s: Speller, call: Call) -> str | None:
         return None
     below, otherwise = s.text(y), s.bound(s.implementation(call.function, call.operands))
     return f"{s.text(x)} / {below} if {below} else {otherwise}({s.text(x)}, {below})"
+
+
+@spells(over, over_silently)
+def _over(s: Speller, call: Call) -> str | None:
+    x, y = call.operands
+    word: Any = np.divide if call.function is over else v.divide.implementation(_NUMBERS)
+    above, below = s.text(x), s.text(y)
+    return f"{above} / {below} if {below} else {s.bound(word)}({above}, {below})"
+
+
+@spells(root)
+def _root(s: Speller, call: Call) -> str | None:
+    import math
+
+    x = s.text(call.operands[0])
+    plain = s.scope.name(math.sqrt, "root_of")
+    return f"{plain}({x}) if {x} >= 0.0 else {s.bound(np.sqrt)}({x})"
+
+
+@spells(plain_number)
+def _plain_number(s: Speller, call: Call) -> str | None:
+    (x,) = call.operands
+    text = s.text(x)
+    if is_array(x):
+        return f"{text}.item()"
+    return f"{s.bound(float)}{text if text[0] == '(' else f'({text})'}"
+
+
+@spells(double)
+def _of_numpy(s: Speller, call: Call) -> str | None:
+    return f"{s.bound(np.float64)}({s.text(call.operands[0])})"
 
 
 def is_double(x: Any) -> bool:
@@ -210,6 +260,8 @@ def _copy(s: Speller, call: Call) -> str | None:
 @spells(read)
 def _read(s: Speller, call: Call) -> str | None:
     x, *arrays = call.operands
+    if len(call.results) == 1 and call.results[0].type is float and is_array(x):
+        return f"{s.text(x)}.item({s.index(call.options['index'], arrays)})"
     return f"{s.text(x)}[{s.index(call.options['index'], arrays)}]"
 
 
@@ -236,7 +288,8 @@ def _zeros_like(s: Speller, call: Call) -> str | None:
 def _where(s: Speller, call: Call) -> str | None:
     if not is_array(call.results[0]):
         return None
-    return f"{s.bound(np.where)}({', '.join(map(s.text, call.operands))})"
+    where = s.scope.name(direct(np.where), "where")
+    return f"{where}({', '.join(map(s.text, call.operands))})"
 
 
 @spells(picked)
@@ -275,13 +328,28 @@ def _finite(s: Speller, call: Call) -> str | None:
         return f"{s.bound(math.isfinite)}({s.text(x)})"
     if x.dtype.kind != "f":
         return None
-    text, vdot = s.text(x), getattr(np.vdot, "_implementation", np.vdot)
+    text, vdot = s.text(x), direct(np.vdot)
     name = s.scope.name(vdot, "vdot")
     if len(x.shape) != 1:
         text = f"{text}.ravel('K')"
     if is_contiguous(x) and len(x.shape) != 1:
         return f"{s.bound(math.isfinite)}({name}(flat := {text}, flat))"
     return f"{s.bound(math.isfinite)}({name}({text}, {text}))"
+
+
+def small(xs: Sequence[Value]) -> list[Value]:
+    """Return the small arrays among values, if there are many: they are asked at once."""
+    found = [x for x in xs if is_array(x) and size(x) <= _FEW and x.dtype.kind == "f"]
+    return found if len(found) >= _MANY else []
+
+
+def all_finite(s: Speller, xs: Sequence[Value]) -> str:
+    """Return what tells whether all elements of some arrays are finite."""
+    import math
+
+    joined, vdot = s.scope.name(direct(np.concatenate), "concatenate"), direct(np.vdot)
+    flat = f"flat := {joined}(({', '.join(map(s.text, xs))}), None)"
+    return f"{s.bound(math.isfinite)}({s.scope.name(vdot, 'vdot')}({flat}, flat))"
 
 
 @spells(sum_to)
@@ -303,24 +371,29 @@ def _dot_to(s: Speller, call: Call) -> str | None:
         return None
     result, shape = call.options["result"], call.options["shape"]
     if not shape and size(x) <= _LONG and x.dtype == y.dtype and x.dtype in _FLOATS:
-        vdot = getattr(np.vdot, "_implementation", np.vdot)
+        vdot = direct(np.vdot)
         return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
     name = s.scope.made(way, (result, shape), "dot_to")
     return f"{name}({s.text(x)}, {s.text(y)})"
 
 
-@spells(np.matmul)
+@spells(np.matmul, operator.matmul)
 def _matmul(s: Speller, call: Call) -> str | None:
-    """Write a product of matrices as the method, which comes to BLAS by a shorter way.
+    """Write a product of matrices and vectors as the method, which comes to BLAS by a shorter way.
 
-    Both call the same function of it, unless there is a vector or a gap among the operands.
+    Both call the same function of it, unless there is a gap among the operands.
     """
     a, b = call.operands
-    if call.options or not (is_array(a) and is_array(b)) or a.dtype != b.dtype:
-        return None
-    if a.dtype not in _FLOATS or not (is_matrix(a) and is_matrix(b)):
-        return None
-    return f"{s.text(a)}.dot({s.text(b)})"
+    alike = is_array(a) and is_array(b) and a.dtype == b.dtype in _FLOATS
+    if alike and not call.options and all([is_matrix(x) or is_vector(x) for x in (a, b)]):
+        return f"{s.text(a)}.dot({s.text(b)})"
+    return f"{s.text(a)} @ {s.text(b)}" if call.function is operator.matmul else None
+
+
+def is_vector(x: Value) -> bool:
+    """Tell whether an array is a vector without gaps, of several elements."""
+    shape: Any = x.shape
+    return len(shape) == 1 and shape[0] > 1 and x.layout == (x.dtype.itemsize,)
 
 
 def is_matrix(x: Value) -> bool:
@@ -330,6 +403,21 @@ def is_matrix(x: Value) -> bool:
         return False
     step = x.dtype.itemsize
     return x.layout in ((shape[1] * step, step), (step, shape[0] * step))
+
+
+@spells("sum_transpose_numpy")
+def _spread(s: Speller, call: Call) -> str | None:
+    """Write what is spread along the last axes as elements that are repeated."""
+    (y_bar, _), axis = call.operands, call.options["axis"]
+    (y,) = call.results
+    if not (is_array(y_bar) and is_array(y)) or y.memory is not None or not is_contiguous(y):
+        return None
+    n, axes = len(y.shape or ()), (axis,) if type(axis) is int else axis
+    if not axes or len(axes) == n or not is_contiguous(y_bar) or not size(y):
+        return None
+    if {k % n for k in axes} != {*range(n - len(axes), n)} or y.dtype != y_bar.dtype:
+        return None
+    return f"{s.text(y_bar)}.repeat({size(y) // size(y_bar)}).reshape({s.text(y.shape)})"
 
 
 @spells("matmul_left_numpy")

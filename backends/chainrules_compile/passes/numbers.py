@@ -1,0 +1,244 @@
+"""Plain numbers: NumPy's numbers are computed with as Python's, which takes a third of the time.
+
+Sums, products and quotients have the same bits. What makes a number of an array, or wants one of
+NumPy's, stands where it was: there the number is made another, which has its price. So numbers that
+come of one another are looked at together, and become plain where that pays. NumPy would warn where
+one of them is too large; a number of Python's is infinite as well, and nothing is said.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import (
+    double,
+    expect,
+    is_finite,
+    minus_at,
+    over,
+    over_silently,
+    plain_number,
+    plus_at,
+    root,
+    subtract_at,
+)
+from chainrules_compile.passes.values import call_of, changed, is_array, value_of
+from chainrules_py import vocabulary as v
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import read, store
+
+_PLAIN: dict[Any, Any] = {
+    **{f: f for f in (operator.add, operator.sub, operator.mul, operator.neg, operator.pos)},
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.negative: operator.neg,
+    np.sqrt: root,
+    operator.truediv: over,
+    np.divide: over,
+    v.divide: over_silently,
+}
+"""By what computes with NumPy's numbers what computes the same of Python's, to the bit."""
+_COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
+_SIGNIFICANT = 2**53
+_GAINS = {root: 90, over: 12, over_silently: 12}
+_GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
+"""Nanoseconds: a sum of numbers, one of an array without axes, a ufunc that is given a number; and
+what it takes to make one plain, to read it plain, to take it out, to make it NumPy's again."""
+
+
+def with_plain_numbers(program: Program) -> Program:
+    """Return the program with Python's numbers in the place of NumPy's, where that pays."""
+    plain = [call for call in program.calls if is_plain(call)]
+    if not plain or any([state in ("raise", "call") for state in np.geterr().values()]):
+        return program
+    of = together(plain)
+    made = program.definitions()
+    uses = program.uses()
+    gains: dict[Value, int] = {}
+    for call in plain:
+        group = of[call.results[0]]
+        out = any([is_array(x) for x in call.values])
+        gain = _GAINS.get(_PLAIN[call.function], _GAIN) + (_OF_ARRAY if out else 0)
+        gains[group] = gains.get(group, 0) + gain
+    done = {call.results[0] for call in plain}
+    for x, group in of.items():
+        if x not in done:
+            gains[group] += entering(x, made.get(x))
+        if x.type is float or is_array(x):
+            continue
+        others = [i for i in uses[x] if i == len(program.calls) or wants(program, uses, i, x)]
+        kinds = [0 if i == len(program.calls) else _kind(program.calls[i]) for i in uses[x]]
+        gains[group] += (_BACK if others else 0) + sum(kinds)
+    chosen = {x for x, group in of.items() if gains[group] > 0 and x.type is not float}
+    return _Lowering(program, chosen, uses).program() if chosen else program
+
+
+def together(calls: Iterable[Call]) -> dict[Value, Value]:
+    """Return, for each number in some calls, one that stands for all that it is computed with."""
+    found: dict[Value, Value] = {}
+
+    def first(x: Value) -> Value:
+        while (of := found.setdefault(x, x)) is not x:
+            found[x] = found[of]
+            x = of
+        return x
+
+    for call in calls:
+        (y,) = call.results
+        for x in call.values:
+            found[first(x)] = first(y)
+        first(y)
+    return {x: first(x) for x in found}
+
+
+def is_plain(call: Call) -> bool:
+    """Tell whether a call gives a number of NumPy's that Python computes as well."""
+    if call.function not in _PLAIN or call.options or len(call.results) != 1:
+        return False
+    return call.results[0].type is np.float64 and all(map(_is_number, call.operands))
+
+
+def _is_number(x: Any) -> bool:
+    cls = type(x)
+    if cls is not Value:
+        return cls in (float, np.float64) or (cls is int and abs(x) < _SIGNIFICANT)
+    return x.type in (float, np.float64) or is_point(x)
+
+
+def is_point(x: Value) -> bool:
+    """Tell whether a value is an array of double precision without axes."""
+    return is_array(x) and x.shape == () and x.dtype == np.float64
+
+
+def is_element(call: Call) -> bool:
+    """Tell whether a call reads one element of an array of double precision."""
+    if call.function is not read or len(call.operands) != 1:
+        return False
+    x, pattern = call.operands[0], call.options["index"]
+    if not is_array(x) or x.dtype != np.float64 or not x.shape or len(pattern) != len(x.shape):
+        return False
+    return call.results[0].type is np.float64 and all([type(k) is int for k in pattern])
+
+
+def entering(x: Value, call: Call | None) -> int:
+    """Return the gain, which is a loss, where a number is made a plain one."""
+    if x.type is float:
+        return 0
+    if is_array(x):
+        return _ITEM
+    return _READ if call is not None and is_element(call) else _FROM
+
+
+def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
+    """Tell whether a call needs a number to be NumPy's."""
+    call = program.calls[i]
+    f: Any = call.function
+    if is_plain(call) or f is is_finite or (f is expect and call.options["kind"] is bool):
+        return False
+    if f in _COMPARISONS:
+        places = uses[call.results[0]]
+        asked = [p < len(program.calls) and program.calls[p].function is expect for p in places]
+        return not (all(asked) and all(map(_is_number, call.operands)))
+    if isinstance(f, np.ufunc):
+        return not _is_doubles(call)
+    if f in _STORES and len(call.operands) == 2:
+        to, y = call.operands
+        return y is not x or to is x or not is_array(to) or to.dtype != np.float64
+    return True
+
+
+def _is_doubles(call: Call) -> bool:
+    """Tell whether a ufunc computes in double precision whatever class its numbers have."""
+    f: Any = call.function
+    if call.options or f.nout != 1 or f.signature is not None:
+        return False
+    doubles = [x.dtype == np.float64 if is_array(x) else _is_number(x) for x in call.operands]
+    (y,) = call.results
+    kind = y.dtype if is_array(y) else np.dtype(y.type) if y.type is np.float64 else None
+    return all(doubles) and kind in (np.float64, np.bool_)
+
+
+def _kind(call: Call) -> int:
+    return _BESIDE if isinstance(call.function, np.ufunc) and _is_doubles(call) else 0
+
+
+class _Lowering:
+    """Writing of a program anew, in which some numbers are plain ones."""
+
+    def __init__(self, program: Program, chosen: set[Value], uses: Any) -> None:
+        self.before = program
+        self.chosen = chosen
+        self.uses = uses
+        self.calls: list[Call] = []
+        self.plain: dict[Value, Value] = {}
+        self.back: dict[Value, Value] = {}
+
+    def program(self) -> Program:
+        """Return the program."""
+        for x in (*self.before.inputs, *self.before.constants):
+            if x in self.chosen:
+                self.made_plain(x)
+        for i, call in enumerate(self.before.calls):
+            self.take(i, call)
+        outputs = Call(None, self.before.outputs, {}, ())
+        for x in outputs.values:
+            self.numpys(x)
+        outputs = outputs.replaced(self.back)
+        return changed(self.before, calls=tuple(self.calls), outputs=outputs.operands)
+
+    def take(self, i: int, call: Call) -> None:
+        """Take the next call."""
+        if is_plain(call) and call.results[0] in self.chosen:
+            self.computed(call)
+            return
+        instead: dict[Value, Any] = {}
+        for x in call.values:
+            if x in self.chosen and not is_array(x):
+                needed = wants(self.before, self.uses, i, x)
+                instead[x] = self.numpys(x) if needed else self.plain[x]
+        call = call.replaced(instead) if instead else call
+        if len(call.results) == 1 and call.results[0] in self.chosen and is_element(call):
+            y = self.plain[call.results[0]] = number(call.results[0])
+            self.calls.append(call_of(read, call.operands, call.options, (y,), call.values))
+            return
+        self.calls.append(call)
+        for y in call.results:
+            if y in self.chosen:
+                self.made_plain(y)
+
+    def computed(self, call: Call) -> None:
+        """Compute a number in Python."""
+        f = _PLAIN[call.function]
+        xs = [self.plain.get(x, x) if type(x) is Value else float(x) for x in call.operands]
+        y = self.plain[call.results[0]] = number(call.results[0])
+        if f in (over, over_silently) and type(xs[1]) is float and xs[1] != 0:
+            f = operator.truediv
+        self.calls.append(Call(f, tuple(xs), {}, (y,)))
+
+    def made_plain(self, x: Value) -> None:
+        """Make a number of NumPy's, or what an array without axes holds, a plain one."""
+        y = self.plain[x] = number(x)
+        self.calls.append(Call(plain_number, (x,), {}, (y,)))
+        if not is_array(x):
+            self.back[x] = x
+
+    def numpys(self, x: Value) -> Value:
+        """Return a number as NumPy's again."""
+        if x not in self.plain or is_array(x):
+            return x
+        if x not in self.back:
+            y = value_of(f"{x.name}.double", np.float64, x.shape, x.dtype, None, x.layout)
+            self.calls.append(Call(double, (self.plain[x],), {}, (y,)))
+            self.back[x] = y
+        return self.back[x]
+
+
+def number(x: Value) -> Value:
+    """Return a plain number in the place of one of NumPy's."""
+    return value_of(f"{x.name}.plain", float, None, None, None, None)

@@ -1,0 +1,95 @@
+"""Nesting: which numbers are written where they are used, and when values are used last."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import expect, is_finite, plain_number
+from chainrules_compile.passes.lifetimes import Into, writes
+from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
+from chainrules_py import Primitive
+from chainrules_py.program import Call, Program, Value
+
+_TERMS = 8
+"""How many operators on numbers one expression has at most."""
+
+_COMPARISONS = frozenset(
+    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+)
+
+
+def last_uses(
+    uses: Mapping[Value, list[int]], inside: set[Value], where: list[int]
+) -> dict[Value, int]:
+    """Return the place where each value is used last, but for those written where they are used."""
+    found: dict[Value, int] = {}
+    for x, places in uses.items():
+        if places and x not in inside:
+            found[x] = max([where[i] for i in places]) if inside else places[-1]
+    return found
+
+
+def handed_down(program: Program, wishes: Mapping[Value, Value]) -> dict[Value, Value]:
+    """Return wishes for names, also of what is written to and so becomes what wishes it."""
+    found = dict(wishes)
+    for call in reversed(program.calls):
+        if type(call.function) is Into and call.results[0] in found:
+            written = call.operands[call.function.place]
+            found.setdefault(written, found[call.results[0]])
+    return found
+
+
+def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value], list[int]]:
+    """Return the numbers that are written where they are used, and the place where each call is.
+
+    These are of Python's operators on numbers, which write nowhere, and are used once.
+    """
+    calls = program.calls
+    terms: dict[Value, int] = {}
+    for i, call in enumerate(calls):
+        if call.function is is_finite or call.function in _COMPARISONS:
+            if asked_at_once(call, i, calls, uses):
+                terms[call.results[0]] = 1 + sum([terms.get(x, 0) for x in call.values])
+            continue
+        if call.function is plain_number:
+            if i and calls[i - 1].results == call.operands and is_expression(calls[i - 1], uses, i):
+                terms[call.values[0]] = 1
+            continue
+        if call.function not in OPERATORS or not all(map(_is_number, call.results + call.operands)):
+            continue
+        (result,) = call.results
+        n, places = 1 + sum([terms.get(x, 0) for x in call.values]), uses[result]
+        once = len(places) == 1 and places[0] < len(calls)
+        if n < _TERMS and once and calls[places[0]].function in OPERATORS:
+            terms[result] = n
+    where = list(range(len(calls) + 1))
+    for i, call in reversed(tuple(enumerate(calls))):
+        if len(call.results) == 1 and call.results[0] in terms:
+            where[i] = where[uses[call.results[0]][0]]
+    return set(terms), where
+
+
+def is_expression(call: Call, uses: Mapping[Value, list[int]], i: int) -> bool:
+    """Tell whether a call gives a number that is used by the next call alone, as an expression."""
+    (x,), f = call.results, call.function
+    spelled = isinstance(f, (np.ufunc, Primitive)) or (f in SPELLINGS and not writes(f))
+    return x.type is np.float64 and uses[x] == [i] and spelled
+
+
+def asked_at_once(
+    call: Call, i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
+) -> bool:
+    """Tell whether a question is answered by the next call alone, a guard."""
+    if call.function is not is_finite and not all(map(_is_number, call.operands)):
+        return False
+    if uses[call.results[0]] != [i + 1] or i + 1 == len(calls):
+        return False
+    return calls[i + 1].function is expect and calls[i + 1].options["kind"] is bool
+
+
+def _is_number(x: Any) -> bool:
+    return (x.type if type(x) is Value else type(x)) in (float, int, np.float64)
