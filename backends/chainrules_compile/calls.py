@@ -102,6 +102,11 @@ def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
     return _dots(cls, result, shape)(t, p)
 
 
+def copied(x: Any) -> Any:
+    """Copy an array, of any library."""
+    return np.array(x) if isinstance(x, (np.ndarray, np.generic)) else x.copy()
+
+
 def subtract_at(x: Any, y: Any, *, index: Any) -> Any:
     """Return an array less another in a part of it."""
     z = np.array(x)
@@ -126,7 +131,7 @@ def minus_at(x: Any, y: Any, *, index: Any) -> Any:
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)
-    return np.array(x.transpose(axes), order="C").transpose(inverse)
+    return x.transpose(axes).copy(order="C").transpose(inverse)
 
 
 @final
@@ -154,7 +159,7 @@ class Through:
 
     def __call__(self, x: Any, y: Any, *rest: Any, **options: Any) -> Any:
         """Copy the array, and write to the view of the copy."""
-        z = np.array(x)
+        z = copied(x)
         view = self.function(*self.operands(z, rest), **options)
         view = view if self.index is None else view[self.index]
         view[...] = y
@@ -181,7 +186,7 @@ class Written:
 
     def __call__(self, x: Any, *rest: Any) -> Any:
         """Copy the array, and have the copy written to."""
-        z = np.array(x)
+        z = copied(x)
         n = len(rest) - len(self.keywords)
         self.function(z, *rest[:n], **dict(zip(self.keywords, rest[n:], strict=True)))
         return z

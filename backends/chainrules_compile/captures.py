@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_compile.entry import Scope, identifier
-from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.outside import State
 from chainrules_py import Primitive
 from chainrules_py.extend import Reach, is_library, states, type_info
@@ -109,12 +109,15 @@ class Captures:
         """Raise at the end if random numbers were drawn, and have them drawn again."""
         generators, shared = self.reach.generators, self.reach.may_draw()
         put_back = states(generators, shared)
-        before = dict(map(drawn, put_back))
+        before, modules = dict(map(drawn, put_back)), len(sys.modules)
         yield
         now = dict(map(drawn, states(generators, shared)))  # of more, maybe
         if any([now[key] != state for key, state in before.items()]):
             for put in put_back:
                 put()
+            if len(sys.modules) > modules:
+                msg = "random numbers are drawn while modules are imported"
+                raise Unfit(msg, once=True)  # by these, maybe
             msg = (
                 "a function that is being compiled draws random numbers, which would be the same "
                 "at each call; draw them outside, and pass them as an argument"

@@ -77,7 +77,7 @@ class Compiled(Generic[P, R]):
         passes = passes_of(target, exact, getattr(write, "passes", None))
         self._setting = Setting(
             self.__name__, frozenset(static), exact, target, passes, write, keep,
-            background and target != "numpy", threads,
+            background and target != "numpy" and not hasattr(write, "arrays"), threads,
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()

@@ -46,6 +46,8 @@ class Scope(dict[str, Any]):
         Whether results need the bits that the function gives.
     threads : int
         How many threads a program may run on.
+    arrays : type
+        The class of the arrays that programs compute with.
     fits : callable or None
         Makes a function of arrays of their forms, which tells whether they have these; a writer
         may know a faster one than the expressions of Python.
@@ -62,6 +64,7 @@ class Scope(dict[str, Any]):
         self.again = "MISS"
         self.exact = True
         self.threads = 1
+        self.arrays: type = np.ndarray
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
 
@@ -311,22 +314,27 @@ class Entry:
             raise RecordingError(msg)
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
-        if type_info(cls).is_array and not isinstance(x, np.ndarray):
-            msg = f"{name} is {describe(x)}, and programs compute with NumPy's arrays; convert it"
+        if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
+            library = self._scope.arrays.__module__.partition(".")[0]
+            library = {"numpy": "NumPy", "cupy": "CuPy"}.get(library, library)
+            theirs = f"{library}'s arrays"
+            msg = f"{name} is {describe(x)}, and programs compute with {theirs}; convert it"
             raise RecordingError(msg)
-        if isinstance(x, np.ndarray):
+        if type_info(cls).is_array:
             self._array(x, name)
         else:
             self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
         return self._input(x, name)
 
-    def _array(self, x: np.ndarray, name: str) -> None:
+    def _array(self, x: Any, name: str) -> None:
         """Check the class and form of an array."""
         dtype = self._scope.name(x.dtype, x.dtype.name, ("dtype", x.dtype))
         texts = [f"{name}.__class__ is not {self._class(type(x))}"]
         texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
         strides = None if x.flags.c_contiguous else x.strides
-        if strides is not None:
+        if not isinstance(x, np.ndarray):
+            pass  # in what order elements are added, devices choose
+        elif strides is not None:
             texts.append(f"{name}.strides != {strides}")
         elif x.ndim:
             texts.append(f"not {name}.flags.c_contiguous")

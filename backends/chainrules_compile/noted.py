@@ -279,6 +279,16 @@ class Subscripts:
         x: Any = self
         self.recorder.write(x, where, value)
 
+    # -- what CuPy asks: whose operators it leaves to the other, and who takes its ufuncs
+
+    __array_priority__ = 1000
+
+    def __cupy_override_elementwise_kernel__(self, f: Any, *operands: Any, **options: Any) -> Any:
+        x: Any = self
+        out = options.pop("out", None) or operands[f.nin :]
+        given = {"out": out, **options} if out else options
+        return x.__array_ufunc__(f, "__call__", *operands[: f.nin], **given)
+
 
 class Reading:
     """How a view was read: by a call of which it is a result.

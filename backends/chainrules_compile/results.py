@@ -13,7 +13,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import recordable
-from chainrules_py.extend import flatten
+from chainrules_py.extend import flatten, type_info
 
 
 def raise_first(recorder: Recorder) -> None:
@@ -47,6 +47,11 @@ def check_results(leaves: list[Any], captures: Captures) -> None:
         raise Unfit(msg)
 
 
+def is_on_device(x: Any) -> bool:
+    """Tell whether a value is an array, and none of NumPy's."""
+    return type_info(type(x)).is_array and not isinstance(x, np.ndarray)
+
+
 def same(y: Any, expected: Any) -> bool:
     """Tell whether a program gave what the function gives."""
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)
@@ -67,6 +72,10 @@ def close(y: Any, expected: Any) -> bool:
     if tree != of:
         return False
     for x, want in zip(xs, wanted, strict=True):
+        if is_on_device(x) or is_on_device(want):
+            if type(x) is not type(want):
+                return False
+            x, want = x.get(), want.get()
         if not isinstance(want, np.ndarray | np.generic | float | int | complex):
             continue
         x, want = np.asarray(x), np.asarray(want)

@@ -46,11 +46,17 @@ class Kernel:
     """
 
     def __init__(
-        self, lines: list[str], results: tuple[str, ...], types: tuple[str, ...], is_complex: bool
+        self,
+        lines: list[str],
+        results: tuple[str, ...],
+        types: tuple[str, ...],
+        is_complex: bool,
+        outs: tuple[str, ...],
     ) -> None:
         self.lines, self.results, self.types, self.is_complex = lines, results, types, is_complex
+        self.outs = outs
         # The same in every process: what CuPy has compiled once it keeps on the disk.
-        text = "\n".join([*lines, *results, *types, str(is_complex)])
+        text = "\n".join([*lines, *results, *types, *outs, str(is_complex)])
         self.name = f"chainrules_{zlib.crc32(text.encode()):08x}"
         self._each: Any = None
         self._sum: Any = None
@@ -62,7 +68,7 @@ class Kernel:
             stores = [f"y{i} = {result};" for i, result in enumerate(self.results)]
             self._each = cupy.ElementwiseKernel(
                 self._parameters,
-                ", ".join(f"T y{i}" for i in range(len(self.results))),
+                ", ".join([f"{out} y{i}" for i, out in enumerate(self.outs)]),
                 "\n".join([*self.lines, *stores]),
                 self.name,
                 preamble=PICK,
@@ -99,15 +105,20 @@ class Kernel:
         return f"<kernel {self.name}: {' '.join(self.lines)}>"
 
 
-def kernel_for(program: Program, names: tuple[str, ...], types: tuple[str, ...]) -> Kernel:
+def kernel_for(
+    program: Program, names: tuple[str, ...], types: tuple[str, ...], outs: tuple[str, ...] = ()
+) -> Kernel:
     """Return the kernel of these lines, which is made once and then reused.
 
-    ``types`` are those of its parameters: ``T``, or ``bool``.
+    ``types`` are those of its parameters: ``T``, or ``bool``; and ``outs`` those of its results,
+    all of them ``T`` where nothing is said.
     """
-    key = (*program.lines, names, types, program.is_complex)
+    outs = outs or ("T",) * len(names)
+    key = (*program.lines, names, types, outs, program.is_complex)
     kernel = made.get(key)
     if kernel is None:
-        kernel = made.setdefault(key, Kernel(program.lines, names, types, program.is_complex))
+        new = Kernel(program.lines, names, types, program.is_complex, outs)
+        kernel = made.setdefault(key, new)
     return kernel
 
 

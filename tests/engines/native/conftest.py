@@ -4,6 +4,7 @@ import pytest
 
 from chainrules_native import calls
 from chainrules_native.compilers import CompilerError
+from tests.libraries.conftest import cp, host, on  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="session")

@@ -353,7 +353,8 @@ def sources_of(kernel, dtype, cp):
     """The whole texts that CuPy makes of a kernel, and of its sum if that was asked for."""
     of = {"T": dtype, "bool": np.dtype(bool)}
     operands = [of[kind] for kind in kernel.types]
-    yield text_of(kernel.each, operands, [dtype] * len(kernel.results), {"T": dtype}, cp)
+    results = [of[kind] for kind in kernel.outs]
+    yield text_of(kernel.each, operands, results, {"T": dtype}, cp)
     if kernel._sum is not None:
         yield text_of(kernel.sum, operands, [dtype], {"T": dtype}, cp)
 
