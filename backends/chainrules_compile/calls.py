@@ -33,6 +33,10 @@ def needed(_x: Any) -> None:
     """Need a value, so that what gives it is called: it may raise, and the function handles it."""
 
 
+def made_again(_begins: bool, /) -> None:
+    """Mark where calls begin, or end, that a checkpoint makes again so as not to keep values."""
+
+
 def expect_form(x: Any, form: Any) -> None:
     """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had."""
     if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form:

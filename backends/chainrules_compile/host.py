@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_py import Primitive, vocabulary
-from chainrules_py.extend import flatten, register_host
+from chainrules_py.extend import flatten, plain, register_host
+from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, report
+from chainrules_recall import listeners
 
 
 def host(
@@ -89,9 +92,17 @@ def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:
     return None
 
 
+def mark_again(given: Any, begins: bool) -> None:
+    """Note that calls are made again of some values, from here on or so far."""
+    recorder = recorder_of(tuple(map(plain, flatten(given)[0])))
+    if recorder is not None:
+        recorder.calls.append(Call(made_again, (begins,), {}, ()))
+
+
 def listen() -> None:
     """Have calls of words on noted values come here."""
     if Noted not in _listening:
+        listeners.append(mark_again)
         _listening.add(Noted)
         register_host(Noted, host)
 

@@ -51,7 +51,7 @@ class _Unlike(Exception):  # noqa: N818 (it is no error: another way is taken)
 class Writer:
     """Writer of programs for JAX."""
 
-    passes = ("simplify", "dead code", "own outputs")
+    passes = ("simplify", "recall", "dead code", "own outputs")
     keeps_bits = False
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:

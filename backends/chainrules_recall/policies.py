@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias, final
 from chainrules_py.extend import Tracer, flatten, is_structure_type, type_info
 from chainrules_py.vocabulary import getitem
 from chainrules_py.vocabulary.views import read, sharing
+from chainrules_recall.mincut import check_solver
 
-Save: TypeAlias = Literal["all", "nothing", "cheap"] | Collection[str] | int
+Save: TypeAlias = Literal["all", "nothing", "cheap", "mincut"] | Collection[str] | int
 Packing: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
@@ -27,12 +28,14 @@ def check_save(save: Save) -> None:
     """Raise for what is no policy."""
     names = not isinstance(save, (str, int)) and all([isinstance(n, str) for n in save])
     budget = type(save) is int and save >= 0
-    if not (names or budget or save in ("all", "nothing", "cheap")):
+    if not (names or budget or save in ("all", "nothing", "cheap", "mincut")):
         msg = (
-            f"save={save!r}; write 'nothing', 'cheap' or 'all', a list of names, or a number of "
-            f"bytes"
+            f"save={save!r}; write 'nothing', 'cheap', 'mincut' or 'all', a list of names, or a "
+            f"number of bytes"
         )
         raise ValueError(msg)
+    if save == "mincut":
+        check_solver()
 
 
 @final
@@ -46,9 +49,13 @@ class Policy:
     ----------
     gone : list of int
         Places of values that were kept and are to go: whoever asks empties it.
+    cheap : set of int
+        Places of values that a cut may have computed again.
+    sizes : dict
+        The bytes of all values that a cut may keep.
     """
 
-    __slots__ = ("even", "gone", "left", "save", "seen", "step")
+    __slots__ = ("cheap", "even", "gone", "left", "save", "seen", "sizes", "step")
 
     def __init__(self, save: Save) -> None:
         self.save = save
@@ -56,10 +63,17 @@ class Policy:
         self.seen, self.step = 0, 1
         self.even: list[tuple[int, int]] = []
         self.gone: list[int] = []
+        self.cheap: set[int] = set()
+        self.sizes: dict[int, int] = {}
 
     def keeps(self, i: int, call: Any, record: tuple[Any, ...], label: str | None) -> bool:
         """Tell whether the value of a call is kept."""
         save = self.save
+        if save == "mincut":  # for which all has to be known
+            self.sizes[i] = nbytes(call.value)
+            if _is_word(call) and _is_cheap(record):
+                self.cheap.add(i)
+            return i not in self.cheap
         if save == "all" or not _is_word(call):
             self.left -= nbytes(call.value)
             return True

@@ -9,11 +9,13 @@ reads it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 from chainrules_py import MutationError
 from chainrules_py.extend import Tracer, describe, namespace_of, type_info
+from chainrules_recall.again import making_again
+from chainrules_recall.mincut import least_kept
 from chainrules_recall.policies import Packing, Policy, Save
 
 
@@ -98,7 +100,9 @@ class Recalled:
         operands = [Ref(at) if _is_place(at, self.calls) else x for x, at in call.opened]
         self.calls[i] = Again(call, operands, self.find)
         kept = self.policy.keeps(i, call, record, label)
-        if kept:
+        if self.policy.sizes:
+            self.values[i] = call.value  # until the cut is made
+        elif kept:
             self.values[i] = Packed.of(call.value, self.packing)
         while self.policy.gone:
             self.values.pop(self.policy.gone.pop(), None)
@@ -114,24 +118,37 @@ class Recalled:
         self.rules.add(half.statement)
         return True
 
+    def settle(self) -> None:
+        """Let go what a cut does not keep, now that all calls are known."""
+        sizes = self.policy.sizes
+        if not sizes:
+            return
+        operands = {i: _references(call.operands) for i, call in self.calls.items()}
+        kept = least_kept(sizes, operands, self.policy.cheap, self._read())
+        self.values = {i: Packed.of(self.values[i], self.packing) for i in kept}
+
     @property
     def passed_on(self) -> set[int]:
         """Values that no record reads, and one call alone."""
         if self._passed_on is None:
-            again = [self.calls[i].operands for i, (_, _, s) in self.records.items() if s is None]
-            saved = [saved or () for _, _, saved in self.records.values()]
-            reads = {r.index for refs in (*again, *saved) for r in refs if type(r) is Ref}
-            operands = [o for call in self.calls.values() for o in call.operands]
-            uses = Counter([o.index for o in operands if type(o) is Ref])
-            self._passed_on = {i for i, n in uses.items() if n == 1} - reads
+            operands = [i for call in self.calls.values() for i in _references(call.operands)]
+            alone = {i for i, n in Counter(operands).items() if n == 1}
+            self._passed_on = alone - self._read()
         return self._passed_on
+
+    def _read(self) -> set[int]:
+        """Return the places of values that records read."""
+        rows = self.records.items()
+        saved = [self.calls[i].operands if s is None else s for i, (_, _, s) in rows]
+        return {k for refs in saved for k in _references(refs)}
 
     def record(self, i: int, memo: dict[int, Any], consume: bool) -> tuple[Any, ...]:
         """Return a record, with the values that it saved; ``memo`` has those computed again."""
         half, links, saved = self.records[i]
         if saved is None:
             xs = [self._value(x, memo) for x in self.calls[i].operands]
-            found = self.calls[i].run(links, xs)[1]
+            with making_again(xs):
+                found = self.calls[i].run(links, xs)[1]
             if found[0].statement is not half.statement:
                 msg = (
                     f"rules of {half.statement.primal.__name__} were stated since it was called in "
@@ -160,12 +177,18 @@ class Recalled:
                 continue
             elif i not in memo:
                 xs = [memo[o.index] if type(o) is Ref else o for o in call.operands]
-                memo[i] = call.value(xs)
+                with making_again(xs):
+                    memo[i] = call.value(xs)
                 for o in call.operands:  # what only this call reads goes at once
                     if type(o) is Ref and o.index in self.passed_on:
                         memo.pop(o.index, None)
             wanted.pop()
         return memo[x.index]
+
+
+def _references(operands: Iterable[Any]) -> list[int]:
+    """Return the places that operands refer to."""
+    return [x.index for x in operands if type(x) is Ref]
 
 
 def _is_missing(x: Any, memo: dict[int, Any]) -> bool:

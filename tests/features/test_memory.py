@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import pickle
 import tracemalloc
 
@@ -19,6 +20,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import accumulate
 from chainrules_recall import first_part, repeated_steps
+from chainrules_recall.mincut import least_kept
 from chainrules_tape import (
     checkpoint,
     checkpoint_chain,
@@ -65,7 +67,8 @@ def on_disk(folder):
 
 
 def policies(folder):
-    yield from ({"save": s} for s in ("all", "nothing", "cheap", ["z1"], ["z0", "z2"], [], 0, 500))
+    named = ["z1"], ["z0", "z2"], []
+    yield from ({"save": s} for s in ("all", "nothing", "cheap", "mincut", *named, 0, 500))
     yield {"save": "all", **on_disk(folder)}
     yield {"save": "cheap", **on_disk(folder)}
 
@@ -166,6 +169,45 @@ def peak(f):
     found = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return found / x.nbytes
+
+
+def suffices(kept, operands, cheap, read):
+    return all(
+        [i in kept or (i in cheap and suffices(kept, operands, cheap, operands[i])) for i in read]
+    )
+
+
+@feature(54, "save or recompute by a heuristic over all calls", page="tape",
+         best="PyTorch: min-cut partitioner")  # fmt: skip
+def test_the_least_cut_keeps_the_fewest_bytes():
+    """Of random programs of nine calls, against all sets of values that might be kept."""
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        n = 9
+        sizes = {i: int(rng.integers(1, 6)) for i in range(n)}
+        operands = {i: {int(j) for j in rng.integers(0, i, 2)} if i else set() for i in range(n)}
+        cheap = {i for i in range(n) if rng.random() < 0.6}
+        read = {i for i in range(n) if rng.random() < 0.4}
+
+        sets = [{i for i in range(n) if k >> i & 1} for k in range(1 << n)]
+        enough = [s for s in sets if suffices(s, operands, cheap, read)]
+        found = least_kept(sizes, operands, cheap, read)
+        assert found in enough
+        assert sum([sizes[i] for i in found]) == min([sum([sizes[i] for i in s]) for s in enough])
+
+
+def test_large_sizes_and_long_rows_of_cheap_calls():
+    n = 100
+    operands = {i: {i - 1} if i else set() for i in range(n)}
+    kept = least_kept(dict.fromkeys(range(n), 10**12), operands, set(range(1, n)), {*range(n)})
+    assert max(np.diff(sorted(kept))) <= 17
+    assert len(kept) < 8
+
+
+def test_without_scipy_there_is_no_cut(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="save='cheap'"):
+        checkpoint(network, save="mincut")
 
 
 @feature(61, "binomial schedules of checkpoints", page="tape", best="Tapenade: $AD BINOMIAL-CKP")

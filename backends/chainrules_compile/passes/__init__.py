@@ -14,6 +14,7 @@ from chainrules_compile.passes.numbers import with_plain_numbers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.questions import with_one_question
+from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_py.program import Program
@@ -22,6 +23,7 @@ Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
     "simplify": simplified,
+    "recall": without_marks,
     "elements": with_elements,
     "signs": with_signs,
     "dead code": without_dead_code,

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.calls import made_again
 from chainrules_compile.passes.bounds import Bounds
+from chainrules_compile.passes.recall import Known
 from chainrules_compile.passes.signs import is_real
 from chainrules_compile.passes.values import alike, called, changed, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
@@ -80,13 +82,17 @@ class _Walk:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
-        self._seen: dict[Any, Call] = {}
+        self._seen = Known()
         self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
         self._even = set(self._alike)  # and what is spread: arrays that a number may stand for
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
+        if call.function is made_again:
+            self._seen.mark(*call.operands)
+            self.calls.append(call)
+            return
         call = call.replaced(self.instead) if self.instead else call
         if call.function in _REWRITTEN:
             call = canonical(call)

@@ -36,11 +36,12 @@ def checkpoint(
         A function that gives the same whenever it is run. Random numbers that it draws are drawn
         once more, from generators as they were; they are put back afterwards. Under a policy it may
         be any function.
-    save : {"nothing", "cheap", "all"}, collection of str, or int
+    save : {"nothing", "cheap", "mincut", "all"}, collection of str, or int
         What is kept besides the arguments. "cheap" computes again what is cheap: element by
-        element, or another view of an array. Names keep the values that `name` gave them to. A
-        number is a budget in bytes, spent on what is dear first, and then evenly along the way.
-        What people's own primitives gave is kept under any policy but "nothing".
+        element, or another view of an array. "mincut" keeps the fewest bytes of which all else can
+        be computed so (SciPy finds them, when f is over). Names keep the values that `name` gave
+        them to. A number is a budget in bytes, spent on what is dear first, and then evenly along
+        the way. What people's own primitives gave is kept under any policy but "nothing".
     pack, unpack : callable, optional
         Put the kept arrays away when f is over, and get them back: ``unpack(pack(x))`` has the
         shape and dtype of x. To a file, to another device, in fewer digits.

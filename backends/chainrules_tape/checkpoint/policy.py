@@ -114,6 +114,7 @@ def run(
             set_class(x, kept[type(x.payload)])
         y = f(*operands, **keywords)
         notes.take_in()
+        notes.recalled.settle()
     finally:
         tape.notes, tape.classes = notes.rest(), classes
         out: list[Any] = [*mine, *find_tracers(y)]

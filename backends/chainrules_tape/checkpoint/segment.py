@@ -31,6 +31,7 @@ from chainrules_py.extend import (
     under_way,
     unflatten,
 )
+from chainrules_recall import making_again
 from chainrules_tape.checkpoint.folds import Folds, folded
 from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape, Notes, frozen
@@ -147,7 +148,8 @@ class Segment:
             operands, keywords = self.arguments.value(tape)
             recorders.under_way.append(tape)
             try:
-                y = self._filled(tape)(*operands, **keywords)
+                with making_again([s.leaves for s in (self.arguments, *self.cells.values())]):
+                    y = self._filled(tape)(*operands, **keywords)
             finally:
                 recorders.under_way.pop()
             records = tape[after]
