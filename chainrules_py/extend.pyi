@@ -397,7 +397,9 @@ from chainrules_py.values.tables import (
 )
 from chainrules_py.values.tracers import (
     find_tracers,
+    hidden,
     highest_tracer,
+    is_opaque,
     untraced,
     varies,
 )
@@ -545,6 +547,7 @@ __all__ = [
     "given",
     "half_line",
     "has_known_layout",
+    "hidden",
     "highest_tracer",
     "holders",
     "hosted",
@@ -559,6 +562,7 @@ __all__ = [
     "is_captured",
     "is_library",
     "is_mutable_destination",
+    "is_opaque",
     "is_static",
     "is_structure_type",
     "joining_composites",

@@ -230,4 +230,4 @@ def _host(primitive: Any, classes: tuple[type, ...], _: Any) -> Callable[..., An
 
 
 for _cls in (ArrayBox, SequenceBox, DictBox):
-    register_host(_cls, _host, constant=bare)
+    register_host(_cls, _host, constant=bare, varies=isbox)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_py.errors import TracerError, describe
@@ -12,6 +12,7 @@ from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 
 _FUNCTIONS: Any = Callable
+_PLAIN = {bool, int, float, complex, str, bytes, type(None), slice, range, type(...)}
 
 
 def find_tracers(x: Any) -> list[Tracer]:
@@ -50,29 +51,50 @@ def highest_tracer(operands: tuple[Any, ...]) -> Tracer | None:
     return top
 
 
-def seen_through(body: Callable[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Return the body of a primitive, which raises if operands hide what is differentiated.
+def moves(x: Any) -> bool:
+    """Tell whether a value is being differentiated, here or by another engine, or holds such."""
+    for leaf in flatten(x)[0]:
+        if isinstance(leaf, Tracer):
+            return True
+        varies = type_info(type(leaf)).varies
+        if varies is not None and varies(leaf):
+            return True
+    return False
 
-    In a class that nothing is known of, no rule sees a tracer. Functions are looked through.
-    """
-    infos = [type_info(cls) for cls in classes]
-    known = [i.is_array or i.is_number for i in infos]
-    if all(known) or any([issubclass(cls, _FUNCTIONS) for cls in classes]):
+
+def is_opaque(cls: type) -> bool:
+    """Tell whether nobody knows what values of a class hold; functions are looked through."""
+    info = type_info(cls)
+    known = info.is_array or info.is_number or info.host is not None or is_structure_type(cls)
+    return not (known or cls in _PLAIN or issubclass(cls, _FUNCTIONS))
+
+
+def seen_through(word: Any, body: Callable[..., Any], classes: tuple[type, ...]) -> Any:
+    """Return what computes a word, which raises if operands hide what a rule of its should see."""
+    known = not any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
+    stated = word.has_body and word.stated[0]
+    if known or not stated or any([issubclass(cls, _FUNCTIONS) for cls in classes]):
         return body
 
     def run(*operands: Any, **options: Any) -> Any:
         y = body(*operands, **options)
-        if find_tracers(y):
-            held = " or ".join([describe(x) for x in operands])
-            msg = (
-                f"{held} holds a value that is being differentiated, where no rule of "
-                f"{body.__qualname__} sees it: pass the value itself, in a list, tuple or dict, or "
-                f"register_structure the class"
-            )
-            raise TracerError(msg)
+        if moves(y) and not moves(operands):
+            leaves = flatten(operands)[0]
+            raise hidden([x for x in leaves if is_opaque(type(x))] or operands, word.__qualname__)
         return y
 
     return run
+
+
+def hidden(operands: Iterable[Any], name: str) -> TracerError:
+    """Make the error for operands that hide what is being differentiated from the rules of name."""
+    held = " or ".join([describe(x) for x in operands])
+    msg = (
+        f"{held} holds a value that is being differentiated (or mapped over), where no rule of "
+        f"{name} sees it: pass the value itself, in a list, tuple or dict, or register_structure "
+        f"the class"
+    )
+    return TracerError(msg)
 
 
 def untraced(x: Any) -> Any:

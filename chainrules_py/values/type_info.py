@@ -22,6 +22,7 @@ libraries: dict[type, Library] = {}
 hosts: dict[type, Host] = {}
 """What other engines registered for their traced values, by the class of these."""
 _constant: dict[type, Callable[[Any], Any]] = {}
+_varies: dict[type, Callable[[Any], bool]] = {}
 finite_tests: dict[type, Callable[[Any], bool]] = {}
 """What says whether all elements are finite, by the class of an array or scalar."""
 _hidden: set[type] = set()
@@ -76,6 +77,8 @@ class TypeInfo:
         The host that an engine registered for its traced values of this very class.
     constant : callable or None
         What makes constants of traced values of this very class, for the engine that traces them.
+    varies : callable or None
+        What tells of values of this very class whether that engine differentiates them.
     by_words : bool
         Whether other libraries' functions are left to the words for arrays of this very class.
     memory : Memory or None
@@ -101,6 +104,7 @@ class TypeInfo:
         "memory",
         "namespace",
         "refusal",
+        "varies",
         "zero_d_type",
     )
 
@@ -127,6 +131,7 @@ class TypeInfo:
         self.is_hidden = not _hidden.isdisjoint(payload.__mro__)
         self.host = next((hosts[base] for base in cls.__mro__ if base in hosts), None)
         self.constant = next((_constant[b] for b in cls.__mro__ if b in _constant), None)
+        self.varies = next((_varies[b] for b in cls.__mro__ if b in _varies), None)
         self.by_words = stated.by_words and payload is cls
         mine = [libraries[base] for base in cls.__mro__ if base in libraries]
         self.memory = next((each.memory for each in mine if each.memory is not None), None)
@@ -229,6 +234,7 @@ def register_host(
     *,
     hidden: bool = False,
     constant: Callable[[Any], Any] | None = None,
+    varies: Callable[[Any], bool] | None = None,
 ) -> None:
     """Say that calls with operands of a class are to be seen by another engine than ours.
 
@@ -246,6 +252,8 @@ def register_host(
         Whether there are no numbers to look at in such a value.
     constant : callable, optional
         ``constant(x)`` is x, taken to be constant: what `ignore_derivatives` gives.
+    varies : callable, optional
+        ``varies(x)`` tells whether x is being differentiated.
 
     Raises
     ------
@@ -265,6 +273,8 @@ def register_host(
         _hidden.add(cls)
     if constant is not None:
         _constant[cls] = constant
+    if varies is not None:
+        _varies[cls] = varies
     _enter(hosts, cls, host)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from chainrules_bridge import check_hidden, may_hide
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
 from chainrules_jax.engine.linear_pairs import (
@@ -248,6 +249,9 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         is_captured(word, is_traced, True, operands)
     leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))
     program = _program(word, treedef, options)
+    if may_hide(word, tuple(map(type, operands))):
+        held = lambda: any(map(is_traced, jax.make_jaxpr(program.value)(*leaves).consts))
+        check_hidden(word, operands, is_traced, held)
     if not any(map(is_traced, leaves)):
         return program.closed(program.value(*leaves))
     found = known.get()

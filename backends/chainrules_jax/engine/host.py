@@ -95,5 +95,7 @@ def _converting(implementation: Any) -> Callable[..., Any] | None:
     return lambda *operands, **options: implementation(*as_values(operands), **options)
 
 
-register_host(jax.core.Tracer, host, hidden=True, constant=jax.lax.stop_gradient)
+register_host(
+    jax.core.Tracer, host, hidden=True, constant=jax.lax.stop_gradient, varies=lambda _: True
+)
 register_host(Concrete, host_of_arrays)

@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import looking_again, refused_rule
+from chainrules_bridge import check_hidden, looking_again, may_hide, refused_rule
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
     as_values,
@@ -361,6 +361,8 @@ def run(
     compute = compute or word.implementation(classes) or word.plain_implementation(classes)
     check_options(word, options, varies)
     leaves, treedef = partition(operands, is_array)
+    if not computing.get() and may_hide(word, classes):
+        check_hidden(word, operands, varies)
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))

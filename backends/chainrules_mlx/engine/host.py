@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.config import config
-from chainrules_mlx.engine.values import as_values
+from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Layer, find_rule, register_host
@@ -62,4 +62,4 @@ def host(
     return running
 
 
-register_host(_mx.array, host, constant=_mx.stop_gradient)
+register_host(_mx.array, host, constant=_mx.stop_gradient, varies=varies)

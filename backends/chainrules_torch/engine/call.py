@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, final
 
 import torch
 
+from chainrules_bridge import may_hide
 from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -151,6 +152,8 @@ class Plan(AnyCall):
         Whether it is its own call.
     lookups : tuple of callable
         Functions that people wrote of it, if these look up values.
+    may_hide : bool
+        Whether operands may hide tensors.
     is_stored : bool
         Whether later calls find it.
     short : dict
@@ -172,6 +175,7 @@ class Plan(AnyCall):
         "flat",
         "is_stored",
         "lookups",
+        "may_hide",
         "options",
         "plan",
         "primal",
@@ -194,6 +198,7 @@ class Plan(AnyCall):
         self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
+        self.may_hide = may_hide(primal, classes)
         self._bound: dict[Any, Bound | None] = {}
         self.is_stored = False
         self.transformed: Any = None

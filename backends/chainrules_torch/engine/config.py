@@ -96,6 +96,15 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
     return is_differentiated(functorch.get_unwrapped(x))
 
 
+def is_mapped(x: Any) -> bool:
+    """Tell whether a value is a tensor that PyTorch maps over here, at any level."""
+    while isinstance(x, torch.Tensor) and _is_wrapped(x):
+        if _C._functorch.is_batchedtensor(x):
+            return True
+        x = _C._functorch.get_unwrapped(x)
+    return False
+
+
 def is_quiet() -> bool:
     """Tell whether nothing at all is being differentiated here, nor mapped over."""
     return not (torch.is_grad_enabled() or _transforms_active() or in_forward_mode())

@@ -13,7 +13,7 @@ import torch
 from torch._functorch.autograd_function import custom_function_call
 from torch.autograd import forward_ad
 
-from chainrules_bridge import refuse_numpy
+from chainrules_bridge import check_hidden, refuse_numpy
 from chainrules_py import NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -31,7 +31,10 @@ from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
     config,
+    constant,
     floats,
+    is_differentiated,
+    is_mapped,
     is_quiet,
     is_tensor,
     outside,
@@ -178,7 +181,7 @@ class Exported:
             check_options(call.word, call.options, varies)
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
-            unchanged = not (options or call.after or plan.lookups)
+            unchanged = not (options or call.after or plan.lookups or plan.may_hide)
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
@@ -320,8 +323,22 @@ def _is_captured(x: Any) -> bool:
     return varies(x) or is_abstract(x)
 
 
+def _refuse_hidden(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> None:
+    """Raise if an operand hides a tensor that is being differentiated, and the value needs it."""
+
+    def shows() -> bool:
+        still = [constant(x) if is_tensor(x) else x for x in leaves]
+        with torch.enable_grad():
+            y = plan.compute(*call.operands(still), **plan.options)
+        return any([is_differentiated(x) or is_mapped(x) for x in flatten(y)[0]])
+
+    check_hidden(plan.primal, call.operands(leaves), varies, shows)
+
+
 def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
+    if plan.may_hide and not is_quiet():
+        _refuse_hidden(plan, call, leaves)
     if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
         return unwrap(call.value(leaves))  # PyTorch differentiates through the body
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):

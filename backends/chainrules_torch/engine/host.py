@@ -94,4 +94,4 @@ def host(
     return call
 
 
-register_host(torch.Tensor, host, constant=constant)
+register_host(torch.Tensor, host, constant=constant, varies=varies)
