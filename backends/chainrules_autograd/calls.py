@@ -65,7 +65,7 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
         If there is no rule for the mode that autograd is in, and no body to look into.
     """
     operands = opened(operands)
-    check_options(word, options, is_boxed)
+    check_options(word, options, is_boxed, operands)
     if word.fixed:
         is_captured(word, isbox, True, operands)
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])

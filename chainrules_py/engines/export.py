@@ -26,7 +26,7 @@ from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableEr
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.captured import captured
 from chainrules_py.primitives.closures.reach import Reach
-from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import Alias, aliases
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, looked_into, name_of, primal_of, unbind
@@ -275,17 +275,24 @@ def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
     try:
         return word._cache.table[lookups]  # type: ignore[no-any-return]
     except KeyError:
-        table, stated = word._cache.open(), rules_for(word)
-        own = [s for s in stated if s.recipe and not s.source.is_ours]
-        found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions])
-        table[lookups] = found = found if own and Reach(found) else ()
+        table, found = word._cache.open(), _code_of(word)
+        table[lookups] = found = found if Reach(found) else ()
         return found
 
 
+def _code_of(word: Primitive[..., Any]) -> tuple[Any, ...]:
+    """Return what people wrote of a function, its body first; nothing if it is the body alone."""
+    own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
+    return (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+
+
 def check_options(
-    word: Primitive[..., Any], options: dict[str, Any], is_traced: Callable[[Any], bool]
+    word: Primitive[..., Any],
+    options: dict[str, Any],
+    is_traced: Callable[[Any], bool],
+    operands: Sequence[Any] = (),
 ) -> None:
-    """Raise for an option that another engine differentiates: rules see no derivative in it.
+    """Raise for what is static, and another engine differentiates: rules see no derivative in it.
 
     Parameters
     ----------
@@ -295,19 +302,52 @@ def check_options(
         Its options.
     is_traced : callable
         Tells whether a value is differentiated.
+    operands : sequence, optional
+        Its operands, of which some may be held fixed.
 
     Raises
     ------
     NotDifferentiableError
-        It names the option.
+        It names the option, or the operand.
+    TracerError
+        It names the value that a function or object among the options holds.
     """
+    for i in word.fixed if operands else ():
+        if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
+            msg = (
+                f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
+                f"being differentiated: its gradient would be lost; state a derivative in it, or "
+                f"pass ignore_derivatives({word.operands[i]})"
+            )
+            raise NotDifferentiableError(msg)
     for name, value in options.items():
-        if any(map(is_traced, flatten(value)[0])):
+        leaves = flatten(value)[0]
+        hidden = [x for x in leaves if callable(x) or not (is_static(x) or is_traced(x))]
+        if hidden and (names := _held_by(word, name, value, is_traced)):
+            msg = (
+                f"{name} of {word.__name__} is an option, and holds {' and '.join(names)}, which "
+                f"is being differentiated: that gradient would be lost; make it an operand"
+            )
+            raise TracerError(msg)
+        if any(map(is_traced, leaves)):
             msg = (
                 f"{name} of {word.__name__} is an option, and is being differentiated; an option "
                 f"is static Python data, no derivative is taken in it: make it an operand"
             )
             raise NotDifferentiableError(msg)
+
+
+def _held_by(
+    word: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
+) -> list[str]:
+    """Name what an option holds, by attributes and items that the code of a function looks at."""
+    holder: Any = lambda: option
+    holder.__name__, code = "", (word.__wrapped__, *_code_of(word))
+    own = captured(code, is_it=is_traced)
+    found = [x for x in captured((holder, *code), is_it=is_traced) if x not in own]
+    return [
+        name + x.removesuffix(mine) if x.endswith(mine := " (captured by )") else x for x in found
+    ]
 
 
 def is_captured(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NotDifferentiableError, export, primitive, rrule, rule
+from chainrules_compat import custom_jvp, custom_vjp
+from chainrules_py import (
+    ChainRulesError,
+    LinearMap,
+    NotDifferentiableError,
+    export,
+    primitive,
+    rrule,
+    rule,
+)
 from chainrules_tape import grad, jvp
 
 
@@ -106,3 +116,112 @@ def test_an_option_that_nobody_differentiates_is_taken():
     e, x = export(_by_rule(), to="torch"), torch.tensor(2.0, requires_grad=True)
     e(x, scale=3.0).backward()
     assert float(x.grad) == 12.0
+
+
+class Holder:
+    def __init__(self, w):
+        self.w = w
+
+
+def _called() -> Any:
+    @primitive
+    def f(x, *, fn):
+        return fn(x) * x
+
+    @rule(f)
+    def f_rule(x, *, fn):
+        times = lambda t, c: t * c
+        return f(x, fn=fn), (LinearMap(times, times, 2 * fn(x)),)
+
+    return f
+
+
+def _looked_at() -> Any:
+    @primitive
+    def f(x, *, o):
+        return o["k"].w * x * x
+
+    @rule(f)
+    def f_rule(x, *, o):
+        times = lambda t, c: t * c
+        return f(x, o=o), (LinearMap(times, times, 2 * o["k"].w * x),)
+
+    return f
+
+
+def _fixed(custom: Any) -> Any:
+    @functools.partial(custom, nondiff_argnums=(0,))
+    def f(s, x):
+        return s * x * x
+
+    if custom is custom_vjp:
+        f.defvjp(lambda s, x: (f(s, x), x), lambda s, x, g: (2 * s * x * g,))
+    else:
+        f.defjvp(lambda s, xs, ts: (f(s, *xs), 2 * s * xs[0] * ts[0]))
+    return f
+
+
+WAYS: dict[str, tuple[Any, Any]] = {
+    "in code": (_by_rule, lambda f, x, s: f(x, scale=s)),
+    "rrule in code": (_by_rrule, lambda f, x, s: f(x, scale=s)),
+    "tuple in code": (_by_rule, lambda f, x, s: f(x, scale=(s,))),
+    "closure": (_called, lambda f, x, s: f(x, fn=lambda a: a * s)),
+    "partial": (_called, lambda f, x, s: f(x, fn=functools.partial(lambda c, a: a * c, s))),
+    "method": (_called, lambda f, x, s: f(x, fn=s.__mul__)),
+    "object": (_looked_at, lambda f, x, s: f(x, o={"k": Holder(s)})),
+    "held fixed, vjp": (lambda: _fixed(custom_vjp), lambda f, x, s: f(s, x)),
+    "held fixed, jvp": (lambda: _fixed(custom_jvp), lambda f, x, s: f(s, x)),
+}
+"""Ways by which a value comes to a rule that is no operand; the derivative in it would be lost."""
+
+
+def _doors_of_torch(call: Any) -> dict[str, Any]:
+    import torch
+
+    two, one = torch.tensor(2.0), torch.tensor(1.0)
+    needs = torch.tensor(2.0, requires_grad=True)
+    e, func = export(lambda x, s: call(x, s), to="torch"), torch.func
+    return {
+        "grad": lambda: func.grad(lambda w: e(w, w))(two),
+        "jvp": lambda: func.jvp(lambda w: e(w, w), (two,), (one,)),
+        "vmap": lambda: func.vmap(func.grad(lambda w: e(w, w)))(torch.stack([two, one])),
+        "backward": lambda: torch.autograd.grad(e(needs, needs), needs),
+        "called inside": lambda: func.grad(lambda w: export(lambda x: call(x, w), to="torch")(w))(
+            two
+        ),
+    }
+
+
+def _doors_of_jax(call: Any) -> dict[str, Any]:
+    import jax
+
+    e = export(lambda x, s: call(x, s), to="jax")
+    return {
+        "grad": lambda: jax.grad(lambda w: e(w, w))(2.0),
+        "jvp": lambda: jax.jvp(lambda w: e(w, w), (2.0,), (1.0,)),
+        "jit": lambda: jax.jit(jax.grad(lambda w: e(w, w)))(2.0),
+    }
+
+
+def _doors_of_autograd(call: Any) -> dict[str, Any]:
+    autograd: Any = importlib.import_module("autograd")
+    e = export(lambda x, s: call(x, s), to="autograd")
+    return {
+        "grad": lambda: autograd.grad(lambda w: e(w, w))(2.0),
+        "jvp": lambda: autograd.make_jvp(lambda w: e(w, w))(2.0)(1.0),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "engine, doors",
+    [("torch", _doors_of_torch), ("jax", _doors_of_jax), ("autograd", _doors_of_autograd)],
+)
+def test_what_reaches_a_rule_and_is_no_operand_raises(engine, doors, way):
+    pytest.importorskip(engine)
+    importlib.import_module(f"chainrules_{engine}")
+    make, use = WAYS[way]
+    for door, call in doors(functools.partial(use, make())).items():
+        with pytest.raises(ChainRulesError, match=r"option|fixed|captured"):
+            print(door, call())

@@ -359,7 +359,7 @@ def run(
     operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
     classes = tuple(map(type, operands))
     compute = compute or word.implementation(classes) or word.plain_implementation(classes)
-    check_options(word, options, varies)
+    check_options(word, options, varies, operands)
     leaves, treedef = partition(operands, is_array)
     if not computing.get() and may_hide(word, classes):
         check_hidden(word, operands, varies)
@@ -370,22 +370,10 @@ def run(
     if looked_into(word, classes, config):
         return kept(compute, *operands, **options)  # MLX differentiates through the body
     if word.fixed:
-        _check_fixed(word, operands)
+        is_captured(word, varies, True, operands)
     asked = lookups(word) and is_captured(word, is_floating, False)
     if asked and is_captured(word, varies, any(map(varies, leaves))):
         return compute(*operands, **options)
     program = Program(word, treedef, options, compute)
     program.guard = looking_again(program, word, list(filter(callable, operands)))
     return program.closed(transformed(program, leaves))
-
-
-def _check_fixed(word: Word, operands: tuple[Any, ...]) -> None:
-    is_captured(word, varies, True, operands)
-    for i in word.fixed:
-        if any(map(varies, partition(operands[i], is_array)[0])):
-            msg = (
-                f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
-                f"being differentiated: its gradient would be lost; state a derivative in it, or "
-                f"pass it through mx.stop_gradient"
-            )
-            raise NotDifferentiableError(msg)

@@ -22,6 +22,7 @@ from chainrules_py.extend import (
     find_rule,
     flatten_tangent,
     hosted,
+    is_static,
     is_structure_type,
     lookups,
     see,
@@ -150,6 +151,8 @@ class Plan(AnyCall):
         What gives the value of plain tensors.
     flat : bool
         Whether it is its own call.
+    is_static : bool
+        Whether nothing is held fixed, and no option could hold a tensor.
     lookups : tuple of callable
         Functions that people wrote of it, if these look up values.
     may_hide : bool
@@ -173,6 +176,7 @@ class Plan(AnyCall):
         "classes",
         "compute",
         "flat",
+        "is_static",
         "is_stored",
         "lookups",
         "may_hide",
@@ -199,6 +203,7 @@ class Plan(AnyCall):
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self.may_hide = may_hide(primal, classes)
+        self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
         self.is_stored = False
         self.transformed: Any = None
@@ -308,6 +313,11 @@ class Plan(AnyCall):
 
     def __repr__(self) -> str:
         return f"<{self.primal.__name__} for {', '.join(cls.__name__ for cls in self.classes)}>"
+
+
+def _is_plain(x: Any) -> bool:
+    """Tell whether an option can be seen to hold no tensor."""
+    return is_static(x) and not callable(x)
 
 
 def _is_called(cls: type) -> bool:

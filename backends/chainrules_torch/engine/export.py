@@ -177,11 +177,11 @@ class Exported:
             for after in call.after:
                 y = after(y)
             return y
-        if options:
-            check_options(call.word, call.options, varies)
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
-            unchanged = not (options or call.after or plan.lookups or plan.may_hide)
+            unchanged = plan.is_static and not (
+                options or call.after or plan.lookups or plan.may_hide
+            )
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
@@ -323,6 +323,11 @@ def _is_captured(x: Any) -> bool:
     return varies(x) or is_abstract(x)
 
 
+def _is_moved(x: Any) -> bool:
+    """Tell whether a value depends on one that PyTorch differentiates, or maps over."""
+    return is_mapped(x) or is_differentiated(x)
+
+
 def _refuse_hidden(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> None:
     """Raise if an operand hides a tensor that is being differentiated, and the value needs it."""
 
@@ -330,7 +335,7 @@ def _refuse_hidden(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> None
         still = [constant(x) if is_tensor(x) else x for x in leaves]
         with torch.enable_grad():
             y = plan.compute(*call.operands(still), **plan.options)
-        return any([is_differentiated(x) or is_mapped(x) for x in flatten(y)[0]])
+        return any([_is_moved(x) for x in flatten(y)[0]])
 
     check_hidden(plan.primal, call.operands(leaves), varies, shows)
 
@@ -339,6 +344,8 @@ def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.may_hide and not is_quiet():
         _refuse_hidden(plan, call, leaves)
+    if not (plan.is_static or is_quiet()):
+        check_options(plan.primal, plan.options, _is_moved, call.operands(leaves))
     if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
         return unwrap(call.value(leaves))  # PyTorch differentiates through the body
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
