@@ -203,12 +203,17 @@ class AugmentedRecipe(_Custom):
         self.residuals = residuals
         self.pen = "custom_vjp" if residuals else "augmented_rule"
 
+    def later(self, primal: Any, mode: str) -> tuple[Any, ...]:
+        """Return the backward function where it is not frozen; what it calls may look things up."""
+        return (self.backward,) if frozen(self.backward)[0] is self.backward else ()
+
     def reverse(self, request: Request) -> Bound:
         """Bind the pair; its later half uses names from outside as they were at the call."""
         active, statement = request.active, request.statement
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
         hidden = {"wanted"} - {*statement.primal.options} if not told else set()
         n, m = len(request.operands), len(self.options)
+        is_later = bool(self.later(request.primal, "reverse"))
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             backward = frozen(self.backward)[0]
@@ -223,7 +228,7 @@ class AugmentedRecipe(_Custom):
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
-            if backward is self.backward:
+            if is_later and backward is self.backward:
                 backward = None
             named = [options[k] if k in options else wanted[k] for k in self.options]
             return y, (pull, links, backward, again, tree, of, *onto, *named, *leaves)

@@ -11,6 +11,7 @@ import functools
 import importlib
 import itertools
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -275,14 +276,31 @@ class Made(NamedTuple):
     slope: Callable[[Any], Any]
 
 
+HELPED = {f"{pen}, helped": pen for pen in PENS}
+"""Pens whose functions name nothing but a function of their module, which names another one."""
+
+
+def _written(pen: str, how: Way) -> str:
+    """Write the program whose rule reads w; if helped by functions of its module alone."""
+    change = f"    def change():\n        {how.replace or 'pass'}\n"
+    if pen not in HELPED:
+        stated = PENS[pen].replace("READ", how.read)
+        return f"def build(w, new):\n    {how.setup}\n{stated}\n{change}    return g, change\n"
+    lines = (
+        f"    {how.setup}\n    def reader(): return {how.read}\n    def read(): return reader()\n"
+        f"    def cosine(z): return cos(z)\n"
+        f"{PENS[HELPED[pen]].replace('READ', 'read()').replace(' cos(', ' cosine(')}\n{change}"
+    )
+    lines = "\n".join([line.removeprefix("    ") for line in lines.splitlines()])
+    lines = re.sub(r"^global [\w, ]+; ", "", lines, flags=re.MULTILINE)
+    return f"{lines.replace('nonlocal', 'global')}\ndef build(w, new): return g, change\n"
+
+
 def built(pen: str, way: str, w: Any, new: Any = None) -> Any:
     """Make a function around w, and what puts another value in its place."""
-    how = WAYS[way]
-    program = (
-        f"{_HEAD}\ndef build(w, new):\n    {how.setup}\n{PENS[pen].replace('READ', how.read)}\n"
-        f"    def change():\n        {how.replace or 'pass'}\n    return g, change\n"
-    ).replace("class A: w = W0", "A = type('A', (), {'w': w})")
-    names: dict[str, Any] = {"__name__": "a_program", "X0": X}
+    program = f"{_HEAD}\n{_written(pen, WAYS[way])}"
+    program = program.replace("class A: w = W0", "A = type('A', (), {'w': w})")
+    names: dict[str, Any] = {"__name__": "a_program", "X0": X, "w": w, "new": new}
     exec(compile(program, "<a program>", "exec"), names)
     return names["build"](w, new)
 
@@ -300,7 +318,7 @@ def made(pen: str, way: str, kind: str, change: str, asarray: Any = np.array) ->
         w[...] = new
 
     act = {"write": written, "replace": replace, "nothing": lambda: None}[change]
-    is_linear = pen in ("linear_rule", "scalar_rule, w itself", "checkpoint")
+    is_linear = HELPED.get(pen, pen) in ("linear_rule", "scalar_rule, w itself", "checkpoint")
     old = np.array(w)
     return Made(f, w, old, act, lambda z: old * (1.0 if is_linear else np.cos(z)))
 
@@ -599,8 +617,8 @@ def verdict_traced(pen: str, way: str, among: bool, door: tuple[str, str]) -> st
 
 def everything() -> list[Any]:
     """List all draws: pen, way, kind, change and door."""
-    found = itertools.product(PENS, WAYS, KINDS, CHANGES, DOORS)
-    return [draw for draw in found if draw[0] != "checkpoint" or draw[4][0] == "tape"]
+    found = itertools.product((*PENS, *HELPED), WAYS, KINDS, CHANGES, DOORS)
+    return [draw for draw in found if "checkpoint" not in draw[0] or draw[4][0] == "tape"]
 
 
 def sample(seed: int, n: int, engines: tuple[str, ...] = ("tape",)) -> Iterator[Any]:
@@ -613,7 +631,7 @@ def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -
     """Tell what a draw gives: "right", "refused", "nothing to do", or what is wrong."""
     tensors = importlib.import_module("torch").tensor if door[0] == "torch" else np.array
     draw = made(pen, way, kind, change, tensors)
-    if draw is None or (pen in NO_PRIMITIVES and door[1] == "rrule"):
+    if draw is None or (HELPED.get(pen, pen) in NO_PRIMITIVES and door[1] == "rrule"):
         return "nothing to do"
     try:
         found = DOORS[door](draw.f, draw.change)
