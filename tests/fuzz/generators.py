@@ -21,6 +21,7 @@ import numpy as np
 
 from tests.fuzz import (
     aliases,
+    callables,
     constants,
     effects,
     forms,
@@ -176,6 +177,13 @@ GENERATORS: dict[str, Generator] = {
         "given; the value of the plain program, and what differences tell, or an error",
         effects.verdict,
         lambda: (list(effects.CALLS), list(effects.PLACES), list(effects.VALUES), effects.KINDS,
+                 list(effects.DOORS)),
+    ),
+    "callables": _tables(
+        "functions of every kind that Python has, given to words that call them, or called by "
+        "those; what differences tell, or an error",
+        callables.verdict,
+        lambda: (list(effects.CALLS), list(callables.CALLABLES), (False, True),
                  list(effects.DOORS)),
     ),
     "leftovers": _tables(

@@ -7,7 +7,7 @@ import copy
 import functools
 import types
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -82,10 +82,11 @@ class Copy:
     def _make_function(self, f: types.FunctionType) -> None:
         shared = names_in(f.__code__).assigned if self.settle else frozenset()
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        keeps = {name for name, cell in cells.items() if _is_memory(content(cell), f)}
         fresh = {
             name: types.CellType()
             for name, cell in cells.items()
-            if (self.settle and name not in shared) or self._changes(content(cell))
+            if (self.settle and name not in shared) or name in keeps or self._changes(content(cell))
         }
         scope, named = f.__globals__, globals_of(f)
         if self.settle and ("global" in shared or is_of_library(f)):
@@ -110,10 +111,18 @@ class Copy:
             scope.update({name: self._named(x) for name, x in named.items()})
         for name, cell in fresh.items():
             with contextlib.suppress(ValueError):  # what is not assigned yet stays so
-                cell.cell_contents = self(cells[name].cell_contents)
+                held = cells[name].cell_contents
+                cell.cell_contents = self._memory(held) if name in keeps else self(held)
         new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
         if f.__kwdefaults__:
             new.__kwdefaults__ = {name: self(x) for name, x in f.__kwdefaults__.items()}
+
+    def _memory(self, x: Any) -> Any:
+        """Copy what a library's function has found so far: what a copy finds is its own."""
+        if id(x) not in self._known:
+            new = self._known[id(x)] = copy.copy(x)
+            new.update([(key, self(y)) for key, y in x.items()])
+        return self._known[id(x)]
 
     def _named(self, x: Any) -> Any:
         """Copy a global of a function; leave functions of libraries, which need no settling."""
@@ -139,6 +148,14 @@ class Copy:
 
     def _changes(self, x: Any) -> bool:
         return self.is_tainted(x) or self.leaf(x) is not x
+
+
+def _is_memory(x: Any, f: types.FunctionType) -> bool:
+    """Tell whether a function of a library, as `functools.singledispatch` makes, finds things by x.
+
+    What code of somebody's own writes to is that program's, and is not copied.
+    """
+    return isinstance(x, MutableMapping) and is_of_library(f)
 
 
 def _bare(x: Any) -> Any:
