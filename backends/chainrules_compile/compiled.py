@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import threading
+import time
 import types
 import warnings
 import weakref
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
+from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
 from chainrules_compile.entry import check_static
 from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Unfit, refused
@@ -270,20 +272,41 @@ class Compiled(Generic[P, R]):
             if other.instead:
                 self._warn(f"is {other.instead}")
                 return True
+            begun = time.perf_counter()
             try:
                 found = other.run(*args, **keywords)
             except Exception as error:
                 found = error
+            took = time.perf_counter() - begun
             if found is MISS:
                 return False
         if isinstance(found, Exception) or not self._alike(found, y):
             how = f"raised {found!r}" if isinstance(found, Exception) else "gave another result"
             self._warn(f"stays a program for NumPy: what was written for {target!r} {how}")
             return True
-        with self._lock:
-            self.programs = tuple([other if each is made else each for each in self.programs])
-            self._runs = tuple([other.run if run is made.run else run for run in self._runs])
+        served = made.serving
+        assert served is not None
+        if served.took > WORTH and took > TOLERATED * served.took:
+            settle = functools.partial(self._settle, made, other)
+            trial = Trial(served.run, other.run, settle)
+            self._replace(made, made, trial)
+            made.run = trial
+        else:
+            self._replace(made, other, other.run)
         return True
+
+    def _settle(self, made: CompiledProgram, other: CompiledProgram, _: Any, wins: bool) -> None:
+        """Have the program serve that took less time, of two that gave the same."""
+        assert made.serving is not None
+        run = other.run if wins else made.serving.run
+        self._replace(made, other if wins else made, run)
+        made.run = run
+
+    def _replace(self, made: CompiledProgram, by: CompiledProgram, new: Any) -> None:
+        """Put a program, and what runs, in the place of one."""
+        with self._lock:
+            self.programs = tuple([by if each is made else each for each in self.programs])
+            self._runs = tuple([new if run is made.run else run for run in self._runs])
 
     def wait(self) -> None:
         """Wait until the programs that are made in the background are made.

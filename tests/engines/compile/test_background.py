@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingWarning, compile, compiled
+from chainrules_compile import RecordingWarning, background, compile, compiled
 from chainrules_compile.writers.numpy_source import write
 from chainrules_compile.writers.writer import Body
 
@@ -177,3 +177,49 @@ def test_a_child_begins_anew_what_was_under_way(target, waiting):
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_what_takes_longer_in_long_calls_is_measured_in_turns(target, monkeypatch, wins):
+    monkeypatch.setattr(compiled, "WORTH", -1.0)
+    monkeypatch.setattr(compiled, "TOLERATED", 0.0)
+    monkeypatch.setattr(background, "TOLERATED", np.inf if wins else 0.0)
+    g = compile(f, target="other")
+    g(X)
+    target.go.set()
+    g.wait()
+    for turn in range(1 + 2 * background.TURNS):
+        assert not is_by_the_target(g), turn
+        assert np.array_equal(g(X), f(X))
+    assert is_by_the_target(g) == wins
+    run = g.programs[0].run
+    assert not isinstance(run, background.Trial | background.Serving)
+    assert np.array_equal(g(X + 1.0), f(X + 1.0))
+    assert g.programs[0].run is run
+
+
+def test_two_programs_take_turns(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(background.time, "perf_counter", lambda: now[0])
+    said, calls = [], []
+
+    def program(name, seconds, answer=None):
+        def run(x):
+            now[0] += seconds
+            calls.append(name)
+            return (name, x) if answer is None else answer
+
+        return run
+
+    def turns(*programs):
+        calls.clear()
+        trial = background.Trial(*programs, lambda _, wins: said.append(wins))
+        return [trial(1) for _ in range(2 * background.TURNS)]
+
+    found = turns(program("served", 1.0), program("other", 1.04))
+    assert found == [("served", 1), ("other", 1)] * background.TURNS
+    turns(program("served", 1.0), program("other", 1.06))
+    assert said == [True, False]
+    found = turns(program("served", 1.0), program("other", 0.1, compiled.MISS))
+    assert found[1] == ("served", 1)  # what fits one alone is no turn
+    assert said == [True, False]
