@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT))
 try:
     from benchmarks import (
         bench_compile,
+        by_numba,
+        compilers,
         first,
         flames,
         keeping,
@@ -273,3 +275,17 @@ def test_a_row_of_the_table_of_compiled_programs():
     assert name == "Poisson regression 500 x 8"
     assert len(figures) == len(bench_compile.COLUMNS) - 1
     assert all([float(x) > 0 for x in figures])
+
+
+def test_the_table_of_compilers_is_what_was_measured():
+    page = compilers.PAGE.read_text(encoding="utf-8")
+    assert compilers.rewritten(page) == page
+    names = [name for name, *_ in compilers.kept()]
+    assert [*dict.fromkeys(names)] == [*by_numba.BY_NUMBA, "measured"]
+
+
+@pytest.mark.parametrize("name", list(by_numba.BY_NUMBA)[:2])
+def test_loops_for_numba_compute_the_same(name):
+    arguments = PROGRAMS[name].inputs()
+    wanted = program.leaves(PROGRAMS[name].by_hand(*arguments))
+    assert not peers.differs(PROGRAMS[name], wanted, by_numba.BY_NUMBA[name](*arguments))

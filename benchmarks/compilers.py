@@ -1,0 +1,166 @@
+"""What compiles a program and its gradient, beside the same by hand in NumPy.
+
+``python -m benchmarks.compilers`` measures, each engine in a process of its own, which takes some
+ten minutes; with ``--keep`` it is kept in ``benchmarks/results/compilers.csv``, from which
+``python -m benchmarks.compilers --write`` writes the table of the README.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.by_numba import BY_NUMBA, by_numba
+from benchmarks.native import compiled
+from benchmarks.peers import differs, figure
+from benchmarks.programs import PROGRAMS, engine, leaves
+from benchmarks.tables import between
+from benchmarks.timing import medians
+
+BEGIN = "<!-- compilers: begin (python -m benchmarks.compilers --write writes what follows) -->"
+END = "<!-- compilers: end -->"
+KEPT = machine.ROOT / "benchmarks" / "results" / "compilers.csv"
+PAGE = machine.ROOT / "README.md"
+HAND = "NumPy by hand"
+COLUMNS = (
+    *("compiled, C", "compiled, C, exact=False", "numba, by hand", "torch.compile, 1 thread"),
+    *("JAX, jit", "JAX, jit, scan", "PyTensor, C"),
+)
+LIMIT = 300.0
+"""So many seconds an engine has for a program."""
+Row = tuple[str, str, str, str]
+
+
+def prepared(name: str, by: str) -> Callable[[], Any]:
+    """Prepare a program for what compiles it."""
+    program = PROGRAMS[name]
+    arguments = program.inputs()
+    if by.startswith("compiled"):
+        run = compiled(program, "c", exact=not by.endswith("exact=False"))
+        return lambda: run(*arguments)
+    if by.startswith("numba"):
+        return by_numba(name, arguments)
+    return engine(by, program, arguments)
+
+
+def cell(name: str, by: str) -> dict[str, Any]:
+    """Measure one engine on one program: its time by that by hand, and its first call."""
+    program = PROGRAMS[name]
+    hand = engine(HAND, program, program.inputs())
+    begun = time.perf_counter()
+    run = prepared(name, by)
+    getattr(run, "before", int)()
+    answer = run()
+    first = time.perf_counter() - begun
+    off = differs(program, leaves(hand()), answer)
+    if off:
+        return {"said": f"wrong: {off}"}
+    times = medians({"hand": hand, "run": run}, rounds=25, limit=8.0, pick=min)
+    return {"ratio": times["run"] / times["hand"], "first": first}
+
+
+def measured(name: str, by: str) -> Row:
+    """Measure in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.compilers", "--cell", name, by]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        found = {"said": f"over {LIMIT:.0f} s"}
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.strip().splitlines() or [""]
+        found = {"said": lines[-1].partition(":")[0]}
+    if "said" in found:
+        return name, by, found["said"], ""
+    return name, by, f"{found['ratio']:.4f}", f"{found['first']:.2f}"
+
+
+def kept() -> list[Row]:
+    """Return what was kept."""
+    with KEPT.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    return [(name, by, ratio, first) for name, by, ratio, first in rows]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Write the table: ratios, and in brackets the seconds of the first call."""
+    cells: dict[str, dict[str, tuple[str, str]]] = {}
+    for name, by, ratio, first in rows:
+        if name == "measured":
+            continue
+        cells.setdefault(name, {})[by] = ratio, first
+    shown = [by for by in COLUMNS if by != "JAX, jit, scan"]
+    lines = [f"| | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
+    logs: dict[str, list[float]] = {by: [] for by in shown}
+    for name, found in cells.items():
+        texts = []
+        for by in shown:
+            ratio, first = found.get(by, ("–", ""))
+            if by == "JAX, jit":  # the form that is faster
+                each = [found[k] for k in (by, "JAX, jit, scan") if is_number(found.get(k))]
+                ratio, first = min(each, key=lambda pair: float(pair[0]), default=(ratio, first))
+            if not is_number((ratio, first)):
+                texts.append(ratio if ratio.startswith("over") else "–")
+                continue
+            logs[by].append(math.log(float(ratio)))
+            texts.append(f"{digits(float(ratio))} ({float(first):.1f} s)")
+        lines.append(f"| {name} | {' | '.join(texts)} |")
+    means = [
+        digits(math.exp(sum(xs) / len(xs))) if len(xs) == len(cells) else "–"
+        for xs in logs.values()
+    ]
+    lines.append(f"| geometric mean | {' | '.join(means)} |")
+    return "\n".join([*lines, "", *[said for name, _, said, _ in rows if name == "measured"]])
+
+
+def digits(x: float) -> str:
+    """Format a ratio, which may be small."""
+    return f"{x:.3f}" if x < 0.1 else figure(x)
+
+
+def is_number(pair: tuple[str, str] | None) -> bool:
+    """Tell whether a cell was measured."""
+    return pair is not None and pair[0][:1].isdigit()
+
+
+def rewritten(text: str) -> str:
+    """Return the page with the table of what was kept."""
+    return between(text, BEGIN, END, table(kept()))
+
+
+def main(words: list[str]) -> None:
+    """Measure, keep, or write."""
+    if words[:1] == ["--cell"]:
+        print(json.dumps(cell(*words[1:])))
+        return
+    if "--write" not in words:
+        rows: list[Row] = []
+        for name in BY_NUMBA:
+            for by in COLUMNS:
+                rows.append(measured(name, by))
+                print(*rows[-1], sep=" | ", flush=True)
+        versions = [f"{k} {importlib.metadata.version(k.lower())}" for k in ("numba", "PyTensor")]
+        found = machine.describe()
+        said = (
+            f"Measured on {machine.sentence(found)}, {', '.join(versions)}; load {found['load']}."
+        )
+        rows.append(("measured", "", said, ""))
+        print(table(rows))
+        if "--keep" not in words:
+            return
+        with KEPT.open("w", newline="", encoding="utf-8") as file:
+            head = ("program", "by", "times that by hand, or why not", "seconds of the first call")
+            csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
