@@ -346,6 +346,7 @@ from chainrules_py.values.forgetting import (
     made_again,
 )
 from chainrules_py.values.generators import (
+    Draws,
     register_generator,
     states,
     with_generators,
@@ -436,6 +437,7 @@ __all__ = [
     "Classes",
     "Closure",
     "ContractError",
+    "Draws",
     "FruleRecipe",
     "Gradient",
     "Guard",

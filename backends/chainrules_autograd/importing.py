@@ -14,6 +14,7 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_compat.import_rule import (
     declared,
+    drawing,
     parameters_of_imported,
     state_imported,
     without_rule,
@@ -114,18 +115,19 @@ class _Imported:
         self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent."""
-        y = g(*xs, **options)
+        draws, y = drawing(self.f), g(*xs, **options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
         leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
-        dots = push(*xs, *[tangents[i] for i in places])
+        with draws.again():
+            dots = push(*xs, *[tangents[i] for i in places])
         return y, unflatten_tangent(layout, [dots[i] for i in range(len(leaves))])
 
     def rrule(
         self, g: Primitive[..., Any], *xs: Any, **options: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
-        y = g(*xs, **options)
+        draws, y = drawing(self.f), g(*xs, **options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
         leaves, layout = partition(y, _moves)
 
@@ -134,7 +136,8 @@ class _Imported:
             given = [
                 zero_tangent(x) if is_zero(t) else t for t, x in zip(parts, leaves, strict=True)
             ]
-            found = self._half("pull", places, len(given), options)(*xs, *given)
+            with draws.again():
+                found = self._half("pull", places, len(given), options)(*xs, *given)
             bars = {place: found[n] for n, place in enumerate(places)}
             return tuple([bars.get(i, NoTangent()) for i in range(self.n)])
 
@@ -148,14 +151,16 @@ class _Imported:
         if key in self._halves:
             return self._halves[key]
 
+        f, width = self.f, self.n  # f is found, and what it draws from
+
         def half(*given: Any) -> Any:
-            xs, ts = given[: self.n], given[self.n :]
+            xs, ts = given[:width], given[width:]
 
             def along(moved: Any) -> Any:
                 whole = list(xs)
                 for n, i in enumerate(places):
                     whole[i] = moved[n]
-                return as_tuple(tuple(_leaves(self.f(*whole, **options))))
+                return as_tuple(tuple(_leaves(f(*whole, **options))))
 
             varied = as_tuple(tuple([xs[i] for i in places]))
             if name == "push":

@@ -8,8 +8,10 @@ from typing import Any
 
 from chainrules_py import Primitive, RuleError, rules_for
 from chainrules_py.extend import (
+    Draws,
     FruleRecipe,
     Layer,
+    Reach,
     RruleRecipe,
     Source,
     Statement,
@@ -87,6 +89,12 @@ def declared(
     return primal
 
 
+def drawing(f: Callable[..., Any]) -> Draws:
+    """Return what a function is about to draw at random, so that its derivative draws the same."""
+    reach = Reach((f,))
+    return Draws(reach.generators, reach.may_draw())
+
+
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
     """Find the primitive that is to get its rule from another engine's function.
 
@@ -139,6 +147,7 @@ def state_imported(
     )
     for mode, recipe in recipes:
         recipe.pen = f"import_rule of {engine}"
+        recipe.functions = (*recipe.functions, f)  # what it looks up, and draws from
         enter(
             Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrules_compat.import_rule import (
     declared,
+    drawing,
     parameters_of_imported,
     state_imported,
     without_rule,
@@ -21,6 +22,7 @@ from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
+    Draws,
     TreeDef,
     canonicalize,
     flatten_tangent,
@@ -94,7 +96,7 @@ class _Imported:
     """
 
     def __init__(self, f: Function, operands: int, options: tuple[str, ...]) -> None:
-        self.f = f
+        self.f = f = _drawn_once(f)
         self.n = operands
         self.compiled = jax.jit(f, static_argnames=options)
         self._halves: dict[Any, Primitive[..., Any]] = {}
@@ -180,6 +182,24 @@ class _Imported:
         half.__name__ = f"{name}_of_{name_of(self.f)}"
         found = self._halves[key] = import_rule(half, operands=n + count)
         return found
+
+
+def _drawn_once(f: Function) -> Function:
+    """Have a function draw at each run what it draws at the first from Python's generators.
+
+    What JAX compiles keeps what was drawn; so its derivatives, compiled later, have to draw that.
+    """
+    draws: list[Draws] = []
+
+    @functools.wraps(f)
+    def drawn(*xs: Any, **options: Any) -> Any:
+        if draws:
+            with draws[0].again():
+                return f(*xs, **options)
+        draws.append(drawing(f))
+        return f(*xs, **options)
+
+    return drawn
 
 
 def _is_leaf(x: Any) -> bool:

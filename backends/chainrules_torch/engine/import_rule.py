@@ -14,9 +14,9 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_bridge import assembled, canonical, flat, opened
-from chainrules_compat.import_rule import state_imported, without_rule
+from chainrules_compat.import_rule import drawing, state_imported, without_rule
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
-from chainrules_py.extend import Space, flatten, map_leaves, namespace
+from chainrules_py.extend import Space, flatten, map_leaves, namespace, register_generator
 from chainrules_torch.engine.config import floats, is_tensor
 
 
@@ -69,19 +69,20 @@ def import_rule(
     primal.opaque = primal.opaque or to is None
 
     def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
-        y = primal(*operands)
+        draws, y = drawing(f), primal(*operands)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
         spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
-        found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
+        with draws.again():
+            found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
         return y, assembled(onto, entries)
 
     def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        y = primal(*operands)
+        draws, y = drawing(f), primal(*operands)
         at, onto = _moving(operands), space(y)
         spaces = opened(onto)[0]
 
@@ -90,7 +91,8 @@ def import_rule(
             bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
-            found = _pulled(f, at, len(bars))(*bars, *operands)
+            with draws.again():
+                found = _pulled(f, at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
 
@@ -186,3 +188,11 @@ def _back(y: torch.Tensor, home: Any) -> Any:
     if hasattr(home, "__array_interface__"):
         return y.numpy() if y.ndim else y.numpy()[()]
     return xp.from_dlpack(y.contiguous())
+
+
+register_generator(
+    torch.Generator,
+    torch.Generator.get_state,
+    lambda x, state: functools.partial(x.set_state, state),
+    torch.default_generator,
+)

@@ -10,6 +10,7 @@ this module: ``elementwise``, ``linear``, ``general``.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, final
 
@@ -22,6 +23,7 @@ from chainrules_py.registry.bind.kept import give_own
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.generators import Draws
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
 
@@ -212,14 +214,18 @@ class Recipe:
     def linearize(self, request: Request) -> Bound:
         """Bind tangents that come later: without a separate push, one more run for each."""
         primal, run_forward = request.primal, self.forward(request).run
+        reach = Reach((*self.functions, request.statement.primal))
+        random = reach.generators or reach.may_draw()
 
-        def push(tangents: tuple[Any, ...], xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            return run_forward(tangents, *xs, **options)[1]
+        def push(tangents: tuple[Any, ...], draws: Any, xs: Any, options: dict[str, Any]) -> Any:
+            with draws.again() if draws else contextlib.nullcontext():
+                return run_forward(tangents, *xs, **options)[1]
 
         annotate(push, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            return primal(*xs, **options), (push, links, xs, options)
+            draws = Draws(reach.generators, reach.may_draw()) if random else None
+            return primal(*xs, **options), (push, links, draws, xs, options)
 
         return Bound(request, run)
 
