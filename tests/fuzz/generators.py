@@ -26,6 +26,7 @@ from tests.fuzz import (
     effects,
     forms,
     gives,
+    handed,
     keeps,
     leftovers,
     objects,
@@ -198,6 +199,12 @@ GENERATORS: dict[str, Generator] = {
         "that they use again, called more than once; what differences tell, or an error",
         keeps.verdict,
         lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS),
+                 [*keeps.DOORS, *keeps.RAW]),
+    ),
+    "handed": _tables(
+        "rules of which a part writes to what it is given; the derivative, or an error",
+        handed.verdict,
+        lambda: (list(handed.PENS), list(handed.PARTS), list(handed.WRITES), list(keeps.PROGRAMS),
                  [*keeps.DOORS, *keeps.RAW]),
     ),
     "keeps, exported": _tables(

@@ -141,7 +141,7 @@ class Reach:
         self._libraries: set[str] = set()
         self._names: set[str] = set()
         self._own: set[str] = set()
-        _Walk(self).over(roots)
+        Walk(self).over(roots)
 
     def __bool__(self) -> bool:
         return bool(self.arrays) or self.varies
@@ -220,12 +220,12 @@ def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     It is not asked whether code names it, but of what modules hold, which is all there is. Of more
     values than can be looked at the answer is yes.
     """
-    walk = _Walk(Reach(()), 10 * _MOST)
+    walk = Walk(Reach(()), 10 * _MOST)
     walk.over([f])
     return not walk.reach.whole or any(map(is_it, walk.seen.values()))
 
 
-class _Walk:
+class Walk:
     """Walk over all that can be reached, while the names are found that count.
 
     With ``most`` over that many values, and over all that objects hold, named or not.

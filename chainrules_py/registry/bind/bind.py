@@ -18,8 +18,9 @@ from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.closures.reach import Reach
+from chainrules_py.primitives.closures.writes import may_write
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.kept import give_own
+from chainrules_py.registry.bind.kept import give_own, watched
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
@@ -177,6 +178,7 @@ class Recipe:
     is_constant = is_elementwise = is_linear = is_smooth = False
     saves_values = is_written = always = False
     functions: tuple[Any, ...] = ()
+    _writes: bool | None = None
 
     def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:
         """Return what runs later of a record in a mode, and is not held by the record itself."""
@@ -188,6 +190,14 @@ class Recipe:
             if self.is_elementwise or mode == "reverse"
             else (*self.functions, primal)
         )
+
+    def may_write(self, primal: Primitive[..., Any]) -> bool:
+        """Tell whether what was stated, or the function itself, may write to what it is given."""
+        if self._writes is None:
+            self._writes = bool(primal.fixed) or may_write(
+                (*self.functions, primal), places=self.is_elementwise
+            )
+        return self._writes
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:
         """Tell whether a function that such a statement is about may give a view of its operand."""
@@ -311,8 +321,12 @@ def bind(
         if any(among):
             made: Bound = getattr(recipe, mode)(request)
             made.later = _later(statement, mode, operands)
-            if not (made.is_elementwise or statement.source.is_ours):
-                give_own(made, mode)
+            if not statement.source.is_ours or statement.primal.fixed:
+                writes = recipe.may_write(statement.primal)
+                if not made.is_elementwise:
+                    give_own(made, mode, writes)
+                elif writes:
+                    made.run = watched(made.run, statement, writes)
             bound = made
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)

@@ -1,25 +1,37 @@
-"""Memory that a rule gives and keeps: a buffer that it uses again, an array that it has saved.
+"""Memory that a rule is given, gives and keeps: operands, tangents, buffers, arrays that it saved.
 
 What a person's function gives for a tangent is added to others, and handed out, when the function
-has been called again. So what somebody else still holds is copied: Python counts who does.
+has been called again. So what somebody else still holds is copied: Python counts who does. What it
+is given are values of the program, tangents that others get as well, and what it saved for all
+calls to come: it writes to none of these.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from chainrules_py.errors import MutationError, describe
+from chainrules_py.primitives.closures.contents import content
+from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import copy
 
 
-def give_own(bound: Any, mode: str) -> None:
-    """Have the halves of a rule that a person wrote give arrays that nobody else holds."""
-    run = bound.run
+def give_own(bound: Any, mode: str, writes: bool) -> None:
+    """Have the halves of a rule that a person wrote give arrays that nobody else holds.
+
+    What they are given is compared before and after: at each call if their code may write to it.
+    """
+    statement: Statement = bound.statement
+    run = watched(bound.run, statement, writes)
     if mode == "forward":
 
         def run_forward(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -32,18 +44,21 @@ def give_own(bound: Any, mode: str) -> None:
 
     def run_record(links: Any, *xs: Any, **options: Any) -> Any:
         y, record = run(links, *xs, **options)
-        return y, (*map(_owning_half, record[:n]), *record[n:])
+        return y, (*[_owning_half(half, statement, writes) for half in record[:n]], *record[n:])
 
     bound.run = run_record
 
 
-def _owning_half(half: Any) -> Any:
+def _owning_half(half: Any, statement: Statement, writes: bool) -> Any:
     """Wrap a half, once, so that what it gives is nobody else's."""
     made = getattr(half, "owning", None)
     if made is None:
-        made = half.owning = owning(half)
-        made.statement, made.parts = half.statement, tuple(map(owning, half.parts))
-        made.batched = owning(half.batched) if callable(half.batched) else half.batched
+        made, *parts = [owning(watched(f, statement, writes)) for f in (half, *half.parts)]
+        made.statement, made.parts = half.statement, tuple(parts)
+        made.batched = half.batched
+        if callable(made.batched):
+            made.batched = owning(watched(half.batched, statement, writes))
+        half.owning = made
     return made
 
 
@@ -93,3 +108,81 @@ def _references(ts: Any, i: int) -> int:
 
 
 _ALONE = _references((object(),), 0)  # which depends on how Python counts its own
+
+
+def watched(f: Callable[..., Any], statement: Statement, always: bool) -> Callable[..., Any]:
+    """Wrap what a person wrote, so that it is an error if it writes to what it is given.
+
+    Of code that cannot be seen to write, the first call is looked at.
+
+    Raises
+    ------
+    MutationError
+        When it is called: naming what was written to.
+    """
+    looks = True
+
+    def unwriting(*given: Any, **options: Any) -> Any:
+        nonlocal looks, always
+        if not (looks or always):
+            return f(*given, **options)
+        looks = False
+        leaves = flatten((given, options))[0]
+        before = [*_marks(leaves)]
+        pullbacks = [x for x in leaves if type(x) is types.FunctionType and x.__closure__]
+        first = [_check_again(x, statement) for x in pullbacks]
+        try:
+            found = f(*given, **options)
+        except ValueError as error:  # NumPy's: of what is read-only anyway
+            if "read-only" in str(error):
+                raise MutationError(_written(statement, "an array, read-only here,")) from error
+            raise
+        for x, memory, mark in before:
+            if memory.fingerprint(x, False) != mark:
+                raise MutationError(_written(statement, describe(x)))
+        always = always or [*map(_captured, pullbacks)] != first
+        return found
+
+    return unwriting
+
+
+def _written(statement: Statement, shown: str) -> str:
+    return (
+        f"{statement!r} writes in place to {shown} that it was given, which others read as well; "
+        f"compute a new one (x * 2.0 in place of x *= 2.0), or write to a copy"
+    )
+
+
+def _marks(leaves: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for x in leaves:
+        memory = type_info(type(x)).memory
+        if memory is not None and not isinstance(x, Tracer):
+            yield x, memory, memory.fingerprint(x, False)
+
+
+_CALLED: WeakKeyDictionary[types.FunctionType, tuple[Any, ...]] = WeakKeyDictionary()
+"""What pullbacks had captured when they were called first."""
+
+
+def _captured(pullback: types.FunctionType) -> tuple[Any, ...]:
+    """Return what tells whether numbers that a function captured are others by now."""
+    leaves = flatten([content(cell) for cell in pullback.__closure__ or ()])[0]
+    numbers = [x for x in leaves if isinstance(x, (float, complex))]
+    return len(leaves), numbers, [mark for *_, mark in _marks(leaves)]
+
+
+def _check_again(pullback: types.FunctionType, statement: Statement) -> tuple[Any, ...]:
+    """Raise if a pullback that is called once more has changed the numbers that it captured.
+
+    It may use an array as scratch, and be called once. What is filled in is no change.
+    """
+    now = _captured(pullback)
+    before = _CALLED.setdefault(pullback, now)
+    if before != now and before[0] == now[0]:
+        msg = (
+            f"a pullback of {statement!r} has changed numbers that it captured: called once more, "
+            f"it would give another derivative; let it assign to names of its own, and write to "
+            f"arrays that it makes itself"
+        )
+        raise MutationError(msg)
+    return now

@@ -16,6 +16,7 @@ from chainrules_py.errors import NoRuleError
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_partial
+from chainrules_py.registry.bind.kept import watched
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
@@ -43,6 +44,13 @@ class Pushes(Recipe):
         """In which of n operands there is a partial."""
         return tuple([p is not None for p in self.partials])
 
+    def partial(self, i: int, statement: Statement) -> Partial | None:
+        """Return what was stated of an operand, which may write to nothing that it is given."""
+        p = self.partials[i]
+        if p is None or statement.source.is_ours or not self.may_write(statement.primal):
+            return p
+        return watched(p, statement, True)
+
     def check(self, statement: Statement, *values: Any) -> None:
         """Raise if there is a complex number, and what a partial means there was not said."""
         if self.complex is None and "complex" in map(kind_of, values):
@@ -63,7 +71,7 @@ class Pushes(Recipe):
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
-            (form, c), partial = self.forms[i], self.partials[i]
+            (form, c), partial = self.forms[i], self.partial(i, request.statement)
             if partial and form == "computed" and not request.statement.source.is_ours:
                 partial = checked_partial(partial, request.statement, self.complex is None)
             if form != "constant" or self.singular:
