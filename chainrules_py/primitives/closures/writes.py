@@ -26,7 +26,8 @@ _WRITING = {
     "ior", "ipow", "irshift", "isub", "itruediv", "ixor",
 }  # fmt: skip
 """Functions, methods and options of libraries that write to an operand."""
-_PLAIN = {*sys.stdlib_module_names, "numpy", "scipy", "__main__"} - {"ctypes", "_ctypes"}
+_PLAIN = {*sys.stdlib_module_names, "__main__"} - {"ctypes", "_ctypes"}
+_PLAIN |= {"numpy", "scipy", "cupy", "torch", "jax", "jaxlib", "autograd", "dask", "pandas"}
 """Libraries whose functions write to no operand, but by those names."""
 _FOLLOWED = (types.FunctionType, types.MethodType, type, Primitive, functools.partial)
 """Callables of which the code is looked at."""
