@@ -15,11 +15,7 @@ BLOCKS = 20
 
 
 FEW = {"owned": 300, "effects": 70, "gives": 200, "keeps": 20, "leftovers": 300, "forms": 300}
-<<<<<<< HEAD
-FEW |= {"callables": 60}
-=======
-FEW |= {"handed": 500}
->>>>>>> e51b1fc (Rules write to nothing that they are given, or it is an error)
+FEW |= {"callables": 60, "handed": 500}
 
 
 @pytest.mark.parametrize("name", ["seeds", "places", *FEW])
