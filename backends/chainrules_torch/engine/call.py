@@ -31,7 +31,7 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
-from chainrules_torch.engine.config import config
+from chainrules_torch.engine.config import config, floats
 from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
@@ -95,6 +95,8 @@ class AnyCall(abc.ABC):
     def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
         """Run the rule, and push the tangents of leaves forward to those of a known result."""
         plan, operands = self.plan, self.operands(leaves)
+        if plan.solves and plan.pulls_only():
+            return self._transposed(leaves, y, dots)
         moved = self.wanted([t is not None for t in dots])
         bound = plan.bound("forward", moved, again=True)
         if bound is None:
@@ -107,6 +109,23 @@ class AnyCall(abc.ABC):
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
         return tangents(unthunk(plan.run(known.within, pushed)), *y)
+
+    def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+        """Push forward by PyTorch's transpose of the pull, which asks it for derivatives itself."""
+        outputs, treedef = y
+        needs = [t is not None for t in dots]
+        moving = [floats(x) for x in outputs]
+
+        def pulled(*bars: Any) -> tuple[Any, ...]:
+            rest = iter(bars)
+            found = self.pull(leaves, y, [next(rest) if m else None for m in moving], needs)
+            return tuple([bar for bar, needed in zip(found, needs, strict=True) if needed])
+
+        zeros = [torch.zeros_like(x) for x, m in zip(outputs, moving, strict=True) if m]
+        push = torch.func.vjp(pulled, *zeros)[1]
+        found = iter(push(tuple([t for t in dots if t is not None])))
+        each = [next(found) if m else None for m in moving]
+        return each[0] if treedef is None else (*each, None)
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
@@ -233,6 +252,11 @@ class Plan(AnyCall):
         """Tell whether there is a rule for a mode."""
         rule = find_rule(self.primal, self.classes, config)
         return rule is not None and rule.statement(mode) is not None
+
+    def pulls_only(self) -> bool:
+        """Tell whether the rule states reverse mode alone."""
+        rule = find_rule(self.primal, self.classes, config)
+        return rule is not None and rule.forward is not None and rule.forward.transposed
 
     def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what may need derivatives of functions that it was given: PyTorch takes them."""

@@ -105,6 +105,22 @@ def is_mapped(x: Any) -> bool:
     return False
 
 
+is_cast: Callable[[], bool] = _C._is_any_autocast_enabled
+"""Whether PyTorch casts operands of its functions here."""
+
+
+def uncast(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Call what has a rule as if PyTorch cast nothing: value and rule are of the same dtypes."""
+    with contextlib.ExitStack() as stack:
+        for device in _CASTING:
+            if torch.is_autocast_enabled(device):
+                stack.enter_context(torch.autocast(device, enabled=False))
+        return f(*operands, **options)
+
+
+_CASTING = ("cpu", "cuda", "mps", "xpu")
+
+
 def is_quiet() -> bool:
     """Tell whether nothing at all is being differentiated here, nor mapped over."""
     return not (torch.is_grad_enabled() or _transforms_active() or in_forward_mode())

@@ -14,12 +14,13 @@ from torch._functorch.autograd_function import custom_function_call
 from torch.autograd import forward_ad
 
 from chainrules_bridge import check_hidden, refuse_numpy
-from chainrules_py import NotDifferentiableError, Primitive
+from chainrules_py import NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
     check_options,
     closed,
+    find_rule,
     flatten,
     is_captured,
     looked_into,
@@ -33,12 +34,14 @@ from chainrules_torch.engine.config import (
     config,
     constant,
     floats,
+    is_cast,
     is_differentiated,
     is_mapped,
     is_quiet,
     is_tensor,
     outside,
     refuse_hidden,
+    uncast,
     varies,
 )
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
@@ -146,7 +149,7 @@ class Exported:
                 if not isinstance(x, (tuple, list, dict)) and callable(x):
                     raise NotDifferentiableError(_IN_COMPILED)
             return self._in_graph(*operands, **options)
-        if not options:
+        if not (options or is_cast()):
             try:
                 plan = self._plans.table[tuple(map(type, operands))]
             except KeyError:
@@ -165,6 +168,8 @@ class Exported:
         return self._call(operands, options)
 
     def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if is_cast():
+            return uncast(self._call, operands, options)
         plans = self._plans.open()
         call = resolved(self.function, operands, options)
         if call.word is None:
@@ -297,9 +302,31 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
         if like is not None:
             found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
         operands = tuple(found)
+        _refuse_unseen(plan, operands)
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
     leaves, treedef = partition(operands, is_tensor)
     return Call(plan, treedef), leaves
+
+
+def _refuse_unseen(plan: Plan, operands: tuple[Any, ...]) -> None:
+    """Raise for what can be called, and holds tensors that are differentiated, if a rule takes it.
+
+    Raises
+    ------
+    TracerError
+        It names the operand.
+    """
+    classes, primal = tuple(map(type, operands)), plan.primal
+    changed = [cls for cls, now in zip(plan.classes, classes, strict=True) if cls is not now]
+    if not changed or find_rule(primal, classes, config) is not None:
+        return
+    if find_rule(primal, plan.classes, config) is not None:
+        msg = (
+            f"{changed[0].__qualname__}, an operand of {primal.__name__}, holds a tensor that is "
+            f"being differentiated, where its rule does not see it: that gradient would be lost; "
+            f"pass the tensor as an operand, or detach it"
+        )
+        raise TracerError(msg)
 
 
 def _without_numbers(x: Any, like: Tensor, place: int) -> Any:

@@ -38,6 +38,8 @@ from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
+_C: Any = torch._C
+_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
@@ -156,7 +158,11 @@ def transforming(of: AnyCall | None) -> Any:
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
             """Keep inputs and outputs."""
-            if forward_ad._current_level < 0 and True not in ctx.needs_input_grad:
+            if not (
+                True in ctx.needs_input_grad
+                or forward_ad._current_level >= 0
+                or _transforms_active()  # a compiled program says no more of dual numbers
+            ):
                 return
             call, leaves = of or inputs[0], inputs[given:]
             outputs, treedef = split(output)

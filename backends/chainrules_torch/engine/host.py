@@ -18,7 +18,15 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
-from chainrules_torch.engine.config import computing, config, constant, varies, watching
+from chainrules_torch.engine.config import (
+    computing,
+    config,
+    constant,
+    is_cast,
+    uncast,
+    varies,
+    watching,
+)
 from chainrules_torch.engine.export import applied, opened, plan_for
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.reuse_value import known_value, known_values
@@ -69,6 +77,8 @@ def host(
     quick = None if structured or implementation is None else of_body(primitive, implementation)
 
     def call(*operands: Any, **options: Any) -> Any:
+        if is_cast():
+            return uncast(primitive, *operands, **options)
         if not (
             quick is None
             or _grad_enabled()

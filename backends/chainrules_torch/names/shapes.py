@@ -39,16 +39,24 @@ _READ = (
 )  # fmt: skip
 
 
+def _tensor(x: Any) -> Any:
+    """Return the tensor that a value stands for, or one like it where there are no numbers."""
+    found = untraced(x)
+    if issubclass(type(found), torch.Tensor) or not hasattr(found, "shape"):
+        return found
+    return torch.empty(tuple(x.shape), dtype=x.dtype, device=x.device)
+
+
 def _fact(name: str) -> None:
     @row(name)
     def fact(self: Any, *operands: Any) -> Any:
-        return getattr(untraced(self), name)(*map(untraced, operands))
+        return getattr(_tensor(self), name)(*map(_tensor, operands))
 
 
 def _property(name: str) -> None:
     @row(name)
     def read(self: Any) -> Any:
-        return getattr(untraced(self), name)
+        return getattr(_tensor(self), name)
 
 
 for _name in _FACTS:
@@ -62,18 +70,33 @@ def _shaped(names: str, word: Any) -> None:
 
     @row(names)
     def made(self: Any, *operands: Any, dtype: Any = None, device: Any = None, **_: Any) -> Any:
-        return word(untraced(self), *operands, dtype=dtype, device=device)
+        return word(_tensor(self), *operands, dtype=dtype, device=device)
 
 
 for _names, _made in (
     ("torch.zeros_like", torch.zeros_like),
     ("torch.ones_like", torch.ones_like),
-    ("torch.full_like", torch.full_like),
     ("Tensor.new_zeros", torch.Tensor.new_zeros),
     ("Tensor.new_ones", torch.Tensor.new_ones),
-    ("Tensor.new_full", torch.Tensor.new_full),
 ):
     _shaped(_names, _made)
+
+
+def _filled(names: str, *, like: bool) -> None:
+    """Enter what is full of one number, which may be traced itself."""
+
+    @row(names)
+    def full(self: Any, *operands: Any, dtype: Any = None, device: Any = None, **_: Any) -> Any:
+        *size, fill = operands
+        shape = tuple(self.shape) if like else _sizes(tuple(size))
+        whole = torch.empty(shape, dtype=dtype or self.dtype, device=device or self.device)
+        if not hasattr(fill, "dtype"):
+            return whole.fill_(fill)
+        return v.broadcast_to(to(fill, whole.dtype), shape=shape)
+
+
+_filled("torch.full_like", like=True)
+_filled("Tensor.new_full", like=False)
 
 
 # ------------------------------------------------------------------------------------- shapes

@@ -175,6 +175,7 @@ X = torch.tensor([[0.5, -1.2], [2.3, 0.7]], dtype=torch.float64)
         lambda x: torch.linalg.solve(x, X).sum() + torch.einsum("ij,kj->", x, x),
         lambda x: (x - x.detach()).square().sum() + x.numel() * x.dim() * x.sum(),
         lambda x: x.reshape(x.size(0), x.size()[1]).sum() * x.size(-1) + x[0, 0] ** len(x.size()),
+        lambda x: torch.full_like(x, 2.0).sum() + x.new_full((3,), 2.0).sum() * x[0, 0],
         lambda x: torch.where(x > 0, x, -x).sum() if x.is_floating_point() else x.sum(),
     ],
 )

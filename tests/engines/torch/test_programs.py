@@ -14,10 +14,14 @@ import pytest
 
 from chainrules_py import (
     LinearMap,
+    NoTangent,
     NotDifferentiableError,
+    ReverseMode,
     RuleError,
+    TracerError,
     ZeroTangent,
     primitive,
+    rrule,
     rule,
     scalar_rule,
 )
@@ -30,7 +34,7 @@ from functorch.compile import make_boxed_func  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.func import grad, hessian, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_py.extend import Support, Thunk  # noqa: E402
+from chainrules_py.extend import HigherOrder, Support, Thunk  # noqa: E402
 from chainrules_torch import (  # noqa: E402
     callback,
     export,
@@ -381,3 +385,82 @@ def test_a_program_compiled_for_all_shapes():
         x, y = torch.ones(n, dtype=F64, requires_grad=True), torch.arange(1.0 * n, dtype=F64)
         program(x, y).backward()
         same(x.grad, y)
+
+
+# ------------------------------------------------------- forward mode, and what is around a call
+
+
+@pytest.mark.parametrize("word", [v.sin, v.multiply])
+@pytest.mark.parametrize("outer", [lambda f: lambda x: jvp(f, (x,), (x,))[1], hessian])
+def test_forward_mode_is_compiled(word, outer):
+    g = export(word)
+    f = g if word is v.sin else lambda x: g(x, 2 * x)
+    x = torch.tensor(0.5, dtype=F64)
+    torch._dynamo.reset()
+    found = torch.compile(outer(f), backend="aot_eager")(x)
+    same(found, outer(f)(x))
+    assert torch.func.jvp(torch.sin, (x,), (x,))[1] > 0.0  # no level of dual numbers was left open
+
+
+def _product():
+    @primitive
+    def product(x, y):
+        return x @ y
+
+    @rule(product)
+    def product_rule(x, y):
+        return product(x, y), (
+            LinearMap(lambda t, y: t @ y, lambda b, y: b @ y.mT, y),
+            LinearMap(lambda t, x: x @ t, lambda b, x: x.mT @ b, x),
+        )
+
+    return product
+
+
+@pytest.mark.parametrize("code", [False, True])
+def test_a_rule_computes_in_its_own_dtypes_where_pytorch_casts(code):
+    product = _product()
+    f = export((lambda x, y: product(x, y)) if code else product)
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = f(a, a)
+    found = torch.autograd.grad(y.sum(), a)
+    same(found[0], torch.autograd.grad((a @ a).sum(), a)[0])
+
+
+def test_a_module_that_a_rule_takes_hides_no_parameter():
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.tensor(3.0))
+
+        @primitive
+        def body(self, x):
+            return self.w * x * x
+
+    times = lambda t, c: t * c
+
+    @rule(Layer.body, types=(Layer, torch.Tensor))
+    def body_rule(layer, x):
+        return Layer.body(layer, x), (NoTangent(), LinearMap(times, times, 2 * layer.w * x))
+
+    layer, x, f = Layer(), torch.tensor(2.0, requires_grad=True), export(Layer.body)
+    with pytest.raises(TracerError, match="Layer, an operand of body"):
+        f(layer, x)
+    layer.w.requires_grad_(False)
+    assert torch.autograd.grad(f(layer, x), x)[0] == 12.0
+
+
+def test_a_pullback_of_functions_is_pushed_forward_by_its_transpose():
+    @HigherOrder
+    def each(f, x):
+        return f(x)
+
+    @rrule.register(each, requires=ReverseMode)
+    def each_rrule(config, f: object, x):
+        return config.rrule_via_ad(lambda f, t: f(t), f, x)
+
+    g = export(lambda q: each(lambda t: v.sin(t) * q, q))
+    x = torch.tensor([0.3, -0.5, 1.0], dtype=F64)
+    same(jvp(g, (x,), (torch.ones_like(x),))[1], torch.sin(x) + x * torch.cos(x))
+    same(hessian(lambda q: g(q).sum())(x).diagonal(), 2 * torch.cos(x) - x * torch.sin(x))
