@@ -24,6 +24,7 @@ from benchmarks import tables
 from benchmarks.machine import ROOT
 from benchmarks.peers import HAND, differs, figure
 from benchmarks.programs import COMPILERS, OURS, PROGRAMS, Program, engine, leaves
+from benchmarks.programs.bests import BEST
 from benchmarks.timing import medians, ratio
 from chainrules_compile import Compiled, compile
 from chainrules_tape import value_and_grad
@@ -130,8 +131,10 @@ COLUMNS = (
     "first call, us for each noted call",
     "calls to break even",
     "memory, by hand",
+    "best NumPy, by hand",
+    "by the best NumPy",
 )
-MEANS = (1, 2, 3, 4, 5, 8)
+MEANS = (1, 2, 3, 4, 5, 8, 9, 10)
 """The columns that have a mean."""
 KEPT = ROOT / "benchmarks" / "results" / "compile.csv"
 
@@ -163,6 +166,12 @@ def row(program: Program) -> list[str]:
         "loose": lambda: g(*arguments),
         "tape": engine(OURS, program, arguments),
     }
+    if program.name in BEST:
+        best = functools.partial(BEST[program.name], *arguments)
+        if off := differs(program, wanted, best()):
+            msg = f"the best NumPy of {program.name} is another gradient: {off}"
+            raise AssertionError(msg)
+        runs["best"] = best
     times = medians(runs, rounds=15, limit=15.0, pick=min, clock=time.process_time)
     hand, saved = times["hand"], times["tape"] - times["exact"]
     even = 1 + (first - times["tape"]) / saved if saved > 0 else math.inf
@@ -171,7 +180,9 @@ def row(program: Program) -> list[str]:
     ratios = [f"{times[name] / hand:.2f}" for name in ("exact", "loose", "tape")]
     ratios += [peer(by, program, arguments, wanted) for by in PEERS]
     calls = f"{even:.0f}" if math.isfinite(even) else "–"
-    return [program.name, *ratios, f"{noted:.0f}", calls, f"{size:.2f}"]
+    best_ = [times["best"] / hand, times["exact"] / times["best"]] if "best" in times else []
+    others = [f"{ratio_:.2f}" for ratio_ in best_] or ["–", "–"]
+    return [program.name, *ratios, f"{noted:.0f}", calls, f"{size:.2f}", *others]
 
 
 def peer(by: str, program: Program, arguments: tuple[Any, ...], wanted: list[Any]) -> str:

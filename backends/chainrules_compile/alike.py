@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import struct
 import types
 from typing import Any
 
@@ -45,7 +46,7 @@ def _alike(x: Any, y: Any) -> bool:
         same = x.dtype == y.dtype and x.shape == y.shape and not x.dtype.hasobject
         return same and x.tobytes() == y.tobytes()
     if cls in PLAIN:
-        return bool(repr(x) == repr(y))
+        return bits_of(x) == bits_of(y)
     if cls is types.MethodType:
         return x.__self__ is y.__self__ and x.__func__ is y.__func__
     if cls is functools.partial:
@@ -58,16 +59,30 @@ def _alike(x: Any, y: Any) -> bool:
         items = _alike(list(dict.items(x)), list(dict.items(y)))
         return items and made_by(x) is made_by(y) and _attributes_alike(x, y)
     if isinstance(x, (set, frozenset)):
-        known = {(type(e), repr(e)) for e in x if type(e) in PLAIN}
-        same = len(known) == len(x) == len(y) and known == {(type(e), repr(e)) for e in y}
+        known = {(type(e), bits_of(e)) for e in x if type(e) in PLAIN}
+        same = len(known) == len(x) == len(y) and known == {(type(e), bits_of(e)) for e in y}
         return same and _attributes_alike(x, y)
     if isinstance(x, PLAIN):
         of: Any = next(base for base in PLAIN if isinstance(x, base))
-        return bool(of.__repr__(x) == of.__repr__(y)) and _attributes_alike(x, y)
+        return bits_of(x, of) == bits_of(y, of) and _attributes_alike(x, y)
     if is_library(cls.__module__):
         return bool(x == y)
     own = all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
     return own and _attributes_alike(x, y)
+
+
+def bits_of(x: Any, cls: Any = None) -> str:
+    """Return a text that plain values have in common that are equal to the bit.
+
+    Examples
+    --------
+    >>> bits_of(0.0) == bits_of(-0.0), bits_of(float("nan")) == bits_of(-float("nan"))
+    (False, False)
+    """
+    cls = cls or type(x)
+    if isinstance(x, (float, complex)) and x != x:  # of which there are two signs, and one text
+        return struct.pack("dd", x.real, x.imag).hex()
+    return str(cls.__repr__(x))
 
 
 def _attributes_alike(x: Any, y: Any) -> bool:

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_compile.alike import bits_of
+from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.outside import State
@@ -110,9 +112,10 @@ class Captures:
         generators, shared = self.reach.generators, self.reach.may_draw()
         put_back = states(generators, shared)
         before, modules = dict(map(drawn, put_back)), len(sys.modules)
-        yield
+        with watching_entropy() as asked:
+            yield
         now = dict(map(drawn, states(generators, shared)))  # of more, maybe
-        if any([now[key] != state for key, state in before.items()]):
+        if asked or any([now[key] != state for key, state in before.items()]):
             for put in put_back:
                 put()
             if len(sys.modules) > modules:
@@ -372,4 +375,6 @@ def equal(x: Any, y: Any) -> bool:
         return False
     if type(x) is tuple:
         return len(x) == len(y) and all(map(equal, x, y))
-    return (type(x) in _PLAIN or isinstance(x, np.generic)) and repr(x) == repr(y)
+    if isinstance(x, np.generic):
+        return x.dtype == y.dtype and x.tobytes() == y.tobytes()
+    return type(x) in _PLAIN and bits_of(x) == bits_of(y)

@@ -297,7 +297,9 @@ class Entry:
         now = [check for check in self._checks if check not in self._forms]
         if now:
             miss = self._scope.name(MISS, "MISS")
-            self._heads.append(f"if {' or '.join(now)}:\n        return {miss}")
+            joined = " or ".join(now)
+            condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
+            self._heads.append(f"if {condition}:\n        return {miss}")
             self._checks = [check for check in self._checks if check in self._forms]
         self._heads.append(f"{name} = {where}")
 

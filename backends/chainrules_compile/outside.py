@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
-from chainrules_compile.alike import PLAIN
+from chainrules_compile.alike import PLAIN, bits_of
 from chainrules_compile.errors import MISS, Unfit
 from chainrules_py import Primitive
 from chainrules_py.extend import Cache, Mode, attributes, is_library, type_info, written
@@ -125,7 +125,7 @@ def _read(place: Any) -> dict[Any, Any]:
 
 
 def _equal(x: Any, y: Any) -> bool:
-    return type(x) is type(y) and type(x) in PLAIN and repr(x) == repr(y)
+    return type(x) is type(y) and type(x) in PLAIN and bits_of(x) == bits_of(y)
 
 
 def shown(place: Any, key: Any) -> str:

@@ -24,7 +24,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, Same, SameHidden, made_by
+from chainrules_compile.alike import PLAIN, Same, SameHidden, bits_of, made_by
 from chainrules_compile.captures import stated
 from chainrules_py import Primitive
 from chainrules_py.extend import Cache, attributes, is_library
@@ -133,7 +133,7 @@ class Prints:
                 self._say("slice")
                 self._all((x.start, x.stop, x.step))
             else:
-                self._say(cls.__name__, repr(x))
+                self._say(cls.__name__, bits_of(x))
             return
         known = self._places.get(id(x))
         if known is not None:
@@ -287,7 +287,7 @@ class Prints:
         self._attributes(x)
 
     def _set(self, x: Any) -> None:
-        found = sorted([(type(y).__name__, repr(y)) for y in x if type(y) in PLAIN])
+        found = sorted([(type(y).__name__, bits_of(y)) for y in x if type(y) in PLAIN])
         if len(found) != len(x):
             raise UnsaidError
         self._names.update([y for y in x if type(y) is str])

@@ -119,7 +119,8 @@ class _Saving:
         if x is None or x is ... or type(x) in (bool, int, str, complex, slice):
             return repr(x)
         if type(x) is float:
-            return repr(x) if math.isfinite(x) else f'float("{x}")'
+            sign = "-" if math.copysign(1.0, x) < 0 else ""
+            return repr(x) if math.isfinite(x) else f'{sign}float("{abs(x)}")'
         if x is slice:
             return "slice"
         if isinstance(x, types.ModuleType):
@@ -182,9 +183,9 @@ class _Saving:
         return f"types.SimpleNamespace({facts}, dtype=numpy.dtype({x.dtype.str!r}))"
 
     def _named(self, module: str, name: str, x: Any) -> str | None:
-        if x is getattr(np.vdot, "_implementation", None):
+        if x is not None and x is getattr(getattr(np, name, None), "_implementation", None):
             self.imports.add("numpy")
-            return "numpy.vdot"
+            return f"numpy.{name}"
         for home in (module.removeprefix("_"), "numpy", "numpy.linalg"):
             known = home.partition(".")[0] in _KNOWN
             if known and getattr(sys.modules.get(home), name, None) is x:
@@ -321,7 +322,8 @@ class _Copying(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        assert node.value is not None
+        if node.value is None:  # a name that gets a class, and no value yet
+            return ast.Pass()
         return self.visit(ast.Assign([node.target], node.value))  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

@@ -8,6 +8,7 @@ parameters. So the derivative is that of the same random numbers, moved.
 from __future__ import annotations
 
 import functools
+import operator
 import random
 from typing import Any
 
@@ -87,6 +88,15 @@ def _putting(x: np.random.Generator, state: Any) -> functools.partial[None]:
 
 _shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
 register_generator(np.random.Generator, lambda x: x.bit_generator.state, _putting)
+_bits: list[Any] = [
+    getattr(np.random, each) for each in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+]
+for _class in _bits:
+    register_generator(
+        _class,
+        operator.attrgetter("state"),
+        lambda x, state: functools.partial(setattr, x, "state", state),
+    )
 register_generator(
     np.random.RandomState,
     np.random.RandomState.get_state,

@@ -28,7 +28,8 @@ try:
         tables,
         timing,
     )
-    from benchmarks.programs import ENGINES, OURS, PROGRAMS, program
+    from benchmarks.programs import ENGINES, OURS, PROGRAMS, engine, leaves, program
+    from benchmarks.programs.bests import BEST
 finally:
     sys.path.remove(str(ROOT))
 
@@ -289,3 +290,13 @@ def test_loops_for_numba_compute_the_same(name):
     arguments = PROGRAMS[name].inputs()
     wanted = program.leaves(PROGRAMS[name].by_hand(*arguments))
     assert not peers.differs(PROGRAMS[name], wanted, by_numba.BY_NUMBA[name](*arguments))
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_the_best_numpy_gives_the_gradients(name):
+    chosen = PROGRAMS[name]
+    arguments = chosen.inputs()
+    before = [np.array(x) for x in arguments]
+    wanted = leaves(engine(peers.HAND, chosen, arguments)())
+    assert not peers.differs(chosen, wanted, BEST[name](*arguments))
+    assert all(map(np.array_equal, arguments, before))

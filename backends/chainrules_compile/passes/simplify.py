@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import bits_of
 from chainrules_compile.calls import made_again
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.recall import Known
@@ -327,7 +328,7 @@ def static_key(x: Any) -> Any:
     if cls is dict or isinstance(x, Mapping):
         return (cls, *[(k, static_key(y)) for k, y in x.items()])
     if cls in (float, complex) or isinstance(x, np.generic):
-        return cls, repr(x)
+        return cls, bits_of(x)
     if cls in (int, str, bool, type(None)) or isinstance(x, (tuple, type, np.dtype)):
         return cls, x
     return cls, id(x)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import bits_of
 from chainrules_compile.calls import (
     MissError,
     Through,
@@ -353,7 +354,7 @@ class NumpyWriting(Speller):
         if isinstance(x, np.dtype):
             return self.scope.name(x, x.name, ("dtype", x))
         if isinstance(x, (np.generic, float, complex)):
-            return self.scope.name(x, "number", (type(x), repr(x)))
+            return self.scope.name(x, "number", (type(x), bits_of(x)))
         if isinstance(x, type):
             return self.scope.name(x, x.__name__)
         if isinstance(x, tuple):

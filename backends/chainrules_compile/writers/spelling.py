@@ -252,6 +252,14 @@ def _permute(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}.transpose({s.text(tuple(axes))})"
 
 
+@spells(v.astype)
+def _astype(s: Speller, call: Call) -> str | None:
+    (x,), options = call.operands, call.options
+    if not is_array(x) or options.keys() != {"dtype"}:
+        return None
+    return f"{s.text(x)}.astype({s.text(options['dtype'])}, copy=False)"
+
+
 @spells(v.copy, duplicate)
 def _copy(s: Speller, call: Call) -> str | None:
     return f"{s.text(call.operands[0])}.copy()"

@@ -606,3 +606,94 @@ def test_a_program_that_differs_is_not_used():
     found = compiled(X)
     assert np.array_equal(found, X * (next(numbers) - 1))
     assert not compiled.programs
+
+
+# ------------------------------------------------------------------------- all members of a class
+
+COMPLEX = np.array([1.0 + 1.0j, 2.0])
+REDUCTIONS = {
+    "max": lambda x: np.max(x) * 2,
+    "min": np.min,
+    "median": np.median,
+    "quantile": lambda x: np.quantile(x, 0.3),
+    "transform": lambda x: np.sum(np.fft.fft(x).real ** 2),
+    "products": lambda x: np.max(x) * np.prod(x),
+    "all": lambda x: np.logaddexp.reduce(x) + np.cumsum(x)[-1] + np.std(x) + np.median(x),
+    "turned": lambda x: np.sum(np.roll(x, 1) * np.where(x > 0, x, 0.0)),
+    "complex": lambda x: np.sum(abs(COMPLEX * x[0])),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_saved_gradients(tmp_path, name):
+    compiled = compile(ct.value_and_grad(lambda x: REDUCTIONS[name](x)))
+    wanted = compiled(X)
+    compiled.save(tmp_path / "saved.py")
+    module: dict = {}
+    exec((tmp_path / "saved.py").read_text(encoding="utf-8"), module)
+    assert same(module[compiled.__name__](X), wanted)
+
+
+class Own(np.ndarray):
+    """Arrays of a class of one's own."""
+
+
+SPECIAL = (
+    np.ones(3).view(Own),
+    np.ma.masked_array(np.ones(3), [True, False, False]),
+    np.ones((1, 3)).view(np.matrix),
+)
+PLACES = {
+    "first of a tuple": lambda x: (x, 1),
+    "last of a tuple": lambda x: (1.0, x),
+    "first of a list": lambda x: [x, 1, 2.0],
+    "in a dict": lambda x: {"a": (x, 2), "b": 1.0},
+    "first of two": lambda x: ((x,), 1.0),
+    "twice": lambda x: [x, x, np.ones(2), x],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("x", SPECIAL, ids=lambda x: type(x).__name__)
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+def test_arrays_of_other_classes_in_arguments(x, place):
+    f = lambda y, p: y * 2.0
+    assert same(compile(f)(X, PLACES[place](x)), f(X, None))
+
+
+@pytest.mark.parametrize("number", [float, complex, np.float64, np.float32], ids=str)
+@pytest.mark.parametrize("way", ["captured", "in a list", "in a dict", "static", "static list"])
+def test_the_sign_of_nan_is_seen(way, number):
+    a, b = number(np.nan), -number(np.nan)
+    of = lambda x, v: np.copysign(1.0, np.real(v[0] if isinstance(v, list) else v)) * x
+    if way.startswith("static"):
+        g = compile(of, static="v")
+        ask = lambda v: g(2.0, v=[v] if "list" in way else v)
+    else:
+        kept = {"v": a} if way == "in a dict" else [a]
+        g = compile(lambda x: of(x, kept["v" if way == "in a dict" else 0]))
+
+        def ask(v):
+            kept["v" if way == "in a dict" else 0] = v
+            return g(2.0)
+
+    assert [float(ask(v)) for v in (a, b, a)] == [float(of(2.0, v)) for v in (a, b, a)]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda b, x: b.fill(x[0]),
+        lambda b, x: b.put([1, 2], x[0]),
+        lambda b, x: b.__setitem__(1, x[0]),
+        lambda b, x: np.copyto(b, x),
+        lambda b, x: np.putmask(b, b < 1.0, x),
+    ],
+)
+def test_methods_that_write_what_is_differentiated(write):
+    def f(x):
+        b = np.zeros(6, like=x)
+        write(b, x)
+        return np.sum(b**2)
+
+    assert same(compile(ct.grad(f))(X), ct.grad(f)(X))
