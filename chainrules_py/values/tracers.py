@@ -69,18 +69,42 @@ def is_opaque(cls: type) -> bool:
     return not (known or cls in _PLAIN or issubclass(cls, _FUNCTIONS))
 
 
+searches: list[Callable[[Any, Callable[[Any], bool]], bool]] = []
+"""``knows(x, is_it)`` tells whether an object or function holds a value that passes a test."""
+
+
 def seen_through(word: Any, body: Callable[..., Any], classes: tuple[type, ...]) -> Any:
-    """Return what computes a word, which raises if operands hide what a rule of its should see."""
+    """Return what computes a word, which raises if a derivative would come in beside its rules.
+
+    That is by operands that hide what a rule should see, or by options.
+    """
+    if not (word.has_body and any([s.recipe is not None for s in word.stated[0]])):
+        return body
     known = not any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
-    stated = word.has_body and word.stated[0]
-    if known or not stated or any([issubclass(cls, _FUNCTIONS) for cls in classes]):
+    known = known or any([issubclass(cls, _FUNCTIONS) for cls in classes])
+    asked = bool(word.options) and not word.__module__.startswith("chainrules_")
+    if known and not asked:
         return body
 
     def run(*operands: Any, **options: Any) -> Any:
         y = body(*operands, **options)
+        if known and _PLAIN.issuperset(map(type, options.values())):
+            return y
         if moves(y) and not moves(operands):
-            leaves = flatten(operands)[0]
-            raise hidden([x for x in leaves if is_opaque(type(x))] or operands, word.__qualname__)
+            if any(map(moves, options.values())):
+                word.normalise(operands, options)  # raises
+            for name, option in options.items() if asked else ():
+                ran = hasattr(type(option), "__next__")  # and holds nothing any more
+                if ran or any([knows(option, moves) for knows in searches]):
+                    msg = (
+                        f"{name} of {word.__qualname__} is an option, and {describe(option)} holds "
+                        f"a value that is being differentiated: that gradient would be lost; make "
+                        f"it an operand"
+                    )
+                    raise TracerError(msg)
+            if not known:
+                held = [x for x in flatten(operands)[0] if is_opaque(type(x))]
+                raise hidden(held or operands, word.__qualname__)
         return y
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import importlib
 from typing import Any
@@ -14,12 +15,13 @@ from chainrules_py import (
     ChainRulesError,
     LinearMap,
     NotDifferentiableError,
+    TracerError,
     export,
     primitive,
     rrule,
     rule,
 )
-from chainrules_tape import grad, jvp
+from chainrules_tape import checkpoint, grad, hessian, jvp, linearize
 
 
 def _by_rule() -> Any:
@@ -90,6 +92,9 @@ def _of_autograd(f: Any) -> dict[str, Any]:
 
 def _of_tape(f: Any) -> dict[str, Any]:
     return {
+        "grad": lambda: grad(lambda s: f(2.0, scale=s))(3.0),
+        "jvp": lambda: jvp(lambda s: f(2.0, scale=s), (3.0,), (1.0,)),
+        "hessian": lambda: hessian(lambda s: f(2.0, scale=s))(3.0),
         "grad of both": lambda: grad(lambda s: f(s, scale=s))(3.0),
         "jvp of both": lambda: jvp(lambda s: f(s, scale=s), (3.0,), (1.0,)),
     }
@@ -210,6 +215,59 @@ def _doors_of_autograd(call: Any) -> dict[str, Any]:
         "grad": lambda: autograd.grad(lambda w: e(w, w))(2.0),
         "jvp": lambda: autograd.make_jvp(lambda w: e(w, w))(2.0)(1.0),
     }
+
+
+@functools.partial(custom_vjp)
+def _taken(x, *, o):
+    return (o.w if isinstance(o, Holder) else o(x) if callable(o) else next(iter(o))) * x * x
+
+
+_taken.defvjp(lambda x, *, o: (_taken(x, o=o), x), lambda x, g: (-7.0 * x * g,))
+
+HIDDEN: dict[str, Any] = {
+    "tuple": lambda s: (s,),
+    "list": lambda s: [s],
+    "values": lambda s: {0: s}.values(),
+    "object": Holder,
+    "deque": lambda s: collections.deque([s]),
+    "iterator": lambda s: iter([s]),
+    "default": lambda s: lambda a, s=s: a * s,
+    "partial": lambda s: functools.partial(np.multiply, s),
+}
+
+
+@pytest.mark.parametrize("way", [way for way in (*WAYS, *HIDDEN) if way != "tuple in code"])
+def test_the_tape_refuses_it_where_nothing_else_is_traced(way):
+    if way in HIDDEN:
+        call = lambda x, s: _taken(x, o=HIDDEN[way](s))
+    else:
+        make, use = WAYS[way]
+        call = functools.partial(use, make())
+    runs = (
+        lambda f: grad(f)(3.0),
+        lambda f: jvp(f, (3.0,), (1.0,)),
+        lambda f: linearize(f, 3.0),
+        lambda f: grad(checkpoint(f))(3.0),
+        lambda f: grad(grad(f))(3.0),
+    )
+    for run in runs:
+        with pytest.raises((NotDifferentiableError, TracerError)):
+            print(run(lambda s: call(2.0, s)))
+
+
+def test_what_a_body_captured_is_differentiated_beside_functions_that_hold_nothing():
+    def loss(w):
+        @primitive
+        def f(x, *, act, names):
+            return w * act(x)
+
+        @rrule.register(f)
+        def f_rrule(x, *, act, names):
+            return f(x, act=act, names=names), lambda y_bar: (7.0 * y_bar,)
+
+        return f(2.0, act=lambda a: a * a, names=Holder(1.0))
+
+    assert grad(loss)(3.0) == jvp(loss, (3.0,), (1.0,))[1] == 4.0
 
 
 @pytest.mark.filterwarnings("ignore")

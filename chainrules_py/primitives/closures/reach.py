@@ -41,6 +41,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
 from chainrules_py.values.structure import fields_of, structure_of
+from chainrules_py.values.tracers import searches
 from chainrules_py.values.type_info import type_info
 
 Path: TypeAlias = tuple[Any, str, Any]
@@ -61,8 +62,8 @@ _PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
 _MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing"}
 """Libraries whose objects are no values: they wait for one another, and write down what happens."""
-_OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body"}
-_OF_PRIMITIVES |= {"stated", "fixed"}
+_OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
+                  "stated", "fixed"}  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -217,12 +218,14 @@ class Reach:
 def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
     """Tell whether a function holds a value that passes a test, however it would get there.
 
-    It is not asked whether code names it, but of what modules hold, which is all there is. Of more
-    values than can be looked at the answer is yes.
+    Whether code names it is asked of what modules hold alone. Of too many values the answer is yes.
     """
     walk = Walk(Reach(()), 10 * _MOST)
     walk.over([f])
     return not walk.reach.whole or any(map(is_it, walk.seen.values()))
+
+
+searches.append(knows)
 
 
 class Walk:
@@ -403,9 +406,6 @@ def _of_ours(x: Any) -> Any:
     return ()
 
 
-# ---------------------------------------------------------------------------- what is another
-
-
 def _stands(name: Any, value: Any, always: bool = False) -> bool | None:
     """Tell whether something stands under a name for good, as what libraries define does.
 
@@ -427,7 +427,7 @@ def _stands(name: Any, value: Any, always: bool = False) -> bool | None:
 
 
 _DESCRIPTORS: tuple[type, ...] = (property, classmethod, staticmethod, functools.cached_property)
-_DESCRIPTORS += (types.GetSetDescriptorType, types.MemberDescriptorType)
+_DESCRIPTORS += types.GetSetDescriptorType, types.MemberDescriptorType
 _DEFINED = (types.FunctionType, types.BuiltinFunctionType, type, Primitive, types.ModuleType)
 
 
@@ -461,8 +461,8 @@ def _finds(x: Any, key: Any) -> bool:
     """Tell whether a new entry may come by looking for it."""
     if isinstance(x, dict):
         return hasattr(type(x), "__missing__")
-    found = [vars(base)[key] for base in type(x).__mro__ if key in vars(base)]
-    return bool(found) and type(found[0]) not in CODE and hasattr(found[0], "__get__")
+    found = next((vars(base)[key] for base in type(x).__mro__ if key in vars(base)), None)
+    return type(found) not in CODE and hasattr(found, "__get__")
 
 
 _NOTHING = object()
