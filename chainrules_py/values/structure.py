@@ -17,10 +17,11 @@ import copy
 import functools
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, NoReturn, TypeVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe, register_description
 from chainrules_py.values.forgetting import entering, forget_all, forgets
+from chainrules_py.values.holding import holds, is_real
 
 T = TypeVar("T")
 
@@ -247,6 +248,7 @@ def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
+    _refuse_computed(x, x)
     return _with_attributes_of(x, type(x)._make(values))
 
 
@@ -254,6 +256,7 @@ def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]
     _same_number(x, len(x), values)
     if type(x) is tuple:
         return tuple(values)
+    _refuse_computed(x, x)
     return _with_attributes_of(x, tuple.__new__(type(x), values))
 
 
@@ -261,6 +264,7 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _same_number(x, len(x), values)
     if type(x) is list:
         return list(values)
+    _refuse_computed(x, x)
     new = copy.copy(x)
     list.__setitem__(new, slice(None), values)
     return new
@@ -270,6 +274,7 @@ def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     _same_number(x, len(x), values)
     if type(x) is dict:
         return dict(zip(x, values, strict=True))
+    _refuse_computed(x, x.values())
     new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)
@@ -298,7 +303,8 @@ forgets(lambda: (_structures, _cached_properties))
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     slots = _slots(cls, names)
-    read = _read_by(cls, ("__post_init__", "__attrs_post_init__")).intersection(names)
+    after = _codes_of(cls, ("__post_init__", "__attrs_post_init__"))
+    read = {name for code in after for name in code.co_names}.intersection(names)
 
     def items(x: object) -> list[tuple[Any, Any]]:
         try:
@@ -325,43 +331,79 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     return Structure("fields", names, items, rebuild)
 
 
-def _read_by(cls: type, methods: Iterable[str]) -> set[str]:
-    """Name what methods of a class use, and those that they call."""
-    used: set[str] = set()
-    waiting = [*methods]
+def _codes_of(cls: type, methods: Iterable[str]) -> list[types.CodeType]:
+    """List the code of methods of a class, with that of its bases, and of what they name."""
+    seen: set[str] = set()
+    waiting, codes = [*methods], list[types.CodeType]()
     while waiting:
-        code = getattr(getattr(cls, waiting.pop(), None), "__code__", None)
-        codes = [] if code is None else [code]
-        for inner in codes:
-            waiting += {*inner.co_names} - used
-            used.update(inner.co_names)
-            codes += [const for const in inner.co_consts if isinstance(const, types.CodeType)]
-    return used
+        name = waiting.pop()
+        for f in [vars(base)[name] for base in cls.__mro__ if name in vars(base)]:
+            for part in ("__func__", "fget", "func"):  # of a class method, a property, a cached one
+                f = getattr(f, part, f)
+            found = [f.__code__] if hasattr(f, "__code__") else []
+            for code in found:
+                found += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+                waiting += {*code.co_names} - seen
+                seen.update(code.co_names)
+            codes += found
+    return codes
+
+
+@functools.cache
+def _computed(cls: type) -> frozenset[str]:
+    """Name the attributes that are made of more than a parameter when an object is made."""
+    import dis  # which imports inspect
+
+    made = set[str]()
+    for code in _codes_of(cls, ("__new__", "__init__")):
+        steps = [*dis.get_instructions(code)]
+        given: set[Any] = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+        given -= {step.argval for step in steps if step.opname == "STORE_FAST"}
+        depth, start = 0, 0  # of the stack, and where it was empty
+        for i, step in enumerate(steps):
+            if step.opname == "STORE_ATTR":
+                kept = [x.opname == "LOAD_CONST" or x.argval in given for x in steps[:i]]
+                whole = [k or x.opname in _MOVING for k, x in zip(kept, steps, strict=False)]
+                if not (all(whole[start:]) or (kept[-2] and not steps[i - 1].is_jump_target)):
+                    made.add(step.argval)
+            depth += dis.stack_effect(step.opcode, step.arg, jump=False)
+            start = start if depth else i + 1
+    return frozenset(made)
+
+
+_MOVING = {"SWAP", "COPY", "STORE_ATTR", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "NOP"}
+
+
+forgets(lambda: (_computed,))
+
+
+def _refuse_computed(x: Any, entries: Iterable[Any]) -> None:
+    """Raise for real numbers in an attribute of a container that are made of what it contains."""
+    if any([holds(entry, is_real) for entry in entries]):
+        for name in sorted(_computed(type(x))):  # type: ignore[arg-type]  # as above
+            if holds(getattr(x, name, None), is_real):
+                _refuse(x, name, "__init__ may have derived from what it contains", "a property")
+
+
+def _refuse(x: object, name: str, how: str, instead: str) -> NoReturn:
+    msg = (
+        f"{type(x).__qualname__}.{name} is no field, and holds numbers that {how}: their "
+        f"derivative would be lost; make it {instead} or a functools.cached_property"
+    )
+    raise NotDifferentiableError(msg)
 
 
 def _refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
     """Raise for real numbers in an attribute that are derived from real numbers in fields."""
-    attributes: dict[str, Any] = getattr(x, "__dict__", {})
     kept = _cached_properties(type(x))  # type: ignore[arg-type]  # classes are hashable
-    more = attributes.keys() - {*names, *kept}
-    if not any([_is_real(getattr(x, name, None)) for name in (read if more else ())]):
+    slots = [slot.__name__ for slot in _slots(type(x), names) if hasattr(x, slot.__name__)]
+    more = {*getattr(x, "__dict__", ()), *slots} - {*names, *kept}
+    if not any([holds(getattr(x, name, None), is_real) for name in (read if more else ())]):
         return
     for name in sorted(more):
-        if _is_real(getattr(x, name)):
-            cls = type(x).__qualname__
-            msg = (
-                f"{cls}.{name} is no field, and holds numbers that __post_init__ may have derived "
-                f"from {' and '.join(sorted(read))}: their derivative would be lost; make it a "
-                f"field, a property or a functools.cached_property"
-            )
-            raise NotDifferentiableError(msg)
-
-
-def _is_real(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return any(map(_is_real, x))
-    kind = str(getattr(x, "dtype", ""))
-    return isinstance(x, (float, complex)) or "float" in kind or "complex" in kind
+        if holds(getattr(x, name), is_real):
+            how = f"__post_init__ may have derived from {' and '.join(sorted(read))}"
+            _refuse(x, name, how, "a field, a property")
 
 
 def _slots(cls: type, names: tuple[str, ...]) -> list[types.MemberDescriptorType]:

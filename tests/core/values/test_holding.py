@@ -1,0 +1,265 @@
+"""Numbers that an object derived and keeps beside its fields are an error, wherever they are."""
+
+import array
+import collections
+import ctypes
+import dataclasses
+import functools
+import itertools
+import logging
+import threading
+import types
+import weakref
+
+import attrs
+import numpy as np
+import pytest
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py.values.holding import holds, is_real
+from chainrules_py.values.structure import rebuild
+from chainrules_tape import grad
+
+W = np.array([1.0, 2.0])
+
+
+@dataclasses.dataclass
+class Inner:
+    a: object
+
+
+class Slotted:
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+    def method(self):
+        return self.a
+
+
+def _generated(w):
+    yield w
+    yield w
+
+
+def _captured(w):
+    return lambda: w
+
+
+HIDING = {
+    "itself": lambda w: w,
+    "number": lambda w: float(np.sum(w)),
+    "list": lambda w: [w],
+    "dict": lambda w: {"a": (w,)},
+    "dataclass": Inner,
+    "dataclasses": lambda w: [Inner(Inner(w))],
+    "object": Slotted,
+    "namespace": lambda w: types.SimpleNamespace(a=w),
+    "deque": lambda w: collections.deque([w]),
+    "user dict": lambda w: collections.UserDict(a=w),
+    "partial": lambda w: functools.partial(np.multiply, w),
+    "default": lambda w: lambda w=w: w,
+    "keyword default": lambda w: lambda *, w=w: w,
+    "closure": _captured,
+    "cache": lambda w: functools.lru_cache(_captured(w)),
+    "method": lambda w: Slotted(w).method,
+    "method of C": lambda w: w.copy,
+    "polynomial": np.poly1d,
+    "object array": lambda w: np.array([w, None], object),
+    "memoryview": memoryview,
+    "iterator": lambda w: iter([w]),
+    "flat": lambda w: w.flat,
+    "cycle": lambda w: itertools.cycle([w]),
+    "map": lambda w: map(abs, [w]),
+    "generator": _generated,
+    "values": lambda w: {0: w}.values(),
+    "proxy": lambda w: types.MappingProxyType({0: w}),
+    "factory": lambda w: collections.defaultdict(_captured(w)),
+    "array.array": lambda w: array.array("d", w),
+    "ctypes": lambda w: (ctypes.c_double * 2)(*w),
+    "cell": types.CellType,
+    "set": lambda w: {float(w[0])},
+    "exception": lambda w: ValueError(w),
+}
+FREE = {
+    "text": str,
+    "count": len,
+    "flag": lambda w: bool(len(w)),
+    "empty cache": lambda w: {},
+    "list of texts": lambda w: ["a", str(w)],
+    "shape": np.shape,
+    "places": np.argsort,
+    "logger": lambda w: logging.getLogger(str(len(w))),
+    "lock": lambda w: threading.RLock(),
+    "event": lambda w: threading.Event(),
+    "function": lambda w: np.sin,
+    "function of one's own": lambda w: _captured,
+    "class": lambda w: Slotted,
+    "module": lambda w: np,
+    "dtype": lambda w: w.dtype,
+    "generator of numbers": lambda w: np.random.default_rng(len(w)),
+    "weak keys": lambda w: weakref.WeakKeyDictionary(),
+}
+
+
+def _by_fields(make):
+    def made(derive):
+        def after(self):
+            self.o = derive(self.a * 2.0)
+
+        body = {"__annotations__": {"a": object}, "__post_init__": after}
+        return make(type("Made", (), body | {"__attrs_post_init__": after}))(W)
+
+    return made
+
+
+def _inherited(derive):
+    @dataclasses.dataclass
+    class Base:
+        a: object
+
+        def __post_init__(self):
+            self.o = derive(self.a * 2.0)
+
+    @dataclasses.dataclass
+    class Made(Base):
+        def __post_init__(self):
+            super().__post_init__()
+
+    return Made(W)
+
+
+def _by_property(derive):
+    @dataclasses.dataclass
+    class Made:
+        a: object
+
+        @property
+        def twice(self):
+            return self.a * 2.0
+
+        def __post_init__(self):
+            self.o = derive(self.twice)
+
+    return Made(W)
+
+
+def _in_slots(derive):
+    class Base:
+        __slots__ = ("o",)
+
+    @dataclasses.dataclass(slots=True)
+    class Made(Base):
+        a: object
+
+        def __post_init__(self):
+            self.o = derive(self.a * 2.0)
+
+    return Made(W)
+
+
+def _of_dict(derive):
+    class Made(dict):
+        def __init__(self, **entries):
+            super().__init__(**entries)
+            self.o = derive(self["a"] * 2.0)
+
+    return Made(a=W)
+
+
+def _of_list(derive):
+    class Made(list):
+        def __init__(self, *entries):
+            super().__init__(entries)
+            self.fit()
+
+        def fit(self):
+            self.o = derive(self[0] * 2.0)
+
+    return Made(W)
+
+
+def _of_tuple(derive):
+    class Made(tuple):  # noqa: SLOT001
+        def __new__(cls, *entries):
+            made = super().__new__(cls, entries)
+            made.o = derive(entries[0] * 2.0)
+            return made
+
+    return Made(W)
+
+
+def _of_namedtuple(derive):
+    class Made(collections.namedtuple("Pair", "a")):  # noqa: PYI024, SLOT002
+        def __new__(cls, a):
+            made = super().__new__(cls, a)
+            made.o = derive(a * 2.0)
+            return made
+
+    return Made(W)
+
+
+MAKING = {
+    "dataclass": _by_fields(dataclasses.dataclass),
+    "attrs": _by_fields(attrs.define(slots=False)),
+    "inherited": _inherited,
+    "by a property": _by_property,
+    "slots": _in_slots,
+    "dict": _of_dict,
+    "list": _of_list,
+    "tuple": _of_tuple,
+    "namedtuple": _of_namedtuple,
+}
+
+
+def _entry(x):
+    return x.a if hasattr(x, "a") else x["a"] if isinstance(x, dict) else x[0]
+
+
+@pytest.mark.parametrize("make", MAKING)
+@pytest.mark.parametrize("hidden", HIDING)
+def test_numbers_that_were_derived_are_not_moved_alone_wherever_they_are(make, hidden):
+    x = MAKING[make](HIDING[hidden])
+    with pytest.raises(NotDifferentiableError, match=r"Made\.o is no field"):
+        grad(lambda x: np.sum(_entry(x) ** 2))(x)
+
+
+@pytest.mark.parametrize("make", MAKING)
+@pytest.mark.parametrize("kept", FREE)
+def test_what_is_no_number_may_be_derived(make, kept):
+    x = MAKING[make](FREE[kept])
+    assert rebuild(x, [2.0 * W]).o is x.o
+    ((_, t),) = grad(lambda x: np.sum(_entry(x) ** 2))(x).fields()
+    assert np.all(t == 2.0 * W)
+
+
+def test_what_a_container_is_told_beside_its_entries_stays():
+    class Told(dict):
+        def __init__(self, scale, **entries):
+            super().__init__(**entries)
+            self.scale, self.tolerance = scale, 1e-6
+            self.again = scale
+            self.text = "a" if scale else "b"
+
+    x = Told(3.0, a=W)
+    x.rate = 0.1
+    assert np.all(grad(lambda x: x.scale * np.sum(x["a"]))(x)["a"] == 3.0)
+
+
+def test_a_choice_is_derived():
+    class Made(dict):
+        def __init__(self, w, square):
+            super().__init__(a=w)
+            self.o = w**2 if square else w
+
+    with pytest.raises(NotDifferentiableError, match=r"Made\.o is no field"):
+        grad(lambda x: np.sum(x["a"]))(Made(W, True))
+
+
+def test_of_more_than_can_be_looked_at_the_answer_is_yes():
+    assert holds([[i] for i in range(20_000)], is_real)
+    assert not holds([[i] for i in range(2_000)], is_real)
+    circle = []
+    circle.append(circle)
+    assert not holds(circle, is_real)
