@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
-from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order
+from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, contiguous
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import axes_of, reduce
 from chainrules_native.text import raw_type
@@ -103,12 +103,23 @@ def shared(s: Lowering, call: Call) -> Call:
     return Call(call.function, (share, x), call.options, (y,))
 
 
+def _in_a_row(s: Lowering, x: Value) -> View:
+    """Return all elements of an array, or a number, along one axis."""
+    view = s.view(x)
+    if len(view.shape) == 1:
+        return view
+    step = view.dtype.itemsize
+    if view.strides != contiguous(view.shape, step):
+        view = s.copy(view)
+    return view._replace(shape=(view.size,), strides=(step,))
+
+
 def _outer(s: Lowering, call: Call) -> View:
     only(call)
     (a, b), (y,) = call.operands, call.results
-    views = [s.view(x) for x in (a, b) if is_array(x) and len(form(x)[0]) == 1]
-    if len(views) != 2:
+    if not (type(a) is type(b) is Value) or 0 in form(y)[0]:
         raise UnwritableError
+    views = [_in_a_row(s, x) for x in (a, b)]
     (m,), (n,) = views[0].shape, views[1].shape
     column = views[0]._replace(shape=(m, 1), strides=(views[0].strides[0], 0))
     row = views[1]._replace(shape=(1, n), strides=(0, views[1].strides[0]))

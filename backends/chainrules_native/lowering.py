@@ -141,7 +141,7 @@ class Lowering:
             c_type(given)
             return self.computed(y, xs, text, wanted)
         if any([d.kind == "c" for d in (*wanted, given)]):
-            raise UnwritableError  # of complex numbers NumPy computes blocks otherwise than gaps
+            return self._of_complex(y, ufunc, xs, wanted)
         name = None if self.exact else name_of(ufunc, (*wanted, given))
         if name is not None and math.prod(form(y)[0]) == 1:
             end = "f" if given.itemsize == 4 else ""
@@ -157,6 +157,48 @@ class Lowering:
         if ufunc is np.power and any([form(x)[0] != form(y)[0] for x in xs if is_array(x)]):
             raise UnwritableError  # the loop asks whether an exponent is the same for all
         return self.computed(y, xs, None, wanted, loop)
+
+    def _of_complex(
+        self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...], wanted: list[np.dtype[Any]]
+    ) -> View:
+        """Lower a call of a ufunc on complex numbers, by NumPy's loop: no operand has gaps."""
+        if len(xs) > 3 or ufunc is np.power:
+            raise UnwritableError
+        shape, dtype = form(y)
+        loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + dtype.char)
+        given = []
+        for x, kind in zip(xs, wanted, strict=True):
+            if type(x) is Value and form(x)[1] == kind:
+                view = self.view(x)
+                if view.shape and not (view.shape == shape and dense(shape, view.strides, kind)):
+                    raise UnwritableError  # there NumPy's loops round otherwise
+                given.append(x)
+            else:
+                made = Value("", np.ndarray, form(x)[0] if type(x) is Value else (), kind)
+                self.views[made] = self.widened(x, kind)
+                given.append(made)
+        return self.computed(y, tuple(given), None, wanted, loop)
+
+    def widened(self, x: Any, dtype: np.dtype[Any]) -> View:
+        """Return a real array, or a number, as complex numbers."""
+        if dtype.kind != "c":
+            raise UnwritableError
+        real = np.dtype(f"f{dtype.itemsize // 2}")
+        view = self.view(x) if type(x) is Value else None
+        shape = view.shape if view is not None else ()
+        strides = contiguous(shape, dtype.itemsize)
+        if view is not None:
+            if c_type(view.dtype) != c_type(real):
+                raise UnwritableError
+            if shape and dense(shape, view.strides, view.dtype):
+                strides = tuple([2 * step for step in view.strides])
+        made = self.new(shape, dtype, strides)
+        parts = (view, 0.0) if view is not None else (complex(x).real, complex(x).imag)
+        for k, part in enumerate(parts):
+            target = made._replace(offset=made.offset + k * real.itemsize, dtype=real)
+            source = part if isinstance(part, View) else Literal(literal(part, real), real)
+            self.add(Copy(target, source))
+        return made
 
     def computed(
         self,
@@ -330,11 +372,11 @@ def kind_of(x: Any) -> Any:
     """Return what NumPy decides types by: a dtype, or a type of Python's numbers."""
     if type(x) is Value:
         return x.type if x.type in (float, bool) else form(x)[1]
-    if type(x) in (int, float):
+    if type(x) in (int, float, complex):
         return type(x)
     if type(x) is bool:
         return np.dtype(np.bool_)
-    if isinstance(x, np.generic) and x.dtype.kind in "fiub":
+    if isinstance(x, np.generic) and x.dtype.kind in "fiubc":
         return x.dtype
     raise UnwritableError
 

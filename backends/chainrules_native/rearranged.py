@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -124,6 +126,44 @@ def to_a_power(s: Lowering, call: Call) -> View:
     return s.elementwise(y, np.power, (x, float(p)))
 
 
+def _triangle(lower: bool) -> Callable[[Lowering, Call], View]:
+    """Return how a triangle is lowered: zeros, and a part of each row."""
+
+    def lowered(s: Lowering, call: Call) -> View:
+        only(call, "k")
+        x, (y,) = call.operands[0], call.results
+        k = argument_of(call, 1, "k", 0)
+        if not is_array(x) or form(x) != form(y) or len(form(x)[0]) < 2 or type(k) is not int:
+            raise UnwritableError
+        (*_, rows, columns), dtype = form(x)
+        if rows > _ROWS or not math.prod(form(x)[0]):
+            raise UnwritableError
+        source, out = s.view(x), s.result(y)
+        s.add(Copy(out, Literal(literal(0, dtype), dtype)))
+        made = s.written(out)
+        for i in range(rows):
+            cut = min(max(i + k + (1 if lower else 0), 0), columns)
+            first, last = (0, cut) if lower else (cut, columns)
+            if first == last:
+                continue
+            part, given = [
+                view._replace(
+                    offset=view.offset + i * view.strides[-2] + first * view.strides[-1],
+                    shape=(*view.shape[:-2], last - first),
+                    strides=(*view.strides[:-2], view.strides[-1]),
+                )
+                for view in (made, source)
+            ]
+            s.add(Copy(part, given))
+        return made
+
+    return lowered
+
+
+_ROWS = 128
+"""Of so many rows a triangle is taken in C."""
+
+
 def converted(s: Lowering, call: Call) -> View:
     """Lower a conversion; what may not fit is left to NumPy."""
     x, (y,) = call.operands[0], call.results
@@ -132,11 +172,18 @@ def converted(s: Lowering, call: Call) -> View:
     given, wanted = form(x)[1], form(y)[1]
     if given.kind == "f" and wanted.kind in "iu":
         raise UnwritableError
+    if wanted.kind == "c" and given.kind == "f":
+        view = s.widened(x, wanted)
+        if view.strides != s.result(y).strides:
+            raise UnwritableError
+        return view
     text = "{0} != 0" if wanted.kind == "b" else "{0}"
     return s.computed(y, (x,), text, [given])
 
 
 REARRANGED: dict[Any, Any] = {
+    **dict.fromkeys((v.tril, np.tril), _triangle(True)),
+    **dict.fromkeys((v.triu, np.triu), _triangle(False)),
     v.roll: rolled,
     np.roll: rolled,
     v.from_diagonal: on_diagonal,

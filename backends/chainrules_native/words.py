@@ -47,7 +47,12 @@ def lowers(*functions: Any) -> Callable[[Lower], Lower]:
     return enter
 
 
-_PROPERTIES: dict[Any, Any] = {("T",): np.transpose, ("mT",): v.matrix_transpose}
+_PROPERTIES: dict[Any, Any] = {
+    ("T",): np.transpose,
+    ("mT",): v.matrix_transpose,
+    ("real",): np.real,
+    ("imag",): np.imag,
+}
 
 
 def function_of(call: Call) -> Any:
@@ -123,6 +128,8 @@ def _operator(s: Lowering, call: Call) -> View:
     *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
     if given != form(y)[1]:
         raise UnwritableError
+    if wanted[0].kind == "c" and y.type is np.ndarray:
+        return s.elementwise(y, ufunc, xs)
     text = expression(ufunc, tuple(wanted))
     if text is None:
         raise UnwritableError
@@ -324,6 +331,14 @@ def _strong(s: Lowering, call: Call) -> View:
     text = "{0} == 0 && !(FABS({1}) < INFINITY) ? 0 : {0} * {1}"
     text = text.replace("FABS", "fabs" if given.itemsize == 8 else "fabsf")
     return s.computed(y, xs, text, wanted)
+
+
+@lowers(v.conj)
+def _conjugate(s: Lowering, call: Call) -> View:
+    (x,), (y,) = call.operands, call.results
+    if not is_array(x) or form(x)[1].kind != "c":
+        raise UnwritableError
+    return s.elementwise(y, np.conjugate, (x,))
 
 
 @lowers(v.divide)

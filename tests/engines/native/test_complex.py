@@ -1,4 +1,4 @@
-"""Real programs that compute with complex numbers between: these stay NumPy's, the rest is C."""
+"""Real programs that compute with complex numbers between: in C where these have no gaps."""
 
 import itertools
 import warnings
@@ -10,6 +10,7 @@ from chainrules_compile import compile
 from chainrules_native import calls
 from chainrules_tape import jvp, value_and_grad
 from tests.engines.compile.shadow import same
+from tests.engines.native.test_native import check as check_whole
 
 pytestmark = pytest.mark.usefixtures("native")
 MAKERS = [
@@ -64,6 +65,15 @@ def check(f, dtype):
 def test_bits_are_those_of_the_function(case):
     for compiled in check(program(*ALL[case]), np.float64):
         assert "native" in compiled.source
+
+
+def test_arithmetic_of_what_has_no_gaps_is_in_c():
+    def f(x):
+        z = np.exp(1j * x) * (x + 2j) - np.conj(x * 1j) / (x + (1.0 - 2j))
+        return np.abs(z) + z.real, np.sin(z).imag, z == -z, x.astype(complex) * z
+
+    check_whole(f, X)
+    check_whole(f, np.linspace(-3.0, 2.0, 5000).reshape(50, 100))
 
 
 @pytest.mark.nightly

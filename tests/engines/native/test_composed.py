@@ -16,6 +16,9 @@ STEPS = {
     "var kept": lambda x: (np.var(x[::2, ::-1], axis=0, keepdims=True), np.var(x.T)),
     "std": lambda x: (np.std(x), np.std(x, axis=-1)),
     "outer": lambda x: (np.outer(x[0], x[:, 1]), np.outer(x[0], x[1])),
+    "outer of all": lambda x: (np.outer(x[:2, ::2], x.T[:2]), np.outer(np.sum(x), x[0])),
+    "triangles": lambda x: (np.tril(x), np.tril(x.T, -1), np.triu(x[::-1], 1), np.triu(x, -9)),
+    "stacked triangles": lambda x: (np.tril(x[None] * x[:, None]), np.triu(x[:, None, ::-1], k=2)),
     "trace": lambda x: (v.trace(x), v.trace(x, offset=1), v.trace(x.T, offset=-1)),
     "diff": lambda x: (np.diff(x), np.diff(x, axis=0), np.diff(x[:, 0])),
     "tile": lambda x: (np.tile(x, (2, 1)), np.tile(x, 3), np.tile(x, (2, 1, 2)), np.tile(x.T, 2)),
@@ -48,7 +51,7 @@ def test_each_word_and_its_derivative(name, shape):
     def total(x):
         return sum([np.sum(np.sin(y) * y) for y in STEPS[name](x)])
 
-    if name in ("take", "clip", "diff") and shape[0] < 3:
+    if name in ("take", "clip", "diff", "outer") and shape[0] < 3:
         pytest.skip("there are not so many rows")
     check(value_and_grad(total), operand(np.float64, shape), whole=False)
 
