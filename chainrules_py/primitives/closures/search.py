@@ -15,6 +15,7 @@ from chainrules_py.primitives.closures.contents import (
     globals_of,
     is_of_library,
 )
+from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
@@ -46,6 +47,7 @@ class Search:
             if id(x) in self._seen:
                 continue
             self._seen[id(x)] = x
+            see_class(type(x))
             if self.is_captured(x):
                 self.found.append(x)
                 continue
