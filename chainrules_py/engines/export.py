@@ -379,9 +379,9 @@ def is_captured(
     names = captured((*lookups(word), *given), is_it=is_traced)
     if names and among:
         msg = (
-            f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated and "
-            f"is no operand: that gradient would be lost; pass it as an operand, or hold it fixed "
-            f"with ignore_derivatives"
+            f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated, "
+            f"mapped over or compiled, and is no operand: that gradient would be lost; pass it as "
+            f"an operand, or hold it fixed with ignore_derivatives"
         )
         raise TracerError(msg)
     return bool(names)

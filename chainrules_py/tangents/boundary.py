@@ -149,12 +149,12 @@ def _as_wide(t: Any, of: Space) -> Any:
 
 
 def _check_shape(t: Any, of: Space, what: str) -> None:
+    if kind_of(t) == "other" or isinstance(t, type):
+        msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
+        raise ProjectionError(msg)
     shape = getattr(t, "shape", ())
     if shape != of.shape:
         msg = f"a {what} of shape {shape} for {of!r}: give one of shape {of.shape}"
-        raise ProjectionError(msg)
-    if kind_of(t) == "other":
-        msg = f"{describe(t)} is no tangent of {of!r}: it holds no numbers of a floating type"
         raise ProjectionError(msg)
 
 

@@ -30,11 +30,12 @@ def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any])
     given = [x for x in flatten(list(payloads))[0] if not issubclass(type(x), ArrayLike)]
     plain = [x for x in plain if not any([x is y for y in given])]  # as an operand that is constant
     saved = record[2:] if type(record) is tuple else ()
-    for path, x in Reach((*functions, *saved)).values():
+    reach = Reach((*functions, *saved))
+    for path, x in reach.values():
         if not any([x is y for y in plain]):
             continue
-        if type(x) in _NUMBERS and path[0][0] is None:  # a name, of another number that is equal
-            continue
+        if type(x) in _NUMBERS and path[0][0] is None and not reach.is_own(path):
+            continue  # a name that no code gives a value, of another number that is equal
         msg = (
             f"{written(path)} is {describe(x)}, which was an operand that is being differentiated: "
             f"the derivative of the derivative would be lost. Let the pullback close over the "

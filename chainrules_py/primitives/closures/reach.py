@@ -178,7 +178,7 @@ class Reach:
     def digest(self) -> int:
         """Return a sum of all numbers, texts and arrays, the same in each process."""
         plain = [(path, x) for path, x in self.values() if issubclass(type(x), _PLAIN)]
-        found = [f"{written(path)} {x!r}" for path, x in plain if not self._is_own(path)]
+        found = [f"{written(path)} {x!r}" for path, x in plain if not self.is_own(path)]
         memories = [(type_info(type(x)).memory, x) for x in self.arrays]
         found += [repr(memory.fingerprint(x, True)) for memory, x in memories if memory]
         return zlib.crc32("".join(sorted(found)).encode())
@@ -199,14 +199,14 @@ class Reach:
             for key in [*before, *[key for key in now if key not in before]]:
                 was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
                 ours = _step(path, mark, key)
-                if was is is_now or (not own and (_equal(was, is_now) or self._is_own(ours))):
+                if was is is_now or (not own and (_equal(was, is_now) or self.is_own(ours))):
                     continue
                 if was is _NOTHING and (fills or _finds(x, key)):
                     continue
                 if not (fills and (was is None or is_now is _NOTHING)):
                     yield ours, was, is_now
 
-    def _is_own(self, path: Path) -> bool:
+    def is_own(self, path: Path) -> bool:
         """Tell whether the code changes what is here itself: counts, memories of what it knows."""
         names = []
         while path[0] is not None:

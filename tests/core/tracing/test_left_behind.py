@@ -44,6 +44,20 @@ def _in_a_name(x: Any) -> Any:
     return lambda: LAST
 
 
+def _maker() -> Any:
+    last: Any = None
+
+    def leave(x: Any) -> Any:
+        nonlocal last
+        last = x
+        return lambda: last
+
+    return leave
+
+
+_in_a_cell = _maker()
+
+
 def squared(leave: Any) -> Any:
     """The square, whose rule leaves its operand where ``leave`` puts it."""
 
@@ -76,7 +90,7 @@ def test_the_second_derivative_raises(leave, call):
         TWICE[call](f)
 
 
-@pytest.mark.parametrize("leave", [_in_a_dict, _in_an_attribute, _in_a_list])
+@pytest.mark.parametrize("leave", [_in_a_dict, _in_an_attribute, _in_a_list, _in_a_name, _in_a_cell])
 def test_so_it_does_at_a_number(leave):
     f = squared(leave)
     assert grad(f)(3.0) == 6.0
