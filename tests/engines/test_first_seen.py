@@ -1,4 +1,4 @@
-"""The first that is seen of an engine is a value that a function captured: its adapter is loaded."""
+"""An engine of which the first that is seen is a captured value: its adapter is loaded."""
 
 import importlib.util
 import subprocess

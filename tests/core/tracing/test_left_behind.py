@@ -90,7 +90,9 @@ def test_the_second_derivative_raises(leave, call):
         TWICE[call](f)
 
 
-@pytest.mark.parametrize("leave", [_in_a_dict, _in_an_attribute, _in_a_list, _in_a_name, _in_a_cell])
+@pytest.mark.parametrize(
+    "leave", [_in_a_dict, _in_an_attribute, _in_a_list, _in_a_name, _in_a_cell]
+)
 def test_so_it_does_at_a_number(leave):
     f = squared(leave)
     assert grad(f)(3.0) == 6.0
