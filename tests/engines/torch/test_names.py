@@ -145,14 +145,17 @@ def differing(op, f, most):
     return found, count
 
 
-@pytest.mark.parametrize("name, form, op, f", CASES[::20], ids=str)
+IDS = [f"{name}-{form}" for name, form, *_ in CASES]
+
+
+@pytest.mark.parametrize("name, form, op, f", CASES[::20], ids=IDS[::20])
 def test_some_samples(name, form, op, f):
     found, _ = differing(op, f, 2)
     assert not found or name in DIFFERENT, "\n".join(found[:5])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, form, op, f", CASES, ids=str)
+@pytest.mark.parametrize("name, form, op, f", CASES, ids=IDS)
 def test_every_sample(name, form, op, f):
     found, _ = differing(op, f, None)
     assert bool(found) == (name in DIFFERENT), "\n".join(found[:5])
