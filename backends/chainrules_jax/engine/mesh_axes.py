@@ -7,7 +7,7 @@ The transpose of that is a sum over the devices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -37,7 +37,43 @@ def varying_as(x: Any, aval: Any) -> Any:
 
 
 def _cast(x: Any, axes: frozenset[Any]) -> Any:
+    if not axes:
+        return x
     return jax.lax.pcast(x, tuple(sorted(axes)), to="varying")
+
+
+def while_loop(going: Callable[[Any], Any], step: Callable[[Any], Any], state: Any) -> Any:
+    """Do as `jax.lax.while_loop`, of a state that varies over the axes that a step gives it."""
+    state, turned = _steady(step, state)
+    return jax.lax.while_loop(going, lambda s: turned(step(s)), state)
+
+
+def scan(step: Callable[..., Any], state: Any, xs: Any, *, reverse: bool = False) -> Any:
+    """Do as `jax.lax.scan`, of a state that varies over the axes that a step gives it."""
+    first = jax.tree.map(lambda x: x[0], xs) if len(jax.tree.leaves(xs)[0]) else None
+    if first is None:
+        return jax.lax.scan(step, state, xs, reverse=reverse)
+    state, turned = _steady(lambda s: step(s, first)[0], state)
+
+    def turn(s: Any, x: Any) -> Any:
+        after, y = step(s, x)
+        return turned(after), y
+
+    return jax.lax.scan(turn, state, xs, reverse=reverse)
+
+
+def _steady(step: Callable[[Any], Any], state: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Make a state vary as it will after a step; return it, and what does so after each step."""
+    if not jax.sharding.get_abstract_mesh().manual_axes:
+        return state, lambda after: after
+    avals = [jax.typeof(x) for x in jax.tree.leaves(state)]
+    avals += jax.tree.leaves(jax.eval_shape(step, state))
+    every = frozenset[Any]().union(*map(varying_axes, avals))
+
+    def turned(after: Any) -> Any:
+        return jax.tree.map(lambda x: _cast(x, every - varying_axes(jax.typeof(x))), after)
+
+    return turned(state), turned
 
 
 def tangent_type(x: Any) -> Any:

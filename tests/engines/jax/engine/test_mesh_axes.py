@@ -12,7 +12,7 @@ import jax.numpy as jnp  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec  # noqa: E402
 
 from chainrules_jax import export  # noqa: E402
-from chainrules_py import primitive, rrule  # noqa: E402
+from chainrules_py import NotDifferentiableError, primitive, rrule  # noqa: E402
 from chainrules_py import vocabulary as v  # noqa: E402
 
 pytestmark = [
@@ -98,6 +98,51 @@ def test_sharded_programs_have_the_derivatives_of_jaxs_own_functions():
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_all_transformations(program, transformed):
     check(program, transformed)
+
+
+def steps(solve):
+    """A word that takes steps, of what varies, as a function of one device's part."""
+    return jax.grad(lambda x: jnp.sum(jax.shard_map(
+        solve, mesh=Mesh(np.array(jax.devices()[:1]), ("i",)), in_specs=OWN, out_specs=OWN
+    )(x)))(jnp.array([1.0, 2.0]))  # fmt: skip
+
+
+ONE = np.ones(2)
+SOLVED = {
+    "root": (lambda a: v.root(lambda t, a: t**3 - a, ONE, a), lambda a: a ** (-2 / 3) / 3),
+    "fixed_point": (
+        lambda a: v.fixed_point(lambda t, a: (t + a / t) / 2, ONE, a),
+        lambda a: a**-0.5 / 2,
+    ),
+    "odeint": (
+        lambda a: v.odeint(lambda y, t, a: -a * y, ONE, jnp.array([0.0, 0.5, 1.0]), a)[-1],
+        lambda a: -np.exp(-a),
+    ),
+    "linear_solve": (lambda a: v.linear_solve(lambda z: 2 * z, a), lambda a: 0.5 + 0 * a),
+    "cg": (lambda a: v.linear_solve(lambda z: 2 * z, a, solver="cg"), lambda a: 0.5 + 0 * a),
+    "map": (lambda a: v.map(lambda t: t**3, a), lambda a: 3 * a**2),
+}
+
+
+@pytest.mark.parametrize(
+    "word", ["root", *[pytest.param(w, marks=pytest.mark.slow) for w in SOLVED]]
+)
+def test_what_takes_steps_varies(word):
+    solve, slope = SOLVED[word]
+    np.testing.assert_allclose(steps(solve), slope(np.array([1.0, 2.0])), rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda a: v.minimize(lambda t, a: jnp.sum((t - a) ** 2), ONE, a),
+        lambda a: v.linear_solve(lambda z: 2 * z, a, solver="gmres"),
+    ],
+)
+def test_what_jax_solves_itself_is_refused(solve):
+    with pytest.raises(NotDifferentiableError, match="check_vma=False"):
+        steps(solve)
 
 
 @pytest.mark.nightly
