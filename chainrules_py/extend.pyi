@@ -321,6 +321,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.operators import (
     Classes,
     in_place_operators,
+    kept,
 )
 from chainrules_py.tracing.trace import (
     Recorder,
@@ -568,6 +569,7 @@ __all__ = [
     "is_static",
     "is_structure_type",
     "joining_composites",
+    "kept",
     "kind_of",
     "knows",
     "later",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from chainrules_py.errors import TracerError, describe
+from chainrules_py.errors import NotDifferentiableError, TracerError, describe
+from chainrules_py.primitives.closures.contents import CODE
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
@@ -23,9 +25,11 @@ from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
+from chainrules_py.values.holding import holds, is_real
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_table
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.tracers import is_opaque, untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded, shape_back
@@ -203,6 +207,30 @@ def _answer(x: Any) -> type:
     return type(x) if sees else x.__dispatch_type__
 
 
+def hides(cls: type) -> bool:
+    """Tell whether results of a class are taken for constants, and may hold numbers."""
+    return is_opaque(cls) or issubclass(cls, (*CODE, types.BuiltinMethodType))
+
+
+def kept(value: Any, *_: Any) -> Any:
+    """Return a result that has no derivative; raise if numbers hide in it that would have one.
+
+    Raises
+    ------
+    NotDifferentiableError
+        What holds them is no structure.
+    """
+    hidden = [x for x in flatten(value)[0] if hides(type(x)) and holds(x, is_real)]
+    if hidden:
+        msg = (
+            f"a function with a rule returned {describe(hidden[0])}, which holds numbers where no "
+            f"derivative sees them: return them in a list, tuple, dict or dataclass, or "
+            f"register_structure the class"
+        )
+        raise NotDifferentiableError(msg)
+    return value
+
+
 class Classes(dict[type, Any]):
     """Table from the type of a value to its stand-in: a class of tracers, or a function.
 
@@ -232,7 +260,7 @@ class Classes(dict[type, Any]):
 
     def _make(self, cls: type) -> Any:
         see(None, (cls,))
-        made: Any = lambda value, *_: value
+        made: Any = kept if hides(cls) else lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
             state: dict[str, Any] = {

@@ -15,6 +15,7 @@ from chainrules_py.extend import (
     SettledCalls,
     Site,
     Trace,
+    kept,
     type_info,
 )
 from chainrules_py.vocabulary.views import duplicate
@@ -52,11 +53,16 @@ class Pushing(Trace):
         y_dot = unthunk(out)
         if bound.later is not None and at in watched:
             watch(at, y, (bound,))
-        return y if is_zero(y_dot) else duals[type(y)](y, at, y_dot)
+        made = duals[type(y)]
+        if is_zero(y_dot):
+            return y if isinstance(made, type) else kept(y)
+        return made(y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
         """Pair a value with its tangent, if it has one."""
-        return value if is_zero(link) else duals[type(value)](value, at, link)
+        if is_zero(link):
+            return value if isinstance(duals[type(value)], type) else kept(value)
+        return duals[type(value)](value, at, link)
 
     def note(self, at: int, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
         """Raise inside `debug_nans` if the call, or its push, made a NaN."""
