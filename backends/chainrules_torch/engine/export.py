@@ -11,10 +11,12 @@ from typing import Any
 
 import torch
 from torch._functorch.autograd_function import custom_function_call
+from torch._guards import TracingContext
+from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
 from chainrules_bridge import check_hidden, refuse_numpy
-from chainrules_py import NotDifferentiableError, Primitive, TracerError
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
@@ -131,7 +133,13 @@ class Exported:
 
         def exported(*operands: Any, **options: Any) -> Any:
             numbers = map(_number, operands)
-            return seen(_of_graph(tuple(numbers)), _of_graph(options))
+            try:
+                return seen(_of_graph(tuple(numbers)), _of_graph(options))
+            except ChainRulesError as error:
+                if TracingContext.try_get() is None:
+                    raise
+                # The compiler calls it again, outside of the graph, and what is said here is seen.
+                raise UnsupportedFakeTensorException(str(error)) from None
 
         self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
 

@@ -402,6 +402,23 @@ def test_forward_mode_is_compiled(word, outer):
     assert torch.func.jvp(torch.sin, (x,), (x,))[1] > 0.0  # no level of dual numbers was left open
 
 
+def test_a_refusal_is_ours_in_what_is_compiled():
+    w = torch.tensor(3.0, requires_grad=True)
+
+    @primitive
+    def scaled(x):
+        return w * x
+
+    scalar_rule(scaled, lambda y, x: w)
+    f, x = export(scaled), torch.tensor(2.0, requires_grad=True)
+    torch._dynamo.reset()
+    with pytest.raises(TracerError, match="scaled depends on w"):
+        torch.compile(lambda x: 2 * f(x), backend="aot_eager")(x)
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="scaled depends on w"):
+        torch.compile(lambda x: 2 * f(x), backend="aot_eager", fullgraph=True)(x)
+
+
 def _product():
     @primitive
     def product(x, y):
