@@ -359,7 +359,8 @@ def holds_tracers(x: Any) -> bool:
 _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
     "a complex": "leave it as it is, or write x + 0j",
-    "an array": "write np.stack([x, y]) for np.array([x, y]), and call functions of NumPy's, which "
+    "an array": "write np.stack([x, y]) for np.array([x, y]), x.astype(np.float32), or of a float "
+    "np.positive(x, dtype=np.float32), for np.float32(x), and call functions of NumPy's, which "
     "see it; a function that needs plain arrays becomes a primitive",
     "bytes": "return it, and pickle what the compiled function gives",
 }
