@@ -54,7 +54,8 @@ what it takes to make one plain, to read it plain, to take it out, to make it Nu
 
 def with_plain_numbers(program: Program) -> Program:
     """Return the program with Python's numbers in the place of NumPy's, where that pays."""
-    plain = [call for call in program.calls if is_plain(call)]
+    places = {i for i, call in enumerate(program.calls) if is_plain(call)}
+    plain = [program.calls[i] for i in sorted(places)]
     if not plain or any([state in ("raise", "call") for state in np.geterr().values()]):
         return program
     of = together(plain)
@@ -72,11 +73,12 @@ def with_plain_numbers(program: Program) -> Program:
             gains[group] += entering(x, made.get(x))
         if x.type is float or is_array(x):
             continue
-        others = [i for i in uses[x] if i == len(program.calls) or wants(program, uses, i, x)]
-        kinds = [0 if i == len(program.calls) else _kind(program.calls[i]) for i in uses[x]]
-        gains[group] += (_BACK if others else 0) + sum(kinds)
+        last, others = len(program.calls), [i for i in uses[x] if i not in places]
+        if any([i == last or wants(program, uses, i, x) for i in others]):
+            gains[group] += _BACK
+        gains[group] += sum([_kind(program.calls[i]) for i in others if i != last])
     chosen = {x for x, group in of.items() if gains[group] > 0 and x.type is not float}
-    return _Lowering(program, chosen, uses).program() if chosen else program
+    return _Lowering(program, chosen, uses, places).program() if chosen else program
 
 
 def together(calls: Iterable[Call]) -> dict[Value, Value]:
@@ -136,10 +138,10 @@ def entering(x: Value, call: Call | None) -> int:
 
 
 def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
-    """Tell whether a call needs a number to be NumPy's."""
+    """Tell whether a call, which is no sum of numbers, needs a number to be NumPy's."""
     call = program.calls[i]
     f: Any = call.function
-    if is_plain(call) or f is is_finite or (f is expect and call.options["kind"] is bool):
+    if f is is_finite or (f is expect and call.options["kind"] is bool):
         return False
     if f in _COMPARISONS:
         places = uses[call.results[0]]
@@ -171,10 +173,11 @@ def _kind(call: Call) -> int:
 class _Lowering:
     """Writing of a program anew, in which some numbers are plain ones."""
 
-    def __init__(self, program: Program, chosen: set[Value], uses: Any) -> None:
+    def __init__(self, program: Program, chosen: set[Value], uses: Any, places: set[int]) -> None:
         self.before = program
         self.chosen = chosen
         self.uses = uses
+        self.places = places
         self.calls: list[Call] = []
         self.plain: dict[Value, Value] = {}
         self.back: dict[Value, Value] = {}
@@ -194,13 +197,17 @@ class _Lowering:
 
     def take(self, i: int, call: Call) -> None:
         """Take the next call."""
-        if is_plain(call) and call.results[0] in self.chosen:
+        plain = i in self.places
+        if plain and call.results[0] in self.chosen:
             self.computed(call)
+            return
+        if self.chosen.isdisjoint(call.values) and self.chosen.isdisjoint(call.results):
+            self.calls.append(call)
             return
         instead: dict[Value, Any] = {}
         for x in call.values:
             if x in self.chosen and not is_array(x):
-                needed = wants(self.before, self.uses, i, x)
+                needed = not plain and wants(self.before, self.uses, i, x)
                 instead[x] = self.numpys(x) if needed else self.plain[x]
         call = call.replaced(instead) if instead else call
         if len(call.results) == 1 and call.results[0] in self.chosen and is_element(call):
