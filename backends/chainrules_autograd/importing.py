@@ -13,8 +13,9 @@ from autograd.tracer import isbox
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_compat.import_rule import (
+    Run,
+    check_flat,
     declared,
-    drawing,
     parameters_of_imported,
     state_imported,
     without_rule,
@@ -115,11 +116,12 @@ class _Imported:
         self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent."""
-        draws, y = drawing(self.f), g(*xs, **options)
+        check_flat(self.f, xs)
+        run, y = Run(self.f), g(*xs, **options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
         leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
-        with draws.again():
+        with run.again():
             dots = push(*xs, *[tangents[i] for i in places])
         return y, unflatten_tangent(layout, [dots[i] for i in range(len(leaves))])
 
@@ -127,7 +129,8 @@ class _Imported:
         self, g: Primitive[..., Any], *xs: Any, **options: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
-        draws, y = drawing(self.f), g(*xs, **options)
+        check_flat(self.f, xs)
+        run, y = Run(self.f), g(*xs, **options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
         leaves, layout = partition(y, _moves)
 
@@ -136,7 +139,7 @@ class _Imported:
             given = [
                 zero_tangent(x) if is_zero(t) else t for t, x in zip(parts, leaves, strict=True)
             ]
-            with draws.again():
+            with run.again():
                 found = self._half("pull", places, len(given), options)(*xs, *given)
             bars = {place: found[n] for n, place in enumerate(places)}
             return tuple([bars.get(i, NoTangent()) for i in range(self.n)])

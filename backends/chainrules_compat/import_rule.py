@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, final
 
-from chainrules_py import Primitive, RuleError, rules_for
+from chainrules_py import NotDifferentiableError, Primitive, RuleError, rules_for
 from chainrules_py.extend import (
     Draws,
     FruleRecipe,
+    Guard,
     Layer,
     Reach,
     RruleRecipe,
     Source,
     Statement,
     any_types,
+    describe,
     enter,
     find_primal,
+    flatten,
+    is_structure_type,
+    kind_of,
     name_of,
     where_defined,
 )
@@ -89,10 +95,60 @@ def declared(
     return primal
 
 
-def drawing(f: Callable[..., Any]) -> Draws:
-    """Return what a function is about to draw at random, so that its derivative draws the same."""
-    reach = Reach((f,))
-    return Draws(reach.generators, reach.may_draw())
+@final
+class Run:
+    """A run of an imported function, which its derivative repeats, maybe much later.
+
+    What the function looks up has to be what it was, and what it draws at random is drawn again.
+    """
+
+    __slots__ = ("_draws", "_guard")
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        reach, self._guard = Reach((f,)), Guard()
+        self._guard.watch(reach, f"which {name_of(f)} looks at")
+        self._draws = Draws(reach.generators, reach.may_draw())
+
+    @contextlib.contextmanager
+    def again(self) -> Generator[None]:
+        """Run it once more.
+
+        Raises
+        ------
+        MutationError
+            If something is another by now.
+        """
+        self._guard.check()
+        with self._draws.again():
+            yield
+
+
+class _Imported(FruleRecipe):
+    """The frule of an imported function, which is ``functions[1]``."""
+
+    def repeated(self, primal: Primitive[..., Any]) -> Callable[[], Any]:
+        """Return what guards what the function looks up, and has it draw the same."""
+        return lambda: Run(self.functions[1])
+
+
+def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+    """Raise for operands that hold arrays, where an engine's function has derivatives in arrays.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says how to call it.
+    """
+    for x in operands:
+        if is_structure_type(type(x)) and any([kind_of(y) in _MOVES for y in flatten(x)[0]]):
+            msg = (
+                f"{name_of(f)}, which is imported, is given {describe(x)}: it has derivatives in "
+                f"arrays and numbers alone; import a function of these, as lambda a, b: f([a, b])"
+            )
+            raise NotDifferentiableError(msg)
+
+
+_MOVES = ("real", "complex")
 
 
 def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
@@ -142,7 +198,7 @@ def state_imported(
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
     recipes: tuple[tuple[str, Any], ...] = (
-        ("forward", FruleRecipe(frule, False)),
+        ("forward", _Imported(frule, False)),
         ("reverse", RruleRecipe(rrule, False)),
     )
     for mode, recipe in recipes:

@@ -1,15 +1,18 @@
-"""Functions that draw random numbers: a derivative is that of the value which was given out."""
+"""Functions that are run again for their derivative: it is that of the value which was given out.
+
+They draw random numbers, look up what others change, or are given what an engine does not see.
+"""
 
 from __future__ import annotations
 
 import importlib
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from chainrules_py import frule, primitive
+from chainrules_py import MutationError, NotDifferentiableError, frule, primitive, rrule
 from chainrules_tape import grad, jvp, linearize, value_and_grad, vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -142,3 +145,91 @@ def test_generators_go_on_as_in_the_plain_program(maker: str) -> None:
     else:
         plain = np.random.default_rng(7)
         np.testing.assert_allclose(slopes, [plain.uniform() for _ in range(3)])
+
+
+BOX, TABLE = {"k": 2.0}, np.ones(4)
+LOOKS: dict[str, tuple[Any, Any]] = {
+    "an item": (lambda x: x * x * BOX["k"], lambda: BOX.update(k=BOX["k"] + 1.0)),
+    "an array": (lambda x: x * x * float(TABLE[0]), lambda: TABLE.__setitem__(0, TABLE[0] + 1.0)),
+}
+
+
+@pytest.mark.parametrize("looks", LOOKS)
+@pytest.mark.parametrize("engine", ["torch", "jax", "autograd"])
+def test_what_an_imported_function_looks_up_is_what_it_was(engine: str, looks: str) -> None:
+    pytest.importorskip(engine)
+    looking, change = LOOKS[looks]
+    import_rule = importlib.import_module(f"chainrules_{engine}").import_rule
+
+    def inside(f: Any) -> Any:
+        def program(x: Any) -> Any:
+            y = f(x)
+            change()
+            return np.sum(y)
+
+        return grad(program)(X)
+
+    doors = {
+        "vjp": lambda f: (vjp(f, X)[1], change())[0](np.ones(4)),
+        "rrule": lambda f: (rrule(f, X)[1], change())[0](np.ones(4)),
+        "linearize": lambda f: (linearize(f, X)[1], change())[0](np.ones(4)),
+        "grad": inside,
+    }
+    for door in doors.values():
+        f = import_rule(looking)
+        with pytest.raises(MutationError, match="looks at"):
+            door(f)
+    f = import_rule(looking)
+    y, pull = vjp(f, X)
+    np.testing.assert_allclose(pull(np.ones(4))[0] * X, 2.0 * y, rtol=1e-6)
+
+
+class Pair(NamedTuple):
+    """A structure."""
+
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("engine", ["torch", "autograd"])
+@pytest.mark.parametrize("hold", [lambda x: [x, x], lambda x: (x, x), lambda x: Pair(x, x)])
+def test_structures_of_arrays_are_refused(engine: str, hold: Any) -> None:
+    pytest.importorskip(engine)
+    f = importlib.import_module(f"chainrules_{engine}").import_rule(lambda p: (p[0] * p[1]).sum())
+    for run in (
+        lambda: grad(f)(hold(X)),
+        lambda: grad(lambda x: f(hold(x)))(X),
+        lambda: jvp(lambda x: f(hold(x)), (X,), (X,)),
+        lambda: rrule(f, hold(X)),
+    ):
+        with pytest.raises(NotDifferentiableError, match="import a function of these"):
+            run()
+
+
+def test_functions_of_torch_that_leave_it_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    import_rule = importlib.import_module("chainrules_torch").import_rule
+    for leave in (
+        lambda t: torch.tensor(t[0].item()) ** 2,
+        lambda t: torch.tensor(t.tolist()).sum() ** 2,
+        lambda t: t.sum() * float(t[0]),
+    ):
+        f = import_rule(leave)
+        for run in (lambda f=f: grad(f)(X), lambda f=f: jvp(f, (X,), (X,))):
+            with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+                run()
+
+
+@pytest.mark.parametrize("of", [lambda t: t, lambda t: t[1:], lambda t: t.view(2, 2)])
+def test_results_of_torch_are_memory_of_their_own(of: Any) -> None:
+    pytest.importorskip("torch")
+    f = importlib.import_module("chainrules_torch").import_rule(of)
+
+    def program(x: Any) -> Any:
+        y = f(x)
+        y[0] = 9.0
+        return np.sum(x * x) + np.sum(y)
+
+    x = X.copy()
+    assert program(x) == value_and_grad(program)(X)[0]
+    np.testing.assert_array_equal(x, X)

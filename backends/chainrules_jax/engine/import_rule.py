@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_compat.import_rule import (
+    Run,
     declared,
-    drawing,
     parameters_of_imported,
     state_imported,
     without_rule,
@@ -22,7 +22,6 @@ from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
 from chainrules_py.extend import (
-    Draws,
     TreeDef,
     canonicalize,
     flatten_tangent,
@@ -96,7 +95,7 @@ class _Imported:
     """
 
     def __init__(self, f: Function, operands: int, options: tuple[str, ...]) -> None:
-        self.f = f = _drawn_once(f)
+        self.f = f = _alike(f)
         self.n = operands
         self.compiled = jax.jit(f, static_argnames=options)
         self._halves: dict[Any, Primitive[..., Any]] = {}
@@ -184,22 +183,22 @@ class _Imported:
         return found
 
 
-def _drawn_once(f: Function) -> Function:
-    """Have a function draw at each run what it draws at the first from Python's generators.
+def _alike(f: Function) -> Function:
+    """Have all runs of a function draw and look up what the first one did.
 
-    What JAX compiles keeps what was drawn; so its derivatives, compiled later, have to draw that.
+    What JAX compiles keeps that; so its derivatives, compiled later, have to have it as well.
     """
-    draws: list[Draws] = []
+    runs: list[Run] = []
 
     @functools.wraps(f)
-    def drawn(*xs: Any, **options: Any) -> Any:
-        if draws:
-            with draws[0].again():
+    def alike(*xs: Any, **options: Any) -> Any:
+        if runs:
+            with runs[0].again():
                 return f(*xs, **options)
-        draws.append(drawing(f))
+        runs.append(Run(f))
         return f(*xs, **options)
 
-    return drawn
+    return alike
 
 
 def _is_leaf(x: Any) -> bool:

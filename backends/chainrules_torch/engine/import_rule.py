@@ -14,10 +14,10 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_bridge import assembled, canonical, flat, opened
-from chainrules_compat.import_rule import drawing, state_imported, without_rule
+from chainrules_compat.import_rule import Run, check_flat, state_imported, without_rule
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
 from chainrules_py.extend import Space, flatten, map_leaves, namespace, register_generator
-from chainrules_torch.engine.config import floats, is_tensor
+from chainrules_torch.engine.config import Unlost, floats, is_tensor
 
 
 def import_rule(
@@ -69,20 +69,22 @@ def import_rule(
     primal.opaque = primal.opaque or to is None
 
     def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
-        draws, y = drawing(f), primal(*operands)
+        check_flat(f, operands)
+        run, y = Run(f), primal(*operands)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
         spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
-        with draws.again():
+        with run.again():
             found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
         return y, assembled(onto, entries)
 
     def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        draws, y = drawing(f), primal(*operands)
+        check_flat(f, operands)
+        run, y = Run(f), primal(*operands)
         at, onto = _moving(operands), space(y)
         spaces = opened(onto)[0]
 
@@ -91,7 +93,7 @@ def import_rule(
             bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
-            with draws.again():
+            with run.again():
                 found = _pulled(f, at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
@@ -148,7 +150,8 @@ def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> C
         full = list(xs)
         for i, x in zip(at, moved, strict=True):
             full[i] = x
-        return tuple(filter(floats, flatten(f(*full))[0]))
+        with Unlost():
+            return tuple(filter(floats, flatten(f(*full))[0]))
 
     return of_some
 
@@ -162,8 +165,19 @@ def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     if like is not None:
         return f(*[_tensor(x, like) for x in operands])
     home = next((x for x in operands if hasattr(x, "dtype")), None)
-    y = f(*[_tensor(x, None) for x in operands])
-    return map_leaves(lambda leaf: _back(leaf, home) if is_tensor(leaf) else leaf, y)
+    given = [_tensor(x, None) for x in operands]
+    shared = {_memory(x) for x in given if is_tensor(x)}
+
+    def back(y: Any) -> Any:
+        if not is_tensor(y):
+            return y
+        return _back(y.clone() if _memory(y) in shared else y, home)
+
+    return map_leaves(back, f(*given))
+
+
+def _memory(x: torch.Tensor) -> int:
+    return x.untyped_storage().data_ptr()
 
 
 def _tensor(x: Any, like: Any) -> Any:

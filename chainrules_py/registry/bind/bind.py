@@ -221,21 +221,27 @@ class Recipe:
 
         return Bound(request, run)
 
+    def repeated(self, primal: Primitive[..., Any]) -> Callable[[], Any] | None:
+        """Return what makes the `Draws` of a run that is repeated later; None if it has none."""
+        reach = Reach((*self.functions, primal))
+        if not (reach.generators or reach.may_draw()):
+            return None
+        return lambda: Draws(reach.generators, reach.may_draw())
+
     def linearize(self, request: Request) -> Bound:
         """Bind tangents that come later: without a separate push, one more run for each."""
         primal, run_forward = request.primal, self.forward(request).run
-        reach = Reach((*self.functions, request.statement.primal))
-        random = reach.generators or reach.may_draw()
+        begun = self.repeated(request.statement.primal)
 
-        def push(tangents: tuple[Any, ...], draws: Any, xs: Any, options: dict[str, Any]) -> Any:
-            with draws.again() if draws else contextlib.nullcontext():
+        def push(tangents: tuple[Any, ...], run: Any, xs: Any, options: dict[str, Any]) -> Any:
+            with run.again() if run else contextlib.nullcontext():
                 return run_forward(tangents, *xs, **options)[1]
 
         annotate(push, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            draws = Draws(reach.generators, reach.may_draw()) if random else None
-            return primal(*xs, **options), (push, links, draws, xs, options)
+            now = begun() if begun else None
+            return primal(*xs, **options), (push, links, now, xs, options)
 
         return Bound(request, run)
 
