@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
-from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import axes_of, reduce
 from chainrules_native.text import raw_type
@@ -109,7 +109,7 @@ def _in_a_row(s: Lowering, x: Value) -> View:
     if len(view.shape) == 1:
         return view
     step = view.dtype.itemsize
-    if view.strides != contiguous(view.shape, step):
+    if not view.in_c_order:
         view = s.copy(view)
     return view._replace(shape=(view.size,), strides=(step,))
 

@@ -77,6 +77,13 @@ class View(NamedTuple):
         return math.prod(self.shape)
 
     @property
+    def in_c_order(self) -> bool:
+        """Whether it lies in C order without gaps, wherever axes of one element lead."""
+        whole = contiguous(self.shape, self.dtype.itemsize)
+        pairs = zip(self.shape, self.strides, whole, strict=True)
+        return all([n == 1 or step == wanted for n, step, wanted in pairs])
+
+    @property
     def is_whole(self) -> bool:
         """Whether it is all of its buffer, in an order without gaps."""
         if self.offset:

@@ -78,7 +78,7 @@ def transposed(x: View) -> View:
 
 def tall(x: View) -> View:
     """Return a stack of matrices as one of all their rows."""
-    if x.strides != contiguous(x.shape, x.dtype.itemsize):
+    if not x.in_c_order:
         raise UnwritableError
     *rows, columns = x.shape
     step = x.dtype.itemsize
@@ -88,7 +88,7 @@ def tall(x: View) -> View:
 def flattened(x: View) -> View:
     """Return a view with one axis."""
     step = x.dtype.itemsize
-    if x.strides != contiguous(x.shape, step):
+    if not x.in_c_order:
         raise UnwritableError
     return x._replace(shape=(x.size,), strides=(step,))
 

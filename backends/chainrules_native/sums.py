@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
 from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array, strides_like
-from chainrules_native.memory import UnwritableError, View, axes_in_order, collapsed, contiguous
+from chainrules_native.memory import UnwritableError, View, axes_in_order, collapsed
 from chainrules_native.text import c_type, literal
 from chainrules_py.program import Call, Value
 
@@ -144,7 +144,7 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
 def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
     """Sum a product by BLAS, in C order, as ``np.vdot`` does."""
     n, step = a.size, a.dtype.itemsize
-    a, b = [x if x.strides == contiguous(x.shape, step) else s.copy(x) for x in (a, b)]
+    a, b = [x if x.in_c_order else s.copy(x) for x in (a, b)]
     out = s.result(y)
     row = a._replace(shape=(1, n), strides=(n * step, step))
     column = b._replace(shape=(n, 1), strides=(step, step))
@@ -172,7 +172,7 @@ def _sum(s: Lowering, y: Value, view: View, result: Any, shape: Any, loop: int) 
     axes = tuple([i for i, n in enumerate(result) if i < extra or n != kept[i]])
     rows, dtype = math.prod([result[i] for i in axes]), view.dtype
     step = dtype.itemsize
-    c_order = view.strides == contiguous(view.shape, step)
+    c_order = view.in_c_order
     leading = axes == tuple(range(len(axes))) and len(axes) < len(result)
     columns = math.prod(result[len(axes) :])
     by_ones = s.exact and (rows <= _LONG or (leading and c_order))

@@ -5,7 +5,8 @@ import pytest
 
 from chainrules_py import vocabulary as v
 from chainrules_tape import value_and_grad
-from tests.engines.native.test_native import check
+from tests.engines.compile.shadow import same
+from tests.engines.native.test_native import check, compiled
 
 pytestmark = pytest.mark.usefixtures("native")
 PLACES = np.array([2, 0, -1, 2])
@@ -75,3 +76,28 @@ def test_sums_of_what_does_not_lie_flat():
 
 def test_a_mean_of_many_and_its_shares():
     check(value_and_grad(lambda x: np.mean(x * x)), operand(np.float64, (70_000,)))
+
+
+ONES = {
+    "first": lambda x: x[None],
+    "last": lambda x: x[..., None],
+    "between": lambda x: x[:, None],
+    "several": lambda x: x.reshape(1, 3, 1, 4, 1),
+    "of a part": lambda x: x[1:2, 1:],
+    "none": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("name", ONES)
+def test_axes_of_one_element_are_no_gaps(name):
+    """Sums of what was broadcast are products with ones, wherever the array is in C order."""
+    rng = np.random.default_rng(5)
+    spread, n = ONES[name], ONES[name](np.zeros((3, 4))).ndim
+
+    def total(x, b, c):
+        return np.sum(np.hypot(spread(x), b) * np.sin(spread(x) * c))
+
+    g = compiled(value_and_grad(total, (0, 1, 2)))
+    for _ in range(40):  # other orders of a sum give the same often
+        xs = rng.standard_normal((3, 4)), rng.standard_normal(()), rng.standard_normal((1,) * n)
+        assert same(g(*xs), value_and_grad(total, (0, 1, 2))(*xs))
