@@ -5,6 +5,7 @@ n elements that are read, or written, one by one build no n arrays on the way ba
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -94,7 +95,7 @@ def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:
     return (
         issubclass(type(total), Tracer)
         and not isinstance(y_bar, AbstractTangent)
-        and SMALL_PART * getattr(y_bar, "size", 1) <= total.size
+        and SMALL_PART * math.prod(getattr(y_bar, "shape", ())) <= total.size
         and bars.owned.get(link) is True
         and all([t.level <= total.level for t in find_tracers(y_bar)])
     )

@@ -188,6 +188,19 @@ def test_programs_that_are_written_for_pytorch(f):
     torch.testing.assert_close(grad(f)(X), want)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.addmm(x[:, :1], x, x.t()[:, :1]).square().sum(),
+        lambda x: x.index_select(1, torch.tensor([1, 1])).prod() + x[X > 0].sum(),
+        lambda x: x.logsumexp(1).sum() * x.norm() + x.chunk(2, 1)[0].pow(3).sum(),
+    ],
+)
+def test_such_programs_at_second_order(f):
+    truth = torch.func.jvp(torch.func.grad(f), (X,), (X,))[1]
+    torch.testing.assert_close(jvp(grad(f), (X,), (X,))[1], truth)
+
+
 def test_what_is_written_through_a_view_is_there():
     def f(x):
         y = x * 1.0
