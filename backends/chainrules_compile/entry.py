@@ -53,6 +53,10 @@ class Scope(dict[str, Any]):
         may know a faster one than the expressions of Python.
     save : callable or None
         Writes the program under a name to a folder, where the target has a form of its own.
+    labels : list of str
+        What each result is called beside the line that makes it; empty for nothing.
+    titles : dict
+        The same of values in between, by their names in the program.
     """
 
     def __init__(self) -> None:
@@ -67,6 +71,8 @@ class Scope(dict[str, Any]):
         self.arrays: type = np.ndarray
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
+        self.labels: list[str] = []
+        self.titles: dict[str, str] = {}
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""

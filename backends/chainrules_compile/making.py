@@ -19,6 +19,7 @@ from chainrules_compile.captures import Captures, stated
 from chainrules_compile.entry import Entry, Scope, result_text
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
+from chainrules_compile.labels import labels_of
 from chainrules_compile.loops import nested
 from chainrules_compile.outside import Known, State, modes, refuse_living
 from chainrules_compile.passes import Pass, passes_of
@@ -273,6 +274,7 @@ class Making:
         check_results(leaves, captures)
         outputs = tuple([recorder.operand(x) for x in leaves])
         del leaves
+        scope.labels, scope.titles = labels_of(self.f, tree, len(outputs)), recorder.titles
         entry.forget()
         refuse_living(recorder.alive)
         noted = recorder.program(self.setting.name, outputs)

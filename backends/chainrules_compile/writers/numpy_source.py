@@ -75,6 +75,11 @@ class NumpyWriting(Speller):
         self._bound: dict[int, str] = {}
         self._count = 0
         self._silent: int | None = None
+        self._titles = {**scope.titles}
+        for x, label in zip(program.outputs, scope.labels, strict=False):
+            if label and isinstance(x, Value):
+                before = self._titles.get(x.name)
+                self._titles[x.name] = label if before is None else f"{before}, {label}"
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
@@ -170,7 +175,10 @@ class NumpyWriting(Speller):
                     self._wished[y] = name
 
     def wrote(self, i: int, call: Call) -> None:
-        """Be told that the statements of a call are written."""
+        """Be told that the statements of a call are written: say what their results are called."""
+        said = [self._titles[x.name] for x in call.results if x.name in self._titles]
+        if said and call.results[0] not in self._inside:
+            self.lines[-1] += f"  # {', '.join(said)}"
 
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""

@@ -18,7 +18,7 @@ from chainrules_tape.inspect.kept_calls import KeptCall
 
 
 def name(x: Any, label: str) -> Any:
-    """Give a value a name: in listings of its tape, and for ``checkpoint(f, save=[label])``.
+    """Give a value a name: in listings, compiled sources, and ``checkpoint(f, save=[label])``.
 
     Parameters
     ----------
@@ -42,6 +42,9 @@ def name(x: Any, label: str) -> Any:
     """
     if isinstance(x, BareVariable):
         x.tape.note().names[x.index] = label
+        name(x.payload, label)
+    elif (told := getattr(type(x), "__named__", None)) is not None:
+        told(x, label)
     return x
 
 

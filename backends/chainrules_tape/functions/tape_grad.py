@@ -21,6 +21,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.answer import unit
 from chainrules_tape.functions.run import Recorded
 from chainrules_tape.inspect.replay import replayed
+from chainrules_tape.inspect.text import name_of
 
 
 class HasGradients(BareTape):
@@ -89,6 +90,10 @@ class HasGradients(BareTape):
                 x if is_zero(x) else own(x if find_tracers(x) else self.leaf(x), ())
                 for x in map(unthunk, bars)
             ]
+            names, last = self.note().names, asked.outputs[0] if len(asked.outputs) == 1 else None
+            for x, i in zip(bars, asked.inputs, strict=True):
+                if last is not None and i in names and isinstance(x, BareVariable):
+                    names.setdefault(x.index, f"d{name_of(self, last)}/d{names[i]}")
         else:
             bars = own_all(
                 asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False
