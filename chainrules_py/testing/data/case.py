@@ -11,13 +11,14 @@ import numpy as np
 
 from chainrules_diagnosis import grain, names_of
 from chainrules_py.engines.frule_rrule import frule, rrule
-from chainrules_py.registry.table import unbind
+from chainrules_py.registry.table import primal_of, unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.coordinates import Coordinates, Names, in_units, sized_as, sizes_of
 from chainrules_py.testing.data.differences import derivative, power_of_two
 from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
 from chainrules_py.testing.errors import NotJudgedError
+from chainrules_py.testing.samples.sample import ENTERED
 from chainrules_py.values.structure import is_structure_type
 
 # Up to this size every coordinate is a direction of its own; beyond, random directions are taken.
@@ -115,6 +116,9 @@ class Case:
             # Where numbers are equal they stay so if all of them move alike.
             together = np.full((len(self.steps), 1), np.max(self.steps))
             self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
+        open_to = [s.gauge for s in ENTERED.get(primal_of(self.f), ()) if s.gauge is not None]
+        if gauge is None and open_to and self._jumps():
+            self.gauge = open_to[0]
         self.pick = self.gauge_matrix(self.raw)
         self.sizes_of_result = sizes_of(self.raw, self.y)
         self.sizes = self.sizes_of_result if self.pick is None else np.ones(len(self.pick))
@@ -176,11 +180,7 @@ class Case:
         return np.where(drawn == 0.0, 1 / 64, drawn) * sizes[:, None]
 
     def naturals(self) -> tuple[Any, Any]:
-        """Return what the result changes by along each input direction if it changes with them.
-
-        As two vectors, one entry per column of ``w`` and of ``u``: the product of two of them is a
-        derivative that is neither large nor small.
-        """
+        """Return per column of ``w``, ``u`` what a derivative neither large nor small is made of."""
         return _lengths(self.w, self.sizes), _lengths(self.u, 1.0 / self.steps)
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
@@ -212,6 +212,12 @@ class Case:
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
             return np.full(len(self.sizes), np.nan)
         return seen if len(seen) == len(self.sizes) else np.full(len(self.sizes), np.nan)
+
+    def _jumps(self) -> bool:
+        """Tell whether small steps make another choice of what is determined up to a gauge."""
+        lines = [Coordinates(self.operands).line(d) for d in self.u.T]
+        there = [value_vector(self.call(*at(t))) for at in lines for t in (1e-7, -1e-7)]
+        return bool(np.max(np.abs(there - value_vector(self.y)), initial=0.0) > 1e-2)
 
     # -- the two halves, as matrices
 
@@ -267,9 +273,8 @@ class Case:
 
     def bars_vector(self, bars: tuple[Any, ...]) -> Any:
         """Join the cotangents of all operands into one vector."""
-        return np.concatenate(
-            [np.zeros(0), *(p.vector(bar) for p, bar in zip(self.parts, bars, strict=True))]
-        )
+        vectors = [p.vector(bar) for p, bar in zip(self.parts, bars, strict=True)]
+        return np.concatenate([np.zeros(0), *vectors])
 
     def pushed(self) -> Any:
         """Return the pushed tangents of the result, one column per input direction."""
@@ -281,11 +286,8 @@ class Case:
     def pulled(self) -> Any:
         """Return the pulled cotangents of the operands, one column per output direction."""
         if self._pulled is None:
-            _, pullback = self.kept_pullback()
-            columns = [
-                n * self.bars_vector(pullback(self.cotangent(d / n)))
-                for d, n in self._sized(self.w)
-            ]
+            sized, pullback = self._sized(self.w), self.kept_pullback()[1]
+            columns = [n * self.bars_vector(pullback(self.cotangent(d / n))) for d, n in sized]
             self._pulled = np.stack(columns, axis=1)
         return self._pulled
 

@@ -89,10 +89,12 @@ enter_samples(
 
 
 def completed(y: Any) -> Any:
-    """Return the part of a complete QR that does not depend on which columns complete Q."""
+    """Return the part of a QR that depends on no sign, and not on which columns complete Q."""
     Q, R = y
     k = min(R.shape[-2:])
-    return Q[..., :k], R, v.matmul(Q[..., k:], _adjoint(Q[..., k:]))
+    d = v.expand_dims(v.diagonal(R), axis=-2)
+    signless = v.conj(v.matrix_transpose(d)) * R[..., :k, :]
+    return Q[..., :k] * d, signless, v.matmul(Q[..., k:], _adjoint(Q[..., k:]))
 
 
 enter_samples(v.qr, *(Sample(_m(*s), complex=True) for s in _SHAPES))
@@ -112,21 +114,17 @@ def eigenspaces_hermitian(y: Any) -> Any:
 
 
 def eigenspaces(y: Any) -> Any:
-    """Return the parts of `eigenspaces_hermitian` where eigenvectors are not orthogonal."""
+    """Return the like where eigenvectors are not orthogonal, and stand in no order."""
     w, V = y
     weights = v.expand_dims(v.sin(w), axis=-2)
-    return w, v.matmul(V * weights, v.inv(V)), v.real(V * v.conj(V))
+    sizes = v.sum(v.real(V * v.conj(V)) * v.real(weights), axis=-1)
+    return v.matmul(V * weights, v.inv(V)), sizes
 
 
 for _upper in (False, True):
     enter_samples(v.eigvalsh, *(Sample(apart(*s), complex=True, upper=_upper) for s in _SQUARE))
-    enter_samples(
-        v.eigh,
-        *(
-            Sample(apart(*s), gauge=eigenspaces_hermitian, complex=True, upper=_upper)
-            for s in _SQUARE
-        ),
-    )
+    _how: Any = {"gauge": eigenspaces_hermitian, "complex": True, "upper": _upper}
+    enter_samples(v.eigh, *(Sample(apart(*s), **_how) for s in _SQUARE))
 for _draw in (*(apart(*s) for s in _SQUARE), Draw((3, 3), make=turning)):
     enter_samples(v.eig, Sample(_draw, gauge=eigenspaces, complex=True))
     enter_samples(v.eigvals, Sample(_draw, complex=True))
