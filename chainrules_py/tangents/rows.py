@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.tangents.space import Space, kind_of, space
@@ -19,7 +19,8 @@ class Rows(Summand):
     """A tangent that is zero but in some rows: their indices, and what is there.
 
     An index may stand there several times: its rows add up. Sums of two are rows again; a sum with
-    an array is an array, as is what `dense` gives.
+    an array is an array, as is what `dense` gives; ``table -= 0.1 * g`` writes to those rows alone.
+    What else an array does is an error. Multiples leave rows that were not read at zero.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ class Rows(Summand):
 
     def added_to(self, x: Any) -> Any:
         """Return an array with the rows added to it: a new one."""
+        if type(x) is int and x == 0:  # where `sum` begins
+            return self
         self._check(x)
         return scatter_add(x, self.rows, self.indices, index=_FIRST)
 
@@ -90,6 +93,8 @@ class Rows(Summand):
 
     def times(self, c: Any) -> Rows:
         """Return a multiple: by a number, or by an array that broadcasts onto the table."""
+        if type(c) is Rows:
+            self.__refused__()
         lengths: tuple[int, ...] = tuple(getattr(c, "shape", ()))
         fits = zip(lengths[::-1], self.shape[::-1], strict=False)
         if len(lengths) > len(self.shape) or not all([a in (1, b) for a, b in fits]):
@@ -99,8 +104,33 @@ class Rows(Summand):
             c = c[self.indices]
         return Rows(self.indices, self.rows * c, self.of)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
+        """Add to an array in place, as ``table += g`` does; refuse what else comes from NumPy."""
+        known = _OPERATORS.get(ufunc.__name__)
+        if method != "__call__" or known is None or options.keys() - {"out"}:
+            return self.__refused__()
+        x, y = xs
+        if not options:
+            return getattr(self, known)(y) if x is self else getattr(self, f"__r{known[2:]}")(x)
+        if options["out"][0] is not x or known not in ("__add__", "__sub__"):
+            return self.__refused__()
+        self.add_into(x, 1.0 if known == "__add__" else -1.0)
+        return x
+
+    def __refused__(self, *_: Any, **__: Any) -> NoReturn:
+        """Say what to write instead, wherever something is taken for an array that is none."""
+        msg = (
+            f"{self!r} is no array: take g.dense(), the whole table, or g.rows and g.indices; it is"
+            " added to a table, subtracted, and multiplied or divided by numbers and arrays"
+        )
+        raise ProjectionError(msg)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        msg = f"{self!r} has no {name}: write g.dense().{name}"
+        raise AttributeError(msg)
+
     def _check(self, x: Any) -> None:
-        if tuple(x.shape) != self.shape:
+        if tuple(getattr(x, "shape", ())) != self.shape:
             msg = f"{self!r} is no tangent of {describe(x)}"
             raise ProjectionError(msg)
 
@@ -109,3 +139,13 @@ class Rows(Summand):
 
     def __repr__(self) -> str:
         return f"Rows({len(self.indices)} of {self.shape[0]}, {describe(self.rows)})"
+
+
+_OPERATORS = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__"}
+_OPERATORS |= dict.fromkeys(("divide", "true_divide"), "__truediv__")
+_REFUSED = (
+    "pos floordiv rfloordiv mod rmod pow rpow matmul rmatmul lt le gt ge and rand or ror xor rxor abs invert"
+    " len iter getitem setitem float int complex bool array array_function"
+)
+for _name in _REFUSED.split():
+    setattr(Rows, f"__{_name}__", Rows.__refused__)

@@ -104,25 +104,13 @@ class AbstractTangent:
 
 
 class Summand(AbstractTangent):
-    """Base of tangents of one array that know how they are added: `Rows`."""
+    """Base of tangents of one array that know how they are added: `Rows`, which has these."""
 
     __slots__ = ()
-
-    def dense(self) -> Any:
-        """Return the array that it stands for."""
-        raise NotImplementedError
-
-    def added_to(self, x: Any) -> Any:
-        """Return the sum with an array."""
-        raise NotImplementedError
-
-    def plus(self, other: Any) -> Any:
-        """Return the sum with another of its kind."""
-        raise NotImplementedError
-
-    def times(self, c: Any) -> Any:
-        """Return a multiple."""
-        raise NotImplementedError
+    dense: Any
+    added_to: Any
+    plus: Any
+    times: Any
 
 
 class AbstractZero(AbstractTangent):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
+import copy
 import functools
 import numbers
+import operator
 
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, ProjectionError, TracerError
+from chainrules_py import NotDifferentiableError, ProjectionError, Rows, TracerError
 from chainrules_tape import grad, jvp
 from chainrules_tools import taylor, vmap
 
@@ -175,6 +178,55 @@ def test_rows_belong_to_their_table():
     ):
         with pytest.raises(ProjectionError):
             wrong()
+
+
+OPERATORS = (
+    "add sub mul truediv floordiv mod pow matmul lt le gt ge and_ or_ xor neg pos abs invert"
+    " iadd isub imul itruediv"
+)
+UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nin < 3 and f.nout == 1]
+FUNCTIONS = (
+    "sum mean prod max min any all linalg.norm cumsum std var sort argmax ravel transpose copy shape"
+    " ndim size asarray array zeros_like ones_like nonzero count_nonzero vdot array_equal allclose"
+    " isclose outer tensordot"
+)
+
+
+def _uses():
+    """Yield uses of rows by everything that takes arrays, each with the number of operands."""
+    for n in OPERATORS.split():
+        yield n, getattr(operator, n), 1 if n in ("neg", "pos", "abs", "invert") else 2
+    for f in UFUNCS:
+        yield f.__name__, f, f.nin
+    for n in FUNCTIONS.split():
+        two = n in ("vdot", "array_equal", "allclose", "isclose", "outer", "tensordot")
+        yield n, operator.attrgetter(n)(np), 1 + two
+    for n in ("len", "list", "float", "bool"):
+        yield n, getattr(builtins, n), 1
+    yield "sum of", lambda a, b: sum([a, b]), 2
+
+
+@pytest.mark.parametrize(("name", "f", "n"), list(_uses()))
+def test_rows_do_what_arrays_do_or_say_what_to_write(name, f, n):
+    table, places = np.arange(6.0).reshape(3, 2), np.array([2, 0, 2])
+    loss = lambda t: np.sum(np.sin(t[places]) * np.arange(1.0, 7.0).reshape(3, 2))
+    g, d = grad(loss, sparse=True)(table), grad(loss)(table)
+    pairs = [((g,), (d,))]
+    if n == 2:
+        others = (lambda: 2, lambda: 2.5, lambda: table + 1.0)
+        pairs = [((g, o()), (d, o())) for o in others]
+        pairs += [((o(), g), (o(), d)) for o in others] + [((g, g), (d, d))]
+    for given, dense in pairs:
+        try:
+            found = f(*given)
+        except (ProjectionError, TypeError) as error:
+            said = str(error)
+            assert any(x in said for x in ("g.dense()", "tangent of", "never a divisor"))  # noqa: PT017
+            continue
+        found = found.dense() if isinstance(found, Rows) else found
+        np.testing.assert_allclose(found, f(copy.copy(dense[0]), *dense[1:]))
+    with pytest.raises(AttributeError, match="dense"):
+        g.mean()
 
 
 def test_axes_of_structures():

@@ -180,7 +180,7 @@ class Case:
         return np.where(drawn == 0.0, 1 / 64, drawn) * sizes[:, None]
 
     def naturals(self) -> tuple[Any, Any]:
-        """Return per column of ``w``, ``u`` what a derivative neither large nor small is made of."""
+        """Return what derivatives that are not large or small have per column of ``w``, ``u``."""
         return _lengths(self.w, self.sizes), _lengths(self.u, 1.0 / self.steps)
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
