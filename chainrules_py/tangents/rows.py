@@ -144,8 +144,8 @@ class Rows(Summand):
 _OPERATORS = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__"}
 _OPERATORS |= dict.fromkeys(("divide", "true_divide"), "__truediv__")
 _REFUSED = (
-    "pos floordiv rfloordiv mod rmod pow rpow matmul rmatmul lt le gt ge and rand or ror xor rxor abs invert"
-    " len iter getitem setitem float int complex bool array array_function"
+    "pos floordiv rfloordiv mod rmod pow rpow matmul rmatmul lt le gt ge and rand or ror xor rxor"
+    " abs invert len iter getitem setitem float int complex bool array array_function"
 )
 for _name in _REFUSED.split():
     setattr(Rows, f"__{_name}__", Rows.__refused__)

@@ -182,7 +182,7 @@ def _loss(p, x):
 
 
 @pytest.mark.parametrize(
-    ("f", "said"),
+    "f, said",
     [
         (grad(_loss), ("# d_loss/dp['w']", "# d_loss/dp['b']", "# h")),
         (value_and_grad(_loss, (0, 1)), ("# _loss", "# d_loss/dp['w']", "# d_loss/dx")),

@@ -116,7 +116,8 @@ class Case:
             # Where numbers are equal they stay so if all of them move alike.
             together = np.full((len(self.steps), 1), np.max(self.steps))
             self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
-        open_to = [s.gauge for s in ENTERED.get(primal_of(self.f), ()) if s.gauge is not None]
+        word: Any = primal_of(self.f)
+        open_to = [s.gauge for s in ENTERED.get(word, ()) if s.gauge is not None]
         if gauge is None and open_to and self._jumps():
             self.gauge = open_to[0]
         self.pick = self.gauge_matrix(self.raw)
