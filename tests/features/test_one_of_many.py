@@ -187,8 +187,8 @@ OPERATORS = (
 UFUNCS = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nin < 3 and f.nout == 1]
 FUNCTIONS = (
     "sum mean prod max min any all linalg.norm cumsum std var sort argmax ravel transpose copy"
-    " shape ndim size asarray array zeros_like ones_like nonzero count_nonzero vdot array_equal allclose"
-    " isclose outer tensordot"
+    " shape ndim size asarray array zeros_like ones_like nonzero count_nonzero vdot array_equal"
+    " allclose isclose outer tensordot"
 )
 
 
