@@ -10,6 +10,8 @@
     Rules from a program, from text, and from finite steps.
 ``no_record``
     A block that counts as constant.
+``reversible``
+    A loop whose steps are inverted on the way back.
 ``oracle``
     Calls of words, with their derivatives, as JSON.
 ``chainrules_tools.functions``
@@ -22,6 +24,7 @@ from chainrules_tools.no_record import no_record
 from chainrules_tools.numeric import NumericDerivativeWarning, numeric_rule
 from chainrules_tools.oracle import oracle
 from chainrules_tools.profiling import Profile, profile
+from chainrules_tools.reversible import reversible
 from chainrules_tools.series import taylor
 from chainrules_tools.text_rules import text_rule
 
@@ -33,6 +36,7 @@ __all__ = [
     "numeric_rule",
     "oracle",
     "profile",
+    "reversible",
     "taylor",
     "text_rule",
     "vmap",

@@ -482,3 +482,6 @@ def stacked(results: list[Any], like: Any) -> Any:
 def arrayed(x: Any, like: Any) -> Any:
     """Turn a number into an array without axes, where the array ``like`` lives."""
     return x if hasattr(x, "dtype") else x * full_like(like, shape=(), fill=1)
+
+
+map.is_program = reduce.is_program = scan.is_program = True

@@ -26,17 +26,25 @@ from chainrules_py.values.type_info import type_info
 
 
 class HigherOrder(Primitive[..., Any]):
-    """A word among whose operands are functions: what they captured is found before the call."""
+    """A word among whose operands are functions: what they captured is found before the call.
+
+    Attributes
+    ----------
+    is_program : bool
+        Whether its rules say that its body is differentiated.
+    """
+
+    is_program = False
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, or have the highest tracer among operands and captured values trace it.
 
-        A word with a body is a program: it runs where it stands, and what its function writes to is
-        the caller's own. Other engines see it whole.
+        One that `is_program` runs where it stands, and what its function writes to is the caller's
+        own. Other engines see it whole.
         """
         found = [closed(x) if callable(x) else x for x in operands]
         traced, host = find_tracers(found), find_host((found,))
-        if self.has_body and (traced or host is None):
+        if self.is_program and (traced or host is None):
             return self.__wrapped__(*operands, **options)
         if not (traced or host):
             return super().__call__(*found, **options)

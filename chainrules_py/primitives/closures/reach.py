@@ -63,7 +63,7 @@ _PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
 _MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing"}
 """Libraries whose objects are no values: they wait for one another, and write down what happens."""
 _OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
-                  "stated", "fixed"}  # fmt: skip
+                  "stated", "fixed", "is_program"}  # fmt: skip
 
 
 class Place(NamedTuple):
