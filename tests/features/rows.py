@@ -9,10 +9,17 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 class Feature(NamedTuple):
-    """A feature, the test that shows it, the page that tells of it, and who else is good at it."""
+    """A feature, how much of it is here, the test that shows it, its page, and who else is good.
+
+    Attributes
+    ----------
+    here : {"whole", "in part", "missing"}
+        By the test's judgement; what is not whole is said in the name.
+    """
 
     row: str
     name: str
+    here: str
     test: str
     page: str
     best: str
@@ -21,12 +28,14 @@ class Feature(NamedTuple):
 FEATURES: list[Feature] = []
 
 
-def feature(row: int | str, name: str, *, page: str, best: str) -> Callable[[F], F]:
+def feature(
+    row: int | str, name: str, *, page: str, best: str, here: str = "whole"
+) -> Callable[[F], F]:
     """Say which feature a test shows."""
 
     def enter(test: F) -> F:
         where = test.__module__.rpartition(".")[2]
-        FEATURES.append(Feature(str(row), name, f"{where}::{test.__name__}", page, best))
+        FEATURES.append(Feature(str(row), name, here, f"{where}::{test.__name__}", page, best))
         return test
 
     return enter

@@ -19,7 +19,7 @@ def table() -> str:
         importlib.import_module(f"tests.features.{path.stem}")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "feature", "test", "page", "best elsewhere"])
+    writer.writerow(["row", "feature", "here", "test", "page", "best elsewhere"])
     found = {f.test.rpartition(".")[2] + f.row: f for f in FEATURES}
     writer.writerows(sorted(found.values(), key=_order))
     return out.getvalue()

@@ -16,6 +16,14 @@ def test_the_table_is_that_of_the_tests():
     assert written == table(), "run python -m tests.features.table docs/features.csv"
 
 
+def test_every_row_is_there():
+    text = (DOCS / "features.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    wanted = {*map(str, range(1, 99)), *(f"N{i}" for i in range(1, 16))}
+    assert {row["row"] for row in rows} == wanted
+    assert {row["here"] for row in rows} <= {"whole", "in part", "missing"}
+
+
 def test_each_row_has_a_page_and_a_test():
     folder = DOCS.parent / "tests/features"
     text = (DOCS / "features.csv").read_text(encoding="utf-8")

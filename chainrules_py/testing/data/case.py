@@ -118,7 +118,7 @@ class Case:
             self.u = np.hstack([self.u[:, :-1], together, self.u[:, -1:]])
         word: Any = primal_of(self.f)
         open_to = [s.gauge for s in ENTERED.get(word, ()) if s.gauge is not None]
-        if gauge is None and open_to and self._jumps():
+        if open_to and not (gauge or few or derived or near) and self._jumps():
             self.gauge = open_to[0]
         self.pick = self.gauge_matrix(self.raw)
         self.sizes_of_result = sizes_of(self.raw, self.y)
