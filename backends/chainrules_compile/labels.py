@@ -35,8 +35,8 @@ def _labelled(f: Any, y: Any) -> Iterator[tuple[int, str]]:
     maker = getattr(recipe[0], "__name__", "") if recipe is not None else ""
     if recipe is None or maker not in _MAKERS or recipe[2].get("has_aux"):
         return
-    inner, keywords = recipe[1][0], recipe[2]
-    argnums = recipe[1][1] if len(recipe[1]) > 1 else None
+    (inner, *rest), keywords = recipe[1], recipe[2]
+    argnums = rest[0] if rest else None
     below = _title(inner)
     if maker == "value_and_grad":
         yield from _leaves(y[0], below)
@@ -59,10 +59,9 @@ def _title(f: Any) -> str:
     """Return what a result of a function is called: its name, or its derivative's."""
     recipe = f.recipe if isinstance(f, Made) else None
     if recipe is not None and getattr(recipe[0], "__name__", "") in ("grad", "jacobian"):
-        names = _chosen(
-            recipe[1][0], recipe[1][1] if len(recipe[1]) > 1 else None, recipe[2].get("argnames")
-        )
-        return f"(d{_title(recipe[1][0])}/d{','.join(names)})"
+        inner, *rest = recipe[1]
+        names = _chosen(inner, rest[0] if rest else None, recipe[2].get("argnames"))
+        return f"(d{_title(inner)}/d{','.join(names)})"
     name = getattr(f, "__name__", "")
     return name if name.isidentifier() else "f"
 

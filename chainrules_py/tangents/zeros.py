@@ -48,7 +48,7 @@ class AbstractTangent:
     __slots__ = ()
 
     # NumPy and the libraries that follow it then leave the operation to the reflected methods here.
-    __array_ufunc__: ClassVar[Any] = None
+    __array_ufunc__: Any = None
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse, since NumPy would otherwise wrap the tangent in an array of objects."""
