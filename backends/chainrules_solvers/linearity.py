@@ -43,6 +43,8 @@ from chainrules_py.vocabulary.views import Index, store
 
 _OF_SHAPES = {*creation.__all__, "shape", "ndim", "size", "result_type", "common_type"}
 """Words, and functions of NumPy's, of whose first operand no element counts."""
+_WITH_STEPS = {"floor_divide", "fmod", "modf", "remainder"}
+"""Words whose slope is the same everywhere, and that are not linear."""
 _PRODUCTS = (elementwise.multiply, elementwise.divide)
 
 
@@ -99,6 +101,10 @@ class _Marked(ArrayLike):
 
     def __bool__(self) -> bool:
         return self.check.refuse("a decision is taken by it")
+
+    def ignored(self) -> Any:
+        """Raise: what is constant in it has another value where it is not zero."""
+        return self.check.refuse("it is taken to be constant")
 
     def __trace__(
         self,
@@ -198,6 +204,8 @@ class _Linear(_Marked):
             check.refuse("a view of it is written to")
         if any([_depends(x, check) for x in operands]):
             check.refuse(f"{name} is applied to what else is computed of it")
+        if name in _WITH_STEPS:
+            check.refuse(f"{name} is applied to it")
         payloads = self._opened(operands)
         classes, wanted = tuple(map(type, payloads)), tuple(map(self._among, operands))
         if looked_into(primitive, classes, config):

@@ -26,7 +26,7 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 from chainrules_py.vocabulary.manipulation import astype
 
@@ -278,6 +278,9 @@ def ignore_derivatives(x: Any) -> Any:
             return ignore_derivatives(x(*operands, **options))
 
         return made(constant, x, ignore_derivatives)
+    for tracer in find_tracers(x):
+        while isinstance(tracer, Tracer):
+            tracer = tracer.ignored()
     return map_leaves(lambda leaf: own(leaf, (leaf,)), untraced(x))
 
 

@@ -104,6 +104,10 @@ class Tracer:
         """Return it as it is now, to be kept and written to by itself: itself, where none is."""
         return self
 
+    def ignored(self) -> Any:
+        """Return what stands in its place where somebody takes it to be constant."""
+        return self.__payload__
+
     @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces a primitive on these operand classes, given all options.

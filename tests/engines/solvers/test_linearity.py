@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from chainrules_compat import augmented_rule
-from chainrules_py import NotDifferentiableError, frule, primitive, rrule
-from chainrules_tape import grad, jvp, linearize
+from chainrules_py import (
+    NotDifferentiableError,
+    frule,
+    ignore_derivatives,
+    primitive,
+    rrule,
+)
+from chainrules_tape import checkpoint, grad, jvp, linearize, stop_gradient
+from chainrules_tools import vmap
 
 X, T = np.array([0.7, 0.2, -0.4]), np.array([1.3, 0.1, 2.0])
 
@@ -37,6 +44,25 @@ OTHERS = {
     "a decision that NaN takes": lambda b, x: 0.0 * b if np.any(np.isnan(b)) else b,
     "a word without a derivative": lambda b, x: np.floor(b),
     "a value that is looked at": lambda b, x: b * b.value,
+    "remainder": lambda b, x: b % 1.0,
+    "fmod": lambda b, x: np.fmod(b, 1.0),
+}
+FIXED = {
+    "alone": stop_gradient,
+    "in every engine": ignore_derivatives,
+    "what a function gives": ignore_derivatives(lambda b: 2.0 * b),
+    "in a list": lambda b: stop_gradient([b])[0],
+    "beside itself": lambda b: 2.0 * b - stop_gradient(b),
+    "as a factor": lambda b: b * np.max(np.abs(stop_gradient(b))),
+    "as a decision": lambda b: b if np.any(stop_gradient(b) > 0) else 0.0 * b,
+    "in a gradient": lambda b: grad(lambda z: np.sum(z * stop_gradient(z)))(b),
+    "in a tangent": lambda b: jvp(lambda z: z * stop_gradient(z), (b,), (b,))[1],
+    "in a checkpoint": checkpoint(lambda b: 2.0 * stop_gradient(b)),
+    "in a map": lambda b: vmap(stop_gradient)(b),
+}
+OTHERS |= {
+    f"taken to be constant, {name}": lambda b, x, take=take: np.cos(x) * take(b)
+    for name, take in FIXED.items()
 }
 
 
@@ -81,7 +107,7 @@ def test_one_that_is_not_is_an_error_that_says_what_to_state(name):
     ) as e:
         jvp(f, (X,), (T,))
     assert "@frule.register(f)" in str(e.value)
-    assert name.startswith("a ") or name in str(e.value)
+    assert name.startswith("a ") or name.partition(",")[0] in str(e.value)
     with pytest.raises(NotDifferentiableError, match=r"not linear in the cotangent"):
         linearize(f, X)
     with pytest.raises(NotDifferentiableError, match=r"not linear in the tangent"):
