@@ -122,8 +122,9 @@ class Guard:
                 others.append(x)
             else:
                 self.hold(x, name)
-        if others:
-            self.watch(Reach(others), name)
+        if others:  # of whose attributes those count that the rule names
+            names = held[id(later)][0].names
+            self.watch(Reach(others, names=names), name)
 
     def watch(self, reach: Reach, name: Any) -> Reach:
         """Watch over all that can be looked up, under a name as in `hold`."""

@@ -50,7 +50,16 @@ def _parts(x: Any) -> list[Any]:
     with contextlib.suppress(TypeError, ValueError, BufferError):
         buffer = memoryview(x)
         return [0.0 if buffer.format[-1:] in "efdgZ" else None, buffer.obj]
-    return [] if cls.__module__.partition(".")[0] in _MACHINERY else gc.get_referents(x)
+    if cls.__module__.partition(".")[0] in _MACHINERY:
+        return []
+    return [*gc.get_referents(x), *walked(x)]
+
+
+def walked(x: Any) -> list[Any]:
+    """List the arrays that an iterator written in C is over, which the collector does not see."""
+    of_c = types.GetSetDescriptorType, types.MemberDescriptorType
+    names = [n for n in ("base", "operands") if isinstance(getattr(type(x), n, None), of_c)]
+    return [getattr(x, n) for n in names]
 
 
 def is_real(x: Any) -> bool:

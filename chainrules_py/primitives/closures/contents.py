@@ -15,6 +15,7 @@ from typing import Any
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, names_in
 from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.holding import walked
 
 
 def names_of(f: Any) -> Names:
@@ -127,10 +128,10 @@ def library_names(cls: type) -> frozenset[str]:
     return frozenset(found)
 
 
-def _rest(x: Any) -> tuple[Any, ...]:
+def rest(x: Any) -> tuple[Any, ...]:
     """Return what the collector finds in an object besides its attributes and its class."""
     known = {id(type(x)), id(getattr(x, "__dict__", None)), *map(id, attributes(x).values())}
-    return tuple([y for y in gc.get_referents(x) if id(y) not in known])
+    return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
 
 
 def elements(x: Any) -> tuple[Any, ...]:
@@ -147,7 +148,7 @@ def buffer_or_rest(x: Any) -> tuple[Callable[[Any], Any], str | None]:
     try:
         memoryview(x)
     except (TypeError, ValueError, BufferError):
-        return _rest, None
+        return rest, None
     return _bytes, ""
 
 

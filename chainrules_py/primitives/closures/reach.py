@@ -34,12 +34,14 @@ from chainrules_py.primitives.closures.contents import (
     members,
     names_of,
     reader,
+    rest,
 )
 from chainrules_py.primitives.closures.convert import Closure
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
+from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.tracers import searches
 from chainrules_py.values.type_info import type_info
@@ -80,8 +82,7 @@ class Place(NamedTuple):
     path : tuple
         Where the value is.
     mark : str or None
-        What stands before a key in a path; None where it holds the same for good, or is free to
-        change by itself.
+        What stands before a key in a path; None where what it holds is not compared.
     fills : bool
         Whether it may come to know more by itself, as objects of libraries do.
     """
@@ -116,32 +117,29 @@ class Reach:
         What has memory to be watched over.
     generators : list
         What draws random numbers.
+    names : set of str
+        Those that code has for attributes, with some that were known before.
     places : list of Place
         What holds something else.
     roots : iterable
         From where.
-    varies : bool
-        Whether some of these hold more than what somebody has defined by name.
-    whole : bool
-        Whether that is all: the search ends at 10,000 values.
-    writes : bool
-        Whether places count that code writes to and does not read.
+    varies, whole, writes : bool
+        Whether some of these hold more than what somebody has defined by name. Whether that is
+        all: the search ends at 10,000 values. Whether places count that code only writes to.
     """
 
     __slots__ = (
-        "_libraries", "_names", "_own", "arrays", "generators", "places", "roots", "varies",
+        "_libraries", "_own", "arrays", "generators", "names", "places", "roots", "varies",
         "whole", "writes",
     )  # fmt: skip
 
-    def __init__(self, roots: Iterable[Any], *, writes: bool = False) -> None:
+    def __init__(self, roots: Iterable[Any], *, writes: bool = False, names: Any = ()) -> None:
         self.roots, self.writes = roots, writes
         self.arrays: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
         self.varies, self.whole = False, True
-        self._libraries: set[str] = set()
-        self._names: set[str] = set()
-        self._own: set[str] = set()
+        self._libraries, self._own, self.names = set[str](), set[str](), {*names}
         Walk(self).over(roots)
 
     def __bool__(self) -> bool:
@@ -156,7 +154,7 @@ class Reach:
 
     def may_draw(self) -> bool:
         """Tell whether there is code that may draw from generators that everybody shares."""
-        named = "random" in self._names or ANY in self._names
+        named = "random" in self.names or ANY in self.names
         return named or not self.whole or any(map(may_draw, self._libraries))
 
     def changed(self) -> str | None:
@@ -238,7 +236,7 @@ class Walk:
         self.reach = reach
         self.all, self.most = bool(most), most or _MOST
         self.libraries = reach._libraries
-        self.names, self.own = reach._names, reach._own
+        self.names, self.own = reach.names, reach._own
         self.named: list[_Named] = []
         self.seen: dict[int, Any] = {}  # which keeps ids from being given again
         self.waiting: list[tuple[Any, Path, bool]] = []
@@ -384,6 +382,8 @@ class Walk:
         if info.memory is None:
             if read is None:
                 read, mark = buffer_or_rest(x)
+            elif cls.__bases__ != (object,):  # which may hold more than its base does
+                self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
         if has_attributes:
             self.by_names(x, attributes, path, fills, library_names(cls))
@@ -401,9 +401,9 @@ def _of_ours(x: Any) -> Any:
         return found | {n: y for n, y in vars(x).items() if n not in _OF_PRIMITIVES and n[0] != "_"}
     if isinstance(x, Closure):
         return x.template, x.captured
-    if structure_of(type(x)) is not None:
-        return tuple([y for _, y in fields_of(x)])
-    return ()
+    if isinstance(x, TreeDef):
+        return x.like, *x.children
+    return tuple([y for _, y in fields_of(x)]) if structure_of(type(x)) else ()
 
 
 def _stands(name: Any, value: Any, always: bool = False) -> bool | None:

@@ -11,9 +11,11 @@ import time
 import numpy as np
 import pytest
 
+from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_py import LinearMap, MutationError, primitive, rrule, rule
 from chainrules_py.extend import Guard
 from chainrules_tape import grad, jvp, linearize, vjp
+from tests.fuzz.hiding import HIDING
 from tests.fuzz.places import DOORS, SIZES, unseen
 
 RNG = np.random.default_rng(0)
@@ -353,3 +355,53 @@ def test_the_pullback_of_an_explicit_rrule_sees_what_was_written_to():
     assert pull(np.ones(3))[0].tolist() == [1.0] * 3
     y, y_dot = jvp(np.exp, (x,), (c,))
     np.testing.assert_array_equal(y, y_dot)
+
+
+def _by_custom(h):
+    f = custom_vjp(lambda x: x**2)
+    f.defvjp(lambda x: (f(x), h.make(x)), lambda kept, bar: (2.0 * h.read(kept) * bar,))
+    return f
+
+
+def _by_pair(h):
+    f = primitive(lambda x: x**2)
+    backward = lambda kept, bar: (2.0 * h.read(kept) * bar,)
+    augmented_rule(f, lambda x: (f(x), (h.make(x),)), backward, types=(object,))
+    return f
+
+
+def _by_rrule(h):
+    f = primitive(lambda x: x**2)
+
+    @rrule.register(f, types=(object,))
+    def f_rrule(x):
+        kept = h.make(x)
+        return f(x), lambda bar: (2.0 * h.read(kept) * bar,)
+
+    return f
+
+
+def _by_map(h):
+    f = primitive(lambda x: x**2)
+
+    @rule(f, types=(object,))
+    def f_rule(x):
+        times = lambda t, kept: 2.0 * h.read(kept) * t
+        return f(x), (LinearMap(times, times, h.make(x)),)
+
+    return f
+
+
+@pytest.mark.parametrize("ask", [rrule, vjp])
+@pytest.mark.parametrize("state", [_by_custom, _by_pair, _by_rrule, _by_map])
+@pytest.mark.parametrize("hidden", [name for name, h in HIDING.items() if h.read])
+def test_what_a_rule_saved_is_watched_over_wherever_it_is(hidden, state, ask):
+    for written in (False, True):
+        x = np.array([0.7, -1.3])
+        _, pull = ask(state(HIDING[hidden]), x)
+        if written:
+            x *= 3.0
+            with pytest.raises(MutationError):
+                print(pull(np.ones(2)))
+        else:
+            np.testing.assert_allclose(pull(np.ones(2))[0], [1.4, -2.6])

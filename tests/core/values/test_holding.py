@@ -1,14 +1,9 @@
 """Numbers that an object derived and keeps beside its fields are an error, wherever they are."""
 
-import array
 import collections
-import ctypes
 import dataclasses
-import functools
-import itertools
 import logging
 import threading
-import types
 import weakref
 
 import attrs
@@ -19,69 +14,11 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py.values.holding import holds, is_real
 from chainrules_py.values.structure import rebuild
 from chainrules_tape import grad
+from tests.fuzz.hiding import HIDING, Slotted, captured
 
 W = np.array([1.0, 2.0])
 
 
-@dataclasses.dataclass
-class Inner:
-    a: object
-
-
-class Slotted:
-    __slots__ = ("a",)
-
-    def __init__(self, a):
-        self.a = a
-
-    def method(self):
-        return self.a
-
-
-def _generated(w):
-    yield w
-    yield w
-
-
-def _captured(w):
-    return lambda: w
-
-
-HIDING = {
-    "itself": lambda w: w,
-    "number": lambda w: float(np.sum(w)),
-    "list": lambda w: [w],
-    "dict": lambda w: {"a": (w,)},
-    "dataclass": Inner,
-    "dataclasses": lambda w: [Inner(Inner(w))],
-    "object": Slotted,
-    "namespace": lambda w: types.SimpleNamespace(a=w),
-    "deque": lambda w: collections.deque([w]),
-    "user dict": lambda w: collections.UserDict(a=w),
-    "partial": lambda w: functools.partial(np.multiply, w),
-    "default": lambda w: lambda w=w: w,
-    "keyword default": lambda w: lambda *, w=w: w,
-    "closure": _captured,
-    "cache": lambda w: functools.lru_cache(_captured(w)),
-    "method": lambda w: Slotted(w).method,
-    "method of C": lambda w: w.copy,
-    "polynomial": np.poly1d,
-    "object array": lambda w: np.array([w, None], object),
-    "memoryview": memoryview,
-    "iterator": lambda w: iter([w]),
-    "flat": lambda w: w.flat,
-    "cycle": lambda w: itertools.cycle([w]),
-    "map": lambda w: map(abs, [w]),
-    "generator": _generated,
-    "values": lambda w: {0: w}.values(),
-    "proxy": lambda w: types.MappingProxyType({0: w}),
-    "factory": lambda w: collections.defaultdict(_captured(w)),
-    "array.array": lambda w: array.array("d", w),
-    "ctypes": lambda w: (ctypes.c_double * 2)(*w),
-    "cell": types.CellType,
-    "set": lambda w: {float(w[0])},
-    "exception": lambda w: ValueError(w),
-}
 FREE = {
     "text": str,
     "count": len,
@@ -94,7 +31,7 @@ FREE = {
     "lock": lambda w: threading.RLock(),
     "event": lambda w: threading.Event(),
     "function": lambda w: np.sin,
-    "function of one's own": lambda w: _captured,
+    "function of one's own": lambda w: captured,
     "class": lambda w: Slotted,
     "module": lambda w: np,
     "dtype": lambda w: w.dtype,
@@ -220,7 +157,7 @@ def _entry(x):
 @pytest.mark.parametrize("make", MAKING)
 @pytest.mark.parametrize("hidden", HIDING)
 def test_numbers_that_were_derived_are_not_moved_alone_wherever_they_are(make, hidden):
-    x = MAKING[make](HIDING[hidden])
+    x = MAKING[make](HIDING[hidden].make)
     with pytest.raises(NotDifferentiableError, match=r"Made\.o is no field"):
         grad(lambda x: np.sum(_entry(x) ** 2))(x)
 
