@@ -392,8 +392,16 @@ def _by_map(h):
     return f
 
 
-@pytest.mark.parametrize("ask", [rrule, vjp])
-@pytest.mark.parametrize("state", [_by_custom, _by_pair, _by_rrule, _by_map])
+SAVED = [
+    (state, ask) for state in (_by_custom, _by_pair, _by_rrule, _by_map) for ask in (rrule, vjp)
+]
+SOME = ((_by_custom, rrule), (_by_map, rrule))
+
+
+@pytest.mark.parametrize(
+    "state, ask",
+    [pytest.param(*how, marks=() if how in SOME else pytest.mark.nightly) for how in SAVED],
+)
 @pytest.mark.parametrize("hidden", [name for name, h in HIDING.items() if h.read])
 def test_what_a_rule_saved_is_watched_over_wherever_it_is(hidden, state, ask):
     for written in (False, True):
