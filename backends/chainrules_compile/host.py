@@ -11,10 +11,12 @@ from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.scans import rolled_scan
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.extend import flatten, plain, register_host
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, report
+from chainrules_py.vocabulary.higher_order import scanning
 from chainrules_recall import listeners
 
 
@@ -103,6 +105,7 @@ def listen() -> None:
     """Have calls of words on noted values come here."""
     if Noted not in _listening:
         listeners.append(mark_again)
+        scanning.append(rolled_scan)
         _listening.add(Noted)
         register_host(Noted, host)
 

@@ -4,8 +4,8 @@ A rolled program is a `Program` as any other, in which a call of a `Loop` stands
 
     h, kept = loop(w, h0, xs)  # Call(Loop(body, turns, ...), (w, h0, xs), {}, (h, kept))
 
-Lists (values of the class `list`) have one object for each turn. Beside loops, only two functions
-of this module's take and give them: `picked` and `joined`.
+Lists (values of the class `list`) have one object for each turn. Beside loops, only functions of
+this module's take and give them: `picked`, `joined`, `rows_of` and `stacked_rows`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from typing import Any, final
+
+import numpy as np
 
 from chainrules_py.program import Call, Program, Value
 
@@ -126,6 +128,18 @@ def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:
     for x, cut in zip(parts, cuts, strict=True):
         found += [x] if cut is None else x[cut]
     return found
+
+
+def rows_of(x: Any, *, first: int, last: int) -> list[Any]:
+    """Return the rows of an array from one on to before another, each without gaps."""
+    part = np.ascontiguousarray(x) if x.ndim > 1 else x
+    return list(part[first:last])
+
+
+def stacked_rows(rows: list[Any], *, back: bool) -> Any:
+    """Return an array with a row for each of a list; the last first where they lie backwards."""
+    rows = rows[::-1] if back else rows
+    return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)
 
 
 def ranged(xs: Any, n: int) -> range | None:

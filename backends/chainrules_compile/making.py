@@ -27,6 +27,7 @@ from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, raise_first
+from chainrules_compile.scans import check_sums
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Writer
 from chainrules_py import Primitive
@@ -278,6 +279,7 @@ class Making:
         entry.forget()
         refuse_living(recorder.alive)
         noted = recorder.program(self.setting.name, outputs)
+        check_sums(recorder, noted)
         lines, known = head(), {*scope}
         written = functools.partial(self._written, noted, lines, tree)
         setting = self.setting

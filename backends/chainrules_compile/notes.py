@@ -62,6 +62,8 @@ class Notes:
         All noted values of this run.
     failed : Exception or None
         What a call raised that was to be noted; maybe the function has gone on all the same.
+    sums : set of Value
+        Sums over the turns of a scan.
     overlaps : bool
         Whether somebody asked if two arrays have elements in common.
     """
@@ -84,6 +86,7 @@ class Notes:
         self._writes: dict[int, int] = {}
         self.overlaps = False
         self.given: list[Any] = []
+        self.sums: set[Value] = set()
         self._state = error_state.get()
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters

@@ -351,6 +351,10 @@ def reduce(f: Function, xs: Any, /, initial: Any = None) -> Any:
     return functools.reduce(f, elements, initial)
 
 
+scanning: list[Function] = []
+"""Each may compute a scan by one turn of it, from what `scan` takes; or gives None."""
+
+
 @HigherOrder
 def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) -> Any:
     """Carry a value along the slices of xs, and stack what each step gives besides.
@@ -380,6 +384,9 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
     >>> scan(lambda s, x: (s + x, s * x), 0.0, np.array([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([0., 2., 9.]))
     """
+    for rolled in scanning:
+        if (found := rolled(f, initial, xs, length)) is not None:
+            return found
     steps = [None] * (length or 0) if xs is None else slices_of(xs)
     if not steps or (length is not None and length != len(steps)):
         msg = (

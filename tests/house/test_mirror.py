@@ -447,6 +447,7 @@ ELSEWHERE = (
 TOPICS = {
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",
+    "tests/engines/compile/test_scan.py": "scans recorded by one turn: rules, passes and writer",
     "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",
     "tests/engines/native/test_accuracy.py": "the table of accuracy of native programs",
     "tests/engines/native/test_complex.py": "native programs with complex numbers between",

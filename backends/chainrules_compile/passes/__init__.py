@@ -17,6 +17,7 @@ from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.turns import with_own_turns
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]
@@ -30,6 +31,7 @@ PASSES: dict[str, Pass] = {
     "parts": with_parts,
     "filled": with_filled,
     "dead parts": without_dead_code,
+    "turns": with_own_turns,
     "plain numbers": with_plain_numbers,
     "one question": with_one_question,
     "blocks": with_blocks,

@@ -113,7 +113,7 @@ def roots(program: Program) -> dict[Value, Value]:
             found[y] = y
             if y.memory is not None:
                 for x in call.values:
-                    if is_array(x):
+                    if is_array(x) or x.type is list:
                         found[root(y)] = root(x)
     return {x: x if of is x else root(of) for x, of in found.items()}
 

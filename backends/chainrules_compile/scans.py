@@ -1,0 +1,273 @@
+"""Scans in programs: one turn is recorded, and stands for all of them in a `Loop`.
+
+`scan` asks here first, where values are noted below what engines trace. What the engines above see
+is one call of `turns`, whose rules are scans again: of the function with its tangent, and
+backwards, from what each turn was given, of its pullback.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.loops import nested
+from chainrules_compile.noted import Noted
+from chainrules_compile.recorder import Recorder
+from chainrules_compile.turns import Changing, Turns, plain_one
+from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule, zero_tangent
+from chainrules_py.extend import (
+    HigherOrder,
+    Tracer,
+    closed,
+    find_tracers,
+    flatten,
+    is_structure_type,
+    mirrored,
+    plain,
+    unflatten,
+)
+from chainrules_py.program import Program
+from chainrules_py.vocabulary import concat, copy, zeros_like
+from chainrules_py.vocabulary.views import duplicate
+
+SHORT = 16
+"""Scans of fewer turns are recorded turn by turn."""
+
+Leaves = tuple[Any, ...]
+rolling: ContextVar[str] = ContextVar("rolling", default="exact")
+"""Whether scans are loops: if that keeps the bits ("exact"), in any case ("loose"), or never."""
+
+
+def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
+    """Return what a scan of noted values gives, of which one turn is recorded; None for others."""
+    if rolling.get() == "never":
+        return None
+    carry, tree = flatten(initial)
+    rows, of_rows = flatten(xs)
+    within = closed(f, lambda x: isinstance(plain(x), Noted))
+    given = [plain(x) for x in (*carry, *rows, *flatten(within)[0])]
+    recorder = next((x.recorder for x in given if isinstance(x, Noted)), None)
+    if recorder is None:
+        return None
+    lengths = {len(x) for x in rows if hasattr(x, "shape") and x.shape}
+    n = length if xs is None else next(iter(lengths), 0)
+    shaped = xs is None or all([getattr(x, "shape", ()) for x in rows])
+    if n is None or n < SHORT or not shaped or len(lengths) > 1 or length not in (None, n):
+        return None
+    traced = find_tracers((closed(f), carry, rows))
+    if rolling.get() == "exact" and max(map(_depth, traced), default=0) > 1:
+        return None  # sums of sums would be taken in another order
+    of_results: list[Any] = []
+
+    def turn(carry: Leaves, x: Leaves) -> tuple[Leaves, Leaves]:
+        new, y = function(unflatten(tree, carry), unflatten(of_rows, x) if x else None)
+        leaves, found = flatten(new)
+        if found != tree:
+            raise Changing
+        results, form = flatten(y)
+        if of_results and of_results != [form]:
+            raise Changing
+        of_results[:] = [form]
+        return tuple(leaves), tuple(results)
+
+    function = f
+    mark = recorder.mark()
+    try:
+        end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
+    except Changing:
+        recorder.go_back(mark)
+        return None
+    return unflatten(tree, end), unflatten(of_results[0], results)
+
+
+def _depth(x: Any) -> int:
+    """Count the differentiations that trace a value."""
+    return 1 + _depth(x.__payload__) if isinstance(x, Tracer) else 0
+
+
+def check_sums(recorder: Recorder, program: Program) -> None:
+    """Raise where a sum is not that of a loop of calls, to the bit.
+
+    An engine adds what each turn gives to what it has. A scan gives the sum of all turns: where
+    something was there before, the order is another.
+
+    Raises
+    ------
+    Changing
+        The function is recorded turn by turn.
+    """
+    if rolling.get() != "exact" or not recorder.sums:
+        return
+    for call in [call for part in nested(program) for call in part]:
+        if call.function in (operator.add, np.add) and call.operands[1] in recorder.sums:
+            raise Changing
+        if call.function in (duplicate, copy) and call.values[0] in recorder.sums:
+            recorder.sums.update(call.results)
+
+
+def turns(f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> Any:
+    """Return what is carried after all turns, and arrays of what each turn gave besides.
+
+    Parameters
+    ----------
+    f : callable
+        From the leaves that are carried, and those of a row, to those carried on, and others.
+    carry, rows : tuple
+        What to begin with, and the arrays whose rows are given.
+    length : int
+        How many turns.
+    backwards : bool
+        Whether the last row comes first; its results are the last then.
+    """
+    f = closed(f)
+    if find_tracers((f, carry, rows)):
+        return scan_turns(f, carry, rows, length=length, backwards=backwards)
+    return Turns(f, carry, rows, length, backwards).result()
+
+
+@HigherOrder
+def scan_turns(
+    f: Callable[..., Any], carry: Any, rows: Any, /, *, length: int, backwards: bool
+) -> Any:
+    """Compute `turns`, of values that an engine traces."""
+
+
+def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
+    """Give parts of so many leaves, and the rest."""
+    for n in counts:
+        yield xs[:n]
+        xs = xs[n:]
+    yield xs
+
+
+def _leaves(f: Any, carry: Leaves, rows: Leaves) -> Leaves:
+    """Return the leaves of what a function captured, of what is carried, and of rows."""
+    return (*(flatten(f)[0] if is_structure_type(type(f)) else ()), *carry, *rows)
+
+
+def _parted(f: Any) -> tuple[Leaves, Callable[[Leaves], Any]]:
+    """Return what a function captured, and what makes it around other values."""
+    if not is_structure_type(type(f)):
+        return (), lambda _: f
+    leaves, tree = flatten(f)
+    return tuple(leaves), lambda xs: unflatten(tree, xs)
+
+
+def _entries(t: Any, n: int) -> list[Any]:
+    """Return the entries of a tangent of a tuple, None for zeros."""
+    return [None] * n if is_zero(t) else [_dense(t[i]) for i in range(n)]
+
+
+def _dense(t: Any) -> Any:
+    """Return a tangent; None for a zero."""
+    return None if is_zero(t) else t
+
+
+def _zero(t: Any) -> Any:
+    """Return a tangent, zero for None."""
+    return ZeroTangent() if t is None else t
+
+
+@frule.register(scan_turns, requires=ForwardMode)
+def scan_turns_frule(
+    config: Any, tangents: Any, f: object, carry: object, rows: object, *, length, backwards
+):
+    """Carry tangents along with values, in one scan of both."""
+    given: Any = (f, carry, rows)
+    parts, around = _parted(f)
+    m, n, k = len(parts), len(given[1]), len(given[2])
+    _, dots = config.frule_via_ad(tangents, _leaves, *given)
+    part_dots, carry_dots, row_dots = _split(tuple(_entries(dots, m + n + k)), m, n)
+
+    def flat(*xs: Any) -> Any:
+        captured, carry, x = _split(xs, m, n)
+        new, ys = around(captured)(carry, x)
+        return (*new, *ys)
+
+    def turn(state: Leaves, row: Leaves) -> Any:
+        (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
+        moved = tuple(map(_zero, (*part_dots, *dots, *x_dots)))
+        out, out_dot = config.frule_via_ad(moved, flat, *parts, *carry, *x)
+        found = _entries(out_dot, len(out))
+        return (*out[:n], *found[:n]), (*out[n:], *found[n:])
+
+    end, ys = turns(turn, (*given[1], *carry_dots), (*given[2], *row_dots), length, backwards)
+    h = len(ys) // 2
+    y = end[:n], ys[:h]
+    return y, (tuple(map(_zero, end[n:])), tuple(map(_zero, ys[h:])))
+
+
+@rrule.register(scan_turns, requires=ReverseMode)
+def scan_turns_rrule(config: Any, f: object, carry: object, rows: object, *, length, backwards):
+    """Go back from the last turn, from what each was given; sums go on from turn to turn."""
+    given: Any = (f, carry, rows)
+    parts, around = _parted(f)
+    m, n, k = len(parts), len(given[1]), len(given[2])
+    carried: dict[int, int] = {}  # which results are what is carried on as well
+
+    def forward(state: Leaves, row: Leaves) -> Any:
+        new, ys = around(parts)(state, row)
+        places = {id(x): i for i, x in enumerate(new) if x is not None}
+        carried.update({j: places[id(y)] for j, y in enumerate(ys) if id(y) in places})
+        return new, (*ys, *state)
+
+    end, found = turns(forward, given[1], given[2], length, backwards)
+    if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
+        raise Changing  # as elements of an array these would be NumPy's
+    ys, states = found[: len(found) - n], found[len(found) - n :]
+
+    def flat(*xs: Any) -> Any:
+        captured, carry, x = _split(xs, m, n)
+        new, ys = around(captured)(carry, x)
+        return (*new, *ys, *carry, *captured)  # the seeds of these are sums so far
+
+    def back(bars: Leaves, row: Leaves) -> Any:
+        state, x, y_bars, before = _split(row, n, k, len(ys))
+        new_bars, part_bars = _split(bars, n)
+        _, pull = config.rrule_via_ad(flat, *parts, *state, *x)
+        found = pull(tuple(map(_zero, (*new_bars, *y_bars, *before, *part_bars))))
+        parts_now, carry_now, x_bars = _split(tuple(map(_dense, found)), m, n)
+        return (*carry_now, *parts_now), x_bars
+
+    def pullback(bars: Any) -> Any:
+        both = _entries(bars, 2)
+        end_bars, y_bars = _entries(_zero(both[0]), n), _entries(_zero(both[1]), len(ys))
+        before = [None] * n
+        for j, i in sorted(carried.items(), reverse=True):
+            # An engine has this cotangent before those that come from the turn after.
+            if (bar := y_bars[j]) is not None:
+                end_bars[i] = _plus(end_bars[i], bar[0 if backwards else -1])
+                before[i] = _plus(before[i], _shifted(bar, backwards))
+                y_bars[j] = None
+        begin = (*end_bars, *[None] * m)
+        if rolling.get() == "loose":  # there may be a scan of this one, which has one form
+            pairs = zip((*end, *parts), begin, strict=True)
+            begin = tuple([_dense(zero_tangent(x)) if b is None else b for x, b in pairs])
+        rows_now = (*states, *given[2], *y_bars, *before)
+        last, x_bars = turns(back, begin, rows_now, length, not backwards)
+        for x in last:
+            if isinstance(x, Noted):
+                x.recorder.sums.add(x.current)
+        carry_bars, part_bars = _split(last, n)
+        x_bars = [x if x is None else x + 0.0 for x in x_bars]  # which are added to zeros
+        _, pull = config.rrule_via_ad(_leaves, *given)
+        found = pull(tuple(map(_zero, (*part_bars, *carry_bars, *x_bars))))
+        return mirrored(given, found)
+
+    return (end, ys), pullback
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return y if x is None else x + y
+
+
+def _shifted(bar: Any, backwards: bool) -> Any:
+    """Return rows, each in the place of the turn after it."""
+    # To -0 everything may be added, to the bit.
+    if backwards:
+        return concat(bar[1:], -zeros_like(bar[:1]))
+    return concat(-zeros_like(bar[:1]), bar[:-1])

@@ -1,0 +1,346 @@
+"""Turns of a scan: recorded one by one until what is carried has its form, and one for all others.
+
+The turn of the loop is recorded as the others are, into a list of its own, on values that stand for
+what is carried and for a row. Whatever else its calls take is the same in each turn.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from chainrules_compile.calls import expect, is_finite
+from chainrules_compile.entry import Scope
+from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.facts import classes
+from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
+from chainrules_compile.noted import Noted
+from chainrules_compile.notes import ELSEWHERE, layout_of
+from chainrules_compile.passes.turns import with_own_turns
+from chainrules_compile.recorder import Recorder
+from chainrules_compile.writers.numpy_source import write
+from chainrules_py.extend import type_info
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary import stack
+from chainrules_py.vocabulary.views import duplicate
+
+LONG = 4096
+"""Up to so many turns, those that ask about numbers are recorded one by one."""
+_PEELED = 4
+"""After how many turns what is carried has its form at last."""
+
+Leaves = tuple[Any, ...]
+
+
+class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+    """What a scan carries has another form in each turn."""
+
+
+class Turn(NamedTuple):
+    """A turn as it was recorded.
+
+    Attributes
+    ----------
+    held : list
+        What stands for each leaf that is carried; None for what is the same in each turn.
+    carried, rows : list of Noted
+        Those that stand for something.
+    new, ys : tuple
+        What the function gave.
+    outputs : tuple
+        The values of what is carried on, and of other results.
+    calls : list of Call
+        What was noted.
+    """
+
+    held: list[Noted | None]
+    carried: list[Noted]
+    rows: list[Noted]
+    new: Leaves
+    ys: Leaves
+    outputs: tuple[Any, ...]
+    calls: list[Call]
+
+    def program(self, recorder: Any) -> tuple[Program, list[Value]]:
+        """Return the turn as a program, and the values that are the same in each."""
+        inside = {y for call in self.calls for y in call.results}
+        given = [h.current for h in (*self.carried, *self.rows)]
+        used = Call(None, (*[call.operands for call in self.calls], self.outputs), {}, ()).values
+        same = [x for x in dict.fromkeys(used) if x not in inside and x not in given]
+        instead = {x: _renamed(x, recorder._name()) for x in same}
+        calls = tuple([call.replaced(instead) for call in self.calls])
+        outputs = Call(None, self.outputs, {}, ()).replaced(instead).operands
+        return Program("turn", (*instead.values(), *given), calls, outputs), same
+
+
+@final
+class Turns:
+    """Turns of a scan of values that no engine traces, recorded until one stands for the others.
+
+    Attributes
+    ----------
+    f : callable
+        From the leaves that are carried, and those of a row, to those carried on, and others.
+    carry, rows : tuple
+        What is carried so far, and the arrays whose rows are given.
+    order : range
+        The rows' numbers, in the order of the turns.
+    back : bool
+        Whether that is backwards.
+    results : list
+        What the turns so far gave besides.
+    recorder : Recorder or None
+        What notes the calls, once something noted was seen.
+    """
+
+    def __init__(self, f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> None:
+        self.f, self.carry, self.rows, self.back = f, carry, rows, backwards
+        self.order = range(length)[::-1] if backwards else range(length)
+        found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
+        self.results: list[Leaves] = []
+        self.recorder: Recorder | None = found[0].recorder if found else None
+
+    def result(self) -> Any:
+        """Record turns until one stands for the others."""
+        for done, i in enumerate(self.order):
+            if done and self.recorder is not None:
+                if done > _PEELED:
+                    raise Changing
+                if (found := self._looped(done)) is not None:
+                    return found
+            carry, ys = self.f(self.carry, tuple([_row(x, i) for x in self.rows]))
+            self.carry, known = carry, self.recorder
+            self.results.append(ys)
+            noted = [x.recorder for x in (*carry, *ys) if isinstance(x, Noted)]
+            self.recorder = noted[0] if known is None and noted else known
+        return self.carry, tuple(map(self._straight, range(len(self.results[0]))))
+
+    def _straight(self, j: int) -> Any:
+        rows = [ys[j] for ys in (self.results[::-1] if self.back else self.results)]
+        return None if rows[0] is None else stack(*rows)
+
+    def _looped(self, done: int) -> Any:
+        """Record one turn more, and all others by it; None where it carries on another form."""
+        recorder: Any = self.recorder
+        for x in recorder.alive():
+            x.current  # noqa: B018 (views are read where they stand, and not in a turn)
+        (_, asked, _), before = recorder.mark(), len(recorder.living)
+        outside, recorder.calls = recorder.calls, []
+        try:
+            turn = self._turn(recorder, self.order[done])
+        finally:
+            recorder.calls = outside
+        forms = zip(turn.held, self.carry, turn.new, strict=True)
+        of_results = zip(self.results[0], turn.ys, strict=True)
+        fits = all([_same_form(*each) for each in forms])
+        if not fits or not all([(x is None) == (y is None) for x, y in of_results]):
+            recorder._asked = asked
+            return None
+        self._check_questions(turn.calls)
+        payloads = payloads_of(recorder, before, turn)
+        return self._noted(done, turn, payloads)
+
+    def _turn(self, recorder: Any, at: int) -> Turn:
+        """Record a turn on values that stand for others."""
+        held = [_held(recorder, x) for x in self.carry]
+        rows = [None if x is None else _stand_in(recorder, plain_one(x)[at]) for x in self.rows]
+        state = [x if h is None else h for h, x in zip(held, self.carry, strict=True)]
+        new, ys = self.f(tuple(state), tuple(rows))
+        going = [y for h, y in zip(held, new, strict=True) if h is not None]
+        outputs = [_output(recorder, y) for y in going]
+        kept = [_output(recorder, y) for y in ys if y is not None]
+        found = [h for h in held if h is not None], [h for h in rows if h is not None]
+        return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
+
+    def _check_questions(self, body: list[Call]) -> None:
+        """Raise where a turn asks about numbers, which each may answer otherwise."""
+        if not asks(body):
+            return
+        if len(self.order) <= LONG:
+            raise Changing
+        msg = (
+            f"a turn of scan asks about a number, as `if` does, and each of {len(self.order)} may "
+            f"answer otherwise; write np.where(x > 0, y, z), or a `for` loop in place of scan"
+        )
+        raise RecordingError(msg)
+
+    def _noted(self, done: int, turn: Turn, payloads: dict[Value, Any]) -> Any:
+        """Note the loop, and what becomes of its results."""
+        recorder: Any = self.recorder
+        body, same = turn.program(recorder)
+        if any([x not in payloads for x in same]):
+            raise Changing
+        sequences, lists = self._sequences(done)
+        n, backwards = len(self.order) - done, (self.back,) * len(sequences)
+        loop = Loop(body, n, len(same), len(turn.carried), 0, backwards)
+        pairs = zip(turn.held, self.carry, strict=True)
+        firsts = [_laid(x) for h, x in pairs if h is not None]
+        operands = (*same, *map(recorder.operand, firsts), *sequences)
+        ends = [_renamed(h.current, recorder._name()) for h in turn.carried]
+        keeps = [Value(recorder._name(), list) for y in turn.ys if y is not None]
+        call = Call(loop, operands, {}, (*ends, *keeps))
+        found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
+        recorder.calls.append(call)
+        last = iter([recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)])
+        end = [x if h is None else next(last) for h, x in zip(turn.held, turn.new, strict=True)]
+        kept = iter(zip(keeps, found[len(ends) :], strict=True))
+        results = enumerate(turn.ys)
+        stacked = [None if y is None else self._stacked(j, *next(kept)) for j, y in results]
+        return tuple(end), tuple(stacked)
+
+    def _sequences(self, done: int) -> tuple[list[Value], list[Any]]:
+        """Note the lists of the rows that are left; return them with their payloads."""
+        recorder: Any = self.recorder
+        values, lists = [], []
+        left = self.order[done:]
+        for x in self.rows:
+            if x is None:
+                continue
+            value = Value(recorder._name(), list, memory=ELSEWHERE)
+            options = {"first": min(left), "last": max(left) + 1}
+            recorder.calls.append(Call(rows_of, (recorder.operand(x),), options, (value,)))
+            values.append(value)
+            lists.append(rows_of(plain_one(x), **options))
+        return values, lists
+
+    def _stacked(self, j: int, kept: Value, rows: list[Any]) -> Any:
+        """Note the array of what all turns gave, those that stand before the loop among them."""
+        recorder: Any = self.recorder
+        first = [ys[j] for ys in self.results]
+        whole = Value(recorder._name(), list, memory=ELSEWHERE)
+        cuts = {"cuts": (*[None] * len(first), slice(None))}
+        operands = (*[recorder.operand(x) for x in first], kept)
+        recorder.calls.append(Call(joined, operands, cuts, (whole,)))
+        payload = stacked_rows([*map(plain_one, first), *rows], back=self.back)
+        value = recorder._value(payload, recorder._name(), None)
+        recorder.calls.append(Call(stacked_rows, (whole,), {"back": self.back}, (value,)))
+        return recorder._noted(payload, value, None, None)
+
+
+def _row(x: Any, i: int) -> Any:
+    return None if x is None else x[i]
+
+
+def _static(x: Any) -> bool:
+    """Tell whether a leaf is the same in each turn, and no number that may move."""
+    return x is None or isinstance(x, (bool, int, str))
+
+
+def _held(recorder: Any, x: Any) -> Noted | None:
+    """Return what stands in a turn for a leaf, an array without gaps; None for what is static."""
+    y = plain_one(x)
+    if _static(y) or not isinstance(x, (Noted, np.ndarray)):
+        return None
+    if not (type_info(type(y)).is_array or type_info(type(y)).is_number):
+        raise Changing
+    return _stand_in(recorder, y)
+
+
+def _stand_in(recorder: Any, y: Any) -> Noted:
+    y = np.array(y, order="C") if type(y) is np.ndarray else y
+    value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
+    held: Noted = classes[type(y)](y, recorder, value)
+    if type(y) is np.ndarray:
+        recorder._owners[id(y)] = weakref.ref(held)
+    return held
+
+
+def _form(y: Any) -> tuple[Any, Any]:
+    return getattr(y, "shape", None), getattr(y, "dtype", None)
+
+
+def plain_one(x: Any) -> Any:
+    """Return the payload of what is noted, and anything else as it is."""
+    return x.payload if isinstance(x, Noted) else x
+
+
+def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
+    """Tell whether what a turn carries on has the form of what it was given."""
+    if held is None:
+        return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
+    y = plain_one(y)
+    return type(y) is type(held.payload) and _form(y) == _form(held.payload)
+
+
+def _output(recorder: Any, y: Any) -> Any:
+    """Return what stands for a result of a turn, laid out without gaps; None for nothing."""
+    if y is None:
+        return None
+    if isinstance(y, Noted) and type(y.payload) is np.ndarray:
+        return _laid(y).current
+    if _static(y):
+        raise Changing
+    return recorder.operand(y)
+
+
+def _laid(x: Any) -> Any:
+    """Return an array that has no gaps: itself, or a copy."""
+    of = plain_one(x)
+    if type(of) is not np.ndarray or of.flags.c_contiguous:
+        return x
+    return duplicate(x) if isinstance(x, Noted) else np.ascontiguousarray(x)
+
+
+def _renamed(x: Value, name: str) -> Value:
+    return Value(name, x.type, x.shape, x.dtype, None, x.layout)
+
+
+def asks(body: list[Call]) -> bool:
+    """Tell whether calls ask about numbers otherwise than whether quotients are finite."""
+    made = {y: call for call in body for y in call.results}
+    for call in body:
+        if call.function is expect and call.options["kind"] is not type:
+            question = made.get(call.operands[0])
+            if question is not None and question.function is not is_finite:
+                return True
+    return False
+
+
+def payloads_of(recorder: Any, before: int, turn: Turn) -> dict[Value, Any]:
+    """Return what the values are that were there before a turn.
+
+    Raises
+    ------
+    RecordingError
+        If the turn has written to one.
+    """
+    found = {**recorder.captured, **recorder.constants}
+    made = {y for call in turn.calls for y in call.results}
+    for reference in recorder.living[:before]:
+        x = reference()
+        if x is None or x.noted is None:
+            continue
+        if x.noted in made:
+            msg = (
+                "a turn of scan writes to an array from outside of it; carry the array, and write "
+                "to a copy"
+            )
+            raise RecordingError(msg)
+        found[x.noted] = x.payload
+    return found
+
+
+def run_loop(call: Call, given: Leaves) -> list[Any]:
+    """Compute a loop, as a program of its own.
+
+    Raises
+    ------
+    Changing
+        If an answer in some turn is not that of the turn that was recorded.
+    """
+    inputs = tuple([_renamed(x, f"x{i}") for i, x in enumerate(call.values)])
+    scope = Scope()
+    instead = Call(call.function, inputs, {}, call.results)
+    looping = with_own_turns(Program("loop", inputs, (instead,), call.results))
+    names = {x: x.name for x in inputs}
+    body = write(looping, names, scope)
+    lines = [*body.lines, f"return [{', '.join(body.outputs)}]"]
+    source = f"def loop({', '.join(names.values())}):\n" + "".join([f"    {t}\n" for t in lines])
+    made: dict[str, Any] = {}
+    exec(source, scope, made)  # noqa: S102
+    found = made["loop"](*given)
+    if found is MISS:
+        raise Changing
+    return list(found)
