@@ -27,7 +27,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.results import close, same
 from chainrules_compile.save import module_of
-from chainrules_compile.scans import Changing, rolling
+from chainrules_compile.scans import way_of, with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
@@ -85,8 +85,7 @@ class Compiled(Generic[P, R]):
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is = False
-        loops = "exact" if exact else "loose"
-        self._rolling = loops if target == "numpy" else "never"  # others find loops again
+        self._rolling = way_of(target, exact)
         self._unkept = 0
         self._changed: set[str] = set()
         self._told: set[str] = set()
@@ -213,18 +212,13 @@ class Compiled(Generic[P, R]):
         collecting = gc.isenabled()
         gc.disable()  # it would look through all calls noted so far, again and again
         found: list[BaseException] = []
-        token, way = refused.set(found), rolling.set(self._rolling)
+        token = refused.set(found)
         try:
-            try:
-                return self._making(args, keywords).recorded(kept)
-            except Changing:
-                self._rolling = "never"
-            found.clear()
-            rolling.set(self._rolling)
-            return self._making(args, keywords).recorded(kept)
+            make = lambda: found.clear() or self._making(args, keywords).recorded(kept)
+            made, self._rolling = with_scans(make, self._rolling)
+            return made
         finally:
             refused.reset(token)
-            rolling.reset(way)
             if collecting:
                 gc.enable()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,9 +37,28 @@ from chainrules_py.vocabulary.views import duplicate
 SHORT = 16
 """Scans of fewer turns are recorded turn by turn."""
 
+T = TypeVar("T")
 Leaves = tuple[Any, ...]
 rolling: ContextVar[str] = ContextVar("rolling", default="exact")
 """Whether scans are loops: if that keeps the bits ("exact"), in any case ("loose"), or never."""
+
+
+def way_of(target: str, exact: bool) -> str:
+    """Return whether scans are loops in programs for a target; others than NumPy find loops."""
+    return "never" if target != "numpy" else "exact" if exact else "loose"
+
+
+def with_scans(make: Callable[[], T], way: str) -> tuple[T, str]:
+    """Make a program with scans as loops, or turn by turn where these change; return how it was."""
+    token = rolling.set(way)
+    try:
+        try:
+            return make(), way
+        except Changing:
+            rolling.set("never")
+        return make(), "never"
+    finally:
+        rolling.reset(token)
 
 
 def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
@@ -64,7 +83,7 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     of_results: list[Any] = []
 
     def turn(carry: Leaves, x: Leaves) -> tuple[Leaves, Leaves]:
-        new, y = function(unflatten(tree, carry), unflatten(of_rows, x) if x else None)
+        new, y = f(unflatten(tree, carry), unflatten(of_rows, x) if x else None)
         leaves, found = flatten(new)
         if found != tree:
             raise Changing
@@ -74,7 +93,6 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
         of_results[:] = [form]
         return tuple(leaves), tuple(results)
 
-    function = f
     mark = recorder.mark()
     try:
         end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
@@ -174,8 +192,15 @@ def _zero(t: Any) -> Any:
 
 @frule.register(scan_turns, requires=ForwardMode)
 def scan_turns_frule(
-    config: Any, tangents: Any, f: object, carry: object, rows: object, *, length, backwards
-):
+    config: Any,
+    tangents: Any,
+    f: object,
+    carry: object,
+    rows: object,
+    *,
+    length: int,
+    backwards: bool,
+) -> Any:
     """Carry tangents along with values, in one scan of both."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
@@ -202,7 +227,9 @@ def scan_turns_frule(
 
 
 @rrule.register(scan_turns, requires=ReverseMode)
-def scan_turns_rrule(config: Any, f: object, carry: object, rows: object, *, length, backwards):
+def scan_turns_rrule(
+    config: Any, f: object, carry: object, rows: object, *, length: int, backwards: bool
+) -> Any:
     """Go back from the last turn, from what each was given; sums go on from turn to turn."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
