@@ -214,8 +214,8 @@ class Compiled(Generic[P, R]):
         found: list[BaseException] = []
         token = refused.set(found)
         try:
-            make = lambda: found.clear() or self._making(args, keywords).recorded(kept)
-            made, self._rolling = with_scans(make, self._rolling)
+            make = lambda: self._making(args, keywords).recorded(kept)
+            made, self._rolling = with_scans(make, self._rolling, found)
             return made
         finally:
             refused.reset(token)

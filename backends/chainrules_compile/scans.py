@@ -48,14 +48,18 @@ def way_of(target: str, exact: bool) -> str:
     return "never" if target != "numpy" else "exact" if exact else "loose"
 
 
-def with_scans(make: Callable[[], T], way: str) -> tuple[T, str]:
-    """Make a program with scans as loops, or turn by turn where these change; return how it was."""
+def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str]:
+    """Make a program with scans as loops, or turn by turn where these change; return how it was.
+
+    What was said while a program was recorded that is given up is forgotten.
+    """
     token = rolling.set(way)
     try:
         try:
             return make(), way
         except Changing:
             rolling.set("never")
+        said.clear()
         return make(), "never"
     finally:
         rolling.reset(token)
