@@ -84,9 +84,8 @@ class Notes:
         self.living: list[weakref.ref[Noted]] = []
         self.failed: Exception | None = None
         self._writes: dict[int, int] = {}
-        self.overlaps = False
+        self.overlaps, self.sums = False, set[Value]()
         self.given: list[Any] = []
-        self.sums: set[Value] = set()
         self._state = error_state.get()
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters
