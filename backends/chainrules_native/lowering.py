@@ -66,6 +66,26 @@ class Lowering:
         self.views: dict[Value, View] = {}
         self.loops: dict[tuple[np.ufunc, str], int] = {}
         self._groups: dict[int, int] = {}
+        self._joined: list[Group] = []
+
+    def mark(self) -> tuple[int, int]:
+        """Return where items and inputs are, to go back to."""
+        self._joined.clear()
+        return len(self.items), len(self.inputs)
+
+    def go_back(self, mark: tuple[int, int]) -> None:
+        """Forget what was lowered since the mark: a call that cannot be written to its end.
+
+        What is left of it would read arrays that are no inputs.
+        """
+        items, inputs = mark
+        for group in self._joined:
+            group.operations.pop()
+        del self.items[items:]
+        self._groups = {size: at for size, at in self._groups.items() if at < items}
+        for x in self.inputs[inputs:]:
+            del self.views[x]
+        del self.inputs[inputs:]
 
     # ------------------------------------------------------------------------------- values
 
@@ -279,6 +299,7 @@ class Lowering:
             self.items.append(Group(size))
         group: Any = self.items[at]
         group.operations.append(operation)
+        self._joined.append(group)
         operation.out.version.item = at
 
     def _fits(self, operation: Operation, size: int, at: int) -> bool:

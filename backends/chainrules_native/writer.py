@@ -67,14 +67,11 @@ class Segment:
 
     def take(self, call: Call) -> bool:
         """Lower a call; return False if it has to stay NumPy's."""
-        lowering = self.lowering
-        known = len(lowering.inputs)
+        mark = self.lowering.mark()
         try:
-            lower(lowering, call)
+            lower(self.lowering, call)
         except UnwritableError:
-            for x in lowering.inputs[known:]:
-                del lowering.views[x]
-            del lowering.inputs[known:]
+            self.lowering.go_back(mark)
             return False
         self.calls.append(call)
         return True

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import functools
+import re
 import warnings
 
 import numpy as np
@@ -470,6 +471,40 @@ def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch)
         y = g(np.arange(3.0))
     assert same(y, np.arange(3.0) * 2.0 + np.sin(np.arange(3.0)))
     assert "native" not in g.source
+
+
+def test_what_cannot_be_written_to_its_end_leaves_nothing():
+    """A call that is given up after its first steps reads no array that is no input."""
+    found, real = [], writer.lower
+
+    def lower(lowering, call):
+        if getattr(call.function, "__name__", "") == "cbrt":
+            (x,) = call.operands
+            lowering.copy(lowering.view(x))
+            lowering.elementwise(call.results[0], np.add, (x, 1.0))
+            lowering.elementwise(call.results[0], np.sin, (x,))
+            found.append(call)
+            raise writer.UnwritableError
+        real(lowering, call)
+
+    def f(x, y):
+        z = x * 2.0 + np.sin(x)
+        return np.cbrt(y) + z, np.cbrt(z.T), z * x - 1.0
+
+    def call(made, library):
+        read = [int(k) for k in re.findall(r"I\[(\d+)\]", made.text.partition("part0(char")[2])]
+        assert set(read) <= set(range(len(made.lowering.inputs))), made.text
+        return called(made, library)
+
+    called = writer._Made.call
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "lower", lower)
+        patch.setattr(writer._Made, "call", call)
+        g = compiled(f)
+        for x in (X, np.repeat(X, 2, 1)[:, ::2], X[::-1]):
+            assert same(g(x, x + 1.0), f(x, x + 1.0))
+            assert same(g(x, x + 1.0), f(x, x + 1.0))
+    assert len(found) == 6
 
 
 def target_c(monkeypatch):
