@@ -73,17 +73,12 @@ def derive_rule(f: Callable[..., Any], *samples: tuple[Any, ...]) -> Primitive[.
     pull, push = compiled(pulled), compiled(pushed)
 
     def derived_rrule(*xs: Any) -> Any:
-        traced = varies(xs)
-        y, pullback = vjp(body, *xs) if traced else (body(*xs), None)
-
         def pulled_back(y_bar: Any) -> Any:
-            if pullback is not None:
-                bars = pullback(y_bar)
-            else:
-                bars = (pulled if varies(y_bar) else pull)(y_bar, *xs)
+            # The body runs again: an engine sees operands in a closure, and nothing in a tape.
+            bars = (pulled if varies((y_bar, xs)) else pull)(y_bar, *xs)
             return tuple([canonicalize(x, bar) for x, bar in zip(xs, bars, strict=True)])
 
-        return y, pulled_back
+        return body(*xs), pulled_back
 
     def derived_frule(ts: Any, *xs: Any) -> Any:
         ts = tuple([zero_tangent(x) if is_zero(t) else t for t, x in zip(ts, xs, strict=True)])

@@ -356,3 +356,16 @@ def test_functions_of_arrays(k):
 def test_a_logarithm_of_no_positive_determinant():
     with pytest.raises(NotDifferentiableError, match="positive determinant"):
         functions.logdet(-np.eye(3))
+
+
+def test_a_derived_rule_is_transformed_by_jax():
+    jax = pytest.importorskip("jax")
+    swish = lambda x: x / (1 + v.exp(-x))
+    f = export(derive_rule(swish, (np.ones(3),)), to="jax")
+    theirs = lambda x: x / (1 + jax.numpy.exp(-x))
+    for transformed in (
+        lambda f: jax.vmap(jax.grad(f))(np.array([0.3, -1.0])),
+        lambda f: jax.hessian(f)(0.3),
+        lambda f: jax.jit(jax.grad(f))(0.3),
+    ):
+        np.testing.assert_allclose(transformed(f), transformed(theirs), rtol=1e-4)
