@@ -39,7 +39,7 @@ SHORT = 16
 
 T = TypeVar("T")
 Leaves = tuple[Any, ...]
-rolling: ContextVar[str] = ContextVar("rolling", default="exact")
+rolling: ContextVar[str] = ContextVar("rolling", default="never")
 """Whether scans are loops: if that keeps the bits ("exact"), in any case ("loose"), or never."""
 
 
