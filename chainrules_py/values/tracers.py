@@ -12,7 +12,7 @@ from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.type_info import Host, hosts, type_info
 
 _FUNCTIONS: Any = Callable
-_PLAIN = {bool, int, float, complex, str, bytes, type(None), slice, range, type(...)}
+_PLAIN = {bool, int, float, complex, str, bytes, type(None), range, type(...)}
 
 
 def find_tracers(x: Any) -> list[Tracer]:

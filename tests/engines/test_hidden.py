@@ -72,6 +72,7 @@ HIDING: dict[str, Callable[[Any], Any]] = {
     "proxy": lambda w: types.MappingProxyType({"a": w}),
     "object in a list": lambda w: [Held(w)],
     "object in a dict": lambda w: {"a": Held(w)},
+    "slice": lambda w: slice(w, None),
     "chain": lambda w: collections.ChainMap({"a": w}),
 }
 RUN_ONCE = ("iterator", "generator", "map")
@@ -79,6 +80,8 @@ RUN_ONCE = ("iterator", "generator", "map")
 
 def inside(o: Any) -> Any:
     """Return the number that an operand holds."""
+    if isinstance(o, slice):
+        return inside(o.start)
     if isinstance(o, Held | Slotted | types.SimpleNamespace):
         return inside(o.w)
     if isinstance(o, dict | types.MappingProxyType | collections.ChainMap):
