@@ -92,9 +92,10 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
         if found != tree:
             raise Changing
         results, form = flatten(y)
-        if of_results and of_results != [form]:
+        if not of_results:
+            of_results.append(form)
+        elif of_results != [form]:
             raise Changing
-        of_results[:] = [form]
         return tuple(leaves), tuple(results)
 
     mark = recorder.mark()
