@@ -117,7 +117,7 @@ def loops(compiled):
 
 
 LOOSE = (recurrent, gated, numbers, without_rows, inner, used_after)
-QUICK = {*itertools.product(CELLS, ("gradient",)), (numbers, "hvp"), (written, "twice")}
+QUICK = {*itertools.product(CELLS, ("gradient",)), (numbers, "hvp"), (gated, "twice")}
 QUICK |= {(recurrent, form) for form in FORMS}
 CASES = [
     pytest.param(f, form, marks=[] if (f, form) in QUICK else [pytest.mark.slow])
