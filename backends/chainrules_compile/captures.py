@@ -95,6 +95,11 @@ class Captures:
         self._known |= dict.fromkeys(map(id, self._roots))
         self.arrays = {id(x): named(self._known.get(id(x))) or "f" for x in self.reach.arrays}
 
+    def ask_identity(self) -> bool:
+        """Tell whether code that is reached may ask which values are one object."""
+        functions = functions_from([*self._roots, *self._values()])
+        return any([asks_identity(f.__code__) for f in functions])
+
     def _values(self) -> list[Any]:
         return [x for _, x in self.reach.values()]
 
@@ -264,6 +269,23 @@ def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
             found[id(f)] = f
             waiting += [x for *_, x in looked_up(f)]
     return [*found.values()]
+
+
+@functools.cache
+def asks_identity(code: types.CodeType) -> bool:
+    """Tell whether code compares objects by identity, as ``is``, ``in`` and ``id`` do.
+
+    Comparing with a constant, as None, asks nothing of arrays.
+    """
+    if "id" in code.co_names or "is_" in code.co_names or "index" in code.co_names:
+        return True
+    before = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "CONTAINS_OP" or (step.opname == "IS_OP" and before != "LOAD_CONST"):
+            return True
+        before = step.opname
+    inner: list[bool] = [isinstance(c, types.CodeType) and asks_identity(c) for c in code.co_consts]
+    return any(inner)
 
 
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:

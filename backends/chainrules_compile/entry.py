@@ -119,8 +119,8 @@ class Entry:
         What the function is given as it is, and may change meanwhile.
     lines : list of str
         The statements that take them apart, or return `MISS` for others.
-    inputs : list of str
-        Where the inputs of the program are found.
+    asks_identity : bool
+        Whether it counts which arguments are one object.
     """
 
     def __init__(
@@ -145,6 +145,8 @@ class Entry:
         for name in self.parameters:
             scope[name] = None  # so that no constant is called like it
         self._places = len(args)
+        self.asks_identity = False
+        self._objects: dict[str, int] = {}
         self.given: list[Any] = []
         self._gathered = ""
         if len(keywords) > 1 and gathers(f):
@@ -207,12 +209,23 @@ class Entry:
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
         lines, checks = [*self._heads], self._at_once()
+        if self.asks_identity:
+            checks += self._apart()
         if checks:
             miss = self._scope.name(MISS, "MISS")
             joined = "\n        or ".join(checks)
             condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
             lines.append(f"if {condition}:\n        return {miss}")
         return lines
+
+    def _apart(self) -> list[str]:
+        """Return the checks that tell which arguments are one object."""
+        first = {key: name for name, key in reversed(self._objects.items())}
+        pairs = [(name, first[key]) for name, key in self._objects.items()]
+        checks = [f"{name} is not {other}" for name, other in pairs if name != other]
+        each, n = self._scope.name(id, "id"), len(first)
+        distinct = ", ".join([f"{each}({name})" for name in first.values()])
+        return [*checks, *([f"len({{{distinct}}}) != {n}"] if n > 1 else [])]
 
     def _unused(self, name: str) -> str:
         name, n = identifier(name), 1
@@ -232,6 +245,7 @@ class Entry:
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
         cls = type(x)
+        self._objects[path] = id(x)
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"len({path}) != {len(x)}")
@@ -314,6 +328,8 @@ class Entry:
 
     def _leaf(self, x: Any, name: str) -> Any:
         cls = type(x)
+        if isinstance(x, self._scope.arrays):
+            self._objects[name] = id(x)
         if hasattr(cls, "__next__"):
             msg = (
                 f"{name} is a {cls.__name__}, of which a program would see what was left when it "

@@ -247,6 +247,7 @@ class Making:
         self.recorder, self.known = Recorder(), Known()
         self.entry = Entry(f, args, keywords, setting.static, self.recorder, scope)
         self.captures = Captures((f, *self.entry.given))
+        self.entry.asks_identity = self.captures.ask_identity()
         self.recorder.outside = self.captures.arrays
         self.state = self.captures.state()
         iterator = self.captures.iterator()

@@ -13,6 +13,7 @@ import math
 import opcode
 import operator
 import sys
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
@@ -227,6 +228,41 @@ STATIC = frozenset(
 OF_NUMBERS = ("real", "imag", "conjugate", "as_integer_ratio", "is_integer", "hex", "fromhex")
 
 
+class Flags:
+    """The flags of a noted array: to people those that its shape and strides settle."""
+
+    __slots__ = ("_flags",)
+
+    def __init__(self, flags: Any) -> None:
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        return self._said(name, sys._getframe(1))
+
+    def __getitem__(self, name: str) -> Any:
+        return self._said(_FLAGS.get(name, name.lower()), sys._getframe(1))
+
+    def _said(self, name: str, asker: types.FrameType) -> Any:
+        own = asker.f_globals.get("__name__", "").startswith("chainrules_")
+        if name in _OF_MEMORY and not own:
+            msg = (
+                f"x.flags.{name} was asked of an array, and a program would keep the answer for "
+                f"arrays of which it is another; decide outside of what is compiled"
+            )
+            raise RecordingError(msg)
+        return getattr(self._flags, name)
+
+
+_OF_MEMORY = ("writeable", "owndata", "aligned", "behaved", "carray", "farray", "num")
+_FLAGS = {
+    "C": "c_contiguous",
+    "F": "f_contiguous",
+    "W": "writeable",
+    "O": "owndata",
+    "A": "aligned",
+}
+
+
 def fields_of(cls: type) -> dict[str, Any]:
     """Return what the class of noted values has, by the class of what they stand for."""
     has = [name for name in sorted(STATIC) if hasattr(cls, name)]
@@ -234,6 +270,7 @@ def fields_of(cls: type) -> dict[str, Any]:
         name: property(operator.attrgetter(f"payload.{name}")) for name in has
     }
     if type_info(cls).is_array:
+        fields["flags"] = property(lambda x: Flags(x.payload.flags))
         for name, instead in OF_ARRAYS.items():
             of = fields.get(name, property(functools.partial(member_of, name=name)))
             fields[name] = of.setter(refuse_setting(name, instead))

@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import operator
 import warnings
 from typing import NamedTuple
 
@@ -689,3 +690,53 @@ def test_what_is_refused_stays_refused_where_the_function_goes_on():
 )
 def test_alike(x, y, told):
     assert alike(x, y) == told
+
+
+IDENTITY = {
+    "is": lambda x, u, w: np.sum(x * (u if u is w else 2.0 * u * w)),
+    "is not": lambda x, u, w: np.sum(x * (u * w if u is not w else u)),
+    "in": lambda x, u, w: np.sum(x * u * (2.0 if id(u) in {id(w), 0} else 3.0)),
+    "a key": lambda x, u, w: np.sum(x * {id(u): 2.0, id(w): 3.0}[id(u)]),
+    "a helper": lambda x, u, w: np.sum(x * (u if is_same(u, w) else u * u)),
+    "operator": lambda x, u, w: np.sum(x * (u if operator.is_(u, w) else u * u)),
+}
+
+
+def is_same(u, w):
+    return u is w
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+@pytest.mark.parametrize("first", ["apart", "one"])
+@pytest.mark.parametrize("asked", IDENTITY)
+def test_which_arguments_are_one_object(asked, first):
+    f = grad(IDENTITY[asked])
+    g, a = compile(f), np.array([2.0, 3.0, 4.0])
+    calls = [(a, a.copy()), (a, a)]
+    for u, w in [*calls, *calls] if first == "apart" else [*calls[::-1], *calls]:
+        np.testing.assert_array_equal(g(np.ones(3), u, w), f(np.ones(3), u, w))
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+def test_which_items_of_an_argument_are_one_object():
+    f = grad(lambda x, xs: np.sum(x * (xs[0] if xs[0] is xs[-1] else xs[0] * xs[-1])))
+    g, a = compile(f), np.array([2.0, 3.0, 4.0])
+    for xs in ([a, a.copy()], [a, a], [a, a.copy(), a]):
+        np.testing.assert_array_equal(g(np.ones(3), xs), f(np.ones(3), xs))
+
+
+@pytest.mark.parametrize("name", ["writeable", "owndata", "aligned", "num"])
+def test_flags_that_no_layout_settles_are_refused(name):
+    with pytest.raises(RecordingError, match=f"x.flags.{name} was asked"):
+        compile(lambda x: x * float(getattr(x.flags, name)))(np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["C_CONTIGUOUS", "C", "F", "W"])
+def test_flags_by_their_keys(name):
+    g = compile(lambda x: x * (2.0 if x.flags[name] else 3.0))
+    if name == "W":
+        with pytest.raises(RecordingError, match="writeable"):
+            g(np.ones(3))
+        return
+    for x in (np.ones((2, 3)), np.ones((3, 2)).T):
+        np.testing.assert_array_equal(g(x), x * (2.0 if x.flags[name] else 3.0))
