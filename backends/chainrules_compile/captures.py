@@ -284,8 +284,7 @@ def asks_identity(code: types.CodeType) -> bool:
         if step.opname == "CONTAINS_OP" or (step.opname == "IS_OP" and before != "LOAD_CONST"):
             return True
         before = step.opname
-    inner: list[bool] = [isinstance(c, types.CodeType) and asks_identity(c) for c in code.co_consts]
-    return any(inner)
+    return any([isinstance(c, types.CodeType) and asks_identity(c) for c in code.co_consts])
 
 
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
@@ -399,4 +398,4 @@ def equal(x: Any, y: Any) -> bool:
         return len(x) == len(y) and all(map(equal, x, y))
     if isinstance(x, np.generic):
         return x.dtype == y.dtype and x.tobytes() == y.tobytes()
-    return type(x) in _PLAIN and bits_of(x) == bits_of(y)
+    return type(x) in _PLAIN and bool(bits_of(x) == bits_of(y))

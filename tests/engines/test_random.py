@@ -215,9 +215,10 @@ def test_functions_of_torch_that_leave_it_are_refused() -> None:
         lambda t: t.sum() * float(t[0]),
     ):
         f = import_rule(leave)
-        for run in (lambda f=f: grad(f)(X), lambda f=f: jvp(f, (X,), (X,))):
-            with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
-                run()
+        with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+            grad(f)(X)
+        with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+            jvp(f, (X,), (X,))
 
 
 @pytest.mark.parametrize("of", [lambda t: t, lambda t: t[1:], lambda t: t.view(2, 2)])
