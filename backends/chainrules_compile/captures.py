@@ -397,5 +397,5 @@ def equal(x: Any, y: Any) -> bool:
     if type(x) is tuple:
         return len(x) == len(y) and all(map(equal, x, y))
     if isinstance(x, np.generic):
-        return x.dtype == y.dtype and x.tobytes() == y.tobytes()
+        return bool(x.dtype == y.dtype and x.tobytes() == y.tobytes())
     return type(x) in _PLAIN and bool(bits_of(x) == bits_of(y))
