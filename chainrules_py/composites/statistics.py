@@ -48,6 +48,8 @@ def _variance(
         return v.astype(of_wide, dtype=x.dtype)
     m = mean(x, axis=axis, keepdims=True, where=where) if m is None else m
     d = v.where(where, real_numbers(x) - m, 0)
+    if empty and kind_of(x) == kind_of(d):  # without NaNs, NumPy subtracts in place
+        d = v.astype(d, dtype=x.dtype)
     squares = v.real(v.conj(d) * d) if kind_of(d) == "complex" else v.square(d)
     total = v.sum(squares, axis=axis, keepdims=keepdims)
     freedom = v.astype(_count(x, where, axis, keepdims), dtype=total.dtype) - correction

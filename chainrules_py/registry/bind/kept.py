@@ -120,13 +120,12 @@ def watched(f: Callable[..., Any], statement: Statement, always: bool) -> Callab
     MutationError
         When it is called: naming what was written to.
     """
-    looks = True
+    state = _Looks(always)
 
     def unwriting(*given: Any, **options: Any) -> Any:
-        nonlocal looks, always
-        if not (looks or always):
+        if not state.next:
             return f(*given, **options)
-        looks = False
+        state.next = state.always
         leaves = flatten((given, options))[0]
         before = [*_marks(leaves)]
         pullbacks = [x for x in leaves if type(x) is types.FunctionType and x.__closure__]
@@ -140,10 +139,20 @@ def watched(f: Callable[..., Any], statement: Statement, always: bool) -> Callab
         for x, memory, mark in before:
             if memory.fingerprint(x, False) != mark:
                 raise MutationError(_written(statement, describe(x)))
-        always = always or [*map(_captured, pullbacks)] != first
+        if not state.always and [*map(_captured, pullbacks)] != first:
+            state.next = state.always = True
         return found
 
     return unwriting
+
+
+class _Looks:
+    """Whether the next call is looked at, and all; no copy of a pullback compares an object."""
+
+    __slots__ = ("always", "next")
+
+    def __init__(self, always: bool) -> None:
+        self.always, self.next = always, True
 
 
 def _written(statement: Statement, shown: str) -> str:

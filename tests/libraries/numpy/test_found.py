@@ -233,3 +233,13 @@ def test_object_arrays_beside_what_is_differentiated(f):
 def test_where_that_leaves_nothing_out():
     assert grad(lambda x: np.max(x, where=True))(X).tolist() == [0, 0, 1]
     assert grad(lambda x: np.minimum.reduce(x, where=True))(X).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int8"])
+def test_about_a_mean_that_is_wider(f, dtype):
+    x = np.array([[1.0, 4.0], [2.0, 8.0]]).astype(dtype)
+    mean = np.array([[1.5, 6.0]], np.result_type(x, np.float64))
+    value, due = vjp(lambda x: f(x, axis=0, mean=mean), x)[0], f(x, axis=0, mean=mean)
+    assert value.dtype == due.dtype
+    np.testing.assert_array_equal(value, due)
