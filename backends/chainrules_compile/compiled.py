@@ -271,7 +271,7 @@ class Compiled(Generic[P, R]):
         self, made: CompiledProgram, other: Any, args: Any, keywords: Any, y: Any
     ) -> bool:
         """Put a program in the place of the one that served, if it gives the same."""
-        target, found = self._target, other
+        target, found, took = self._target, other, 0.0
         if isinstance(other, CompiledProgram):
             if other.instead:
                 self._warn(f"is {other.instead}")

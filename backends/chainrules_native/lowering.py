@@ -213,7 +213,8 @@ class Lowering:
             if shape and dense(shape, view.strides, view.dtype):
                 strides = tuple([2 * step for step in view.strides])
         made = self.new(shape, dtype, strides)
-        parts = (view, 0.0) if view is not None else (complex(x).real, complex(x).imag)
+        number: Any = x
+        parts = (view, 0.0) if view is not None else (complex(number).real, complex(number).imag)
         for k, part in enumerate(parts):
             target = made._replace(offset=made.offset + k * real.itemsize, dtype=real)
             source = part if isinstance(part, View) else Literal(literal(part, real), real)

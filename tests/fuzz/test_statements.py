@@ -3,6 +3,7 @@
 import collections
 import functools
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,8 +100,8 @@ RESULTS = {
 
 def _opened(y):
     y = y[0] if isinstance(y, list) else y
-    y = y() if callable(y) else getattr(y, "parts", y)
-    return sum(y)
+    parts: Any = y() if callable(y) else getattr(y, "parts", y)
+    return sum(parts)
 
 
 @pytest.mark.parametrize(
