@@ -347,3 +347,9 @@ def test_captured_values_of_vectorized_functions():
     n = np.sum(X <= 0)
     assert grad(f)(2.0) == pytest.approx(np.sum(X[X > 0]) + 4.0 * n)
     assert jvp(grad(f), (2.0,), (1.0,))[1] == pytest.approx(2.0 * n)
+
+
+@pytest.mark.parametrize("y", [None, "text", b"text"])
+def test_what_is_no_number_is_not_stacked(y):
+    with pytest.raises(TypeError, match="is no number or array, of which results are stacked"):
+        map(lambda _: {"y": y, "x": 1.0}, X)
