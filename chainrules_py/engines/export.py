@@ -316,8 +316,8 @@ def check_options(
         if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
             msg = (
                 f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
-                f"being differentiated: its gradient would be lost; state a derivative in it, or "
-                f"pass ignore_derivatives({word.operands[i]})"
+                f"being differentiated, mapped over or compiled: its gradient would be lost; state "
+                f"a derivative in it, or pass a plain value, as ignore_derivatives gives"
             )
             raise NotDifferentiableError(msg)
     for name, value in options.items():
@@ -326,13 +326,14 @@ def check_options(
         if hidden and (names := _held_by(word, name, value, is_traced)):
             msg = (
                 f"{name} of {word.__name__} is an option, and holds {' and '.join(names)}, which "
-                f"is being differentiated: that gradient would be lost; make it an operand"
+                f"is being differentiated, mapped over or compiled: that gradient would be lost; "
+                f"make it an operand"
             )
             raise TracerError(msg)
         if any(map(is_traced, leaves)):
             msg = (
-                f"{name} of {word.__name__} is an option, and is being differentiated; an option "
-                f"is static Python data, no derivative is taken in it: make it an operand"
+                f"{name} of {word.__name__} is an option, and is being differentiated, mapped over "
+                f"or compiled; an option is static, without a derivative: make it an operand"
             )
             raise NotDifferentiableError(msg)
 
@@ -375,8 +376,9 @@ def is_captured(
     TracerError
         If there is: the rule says nothing of the derivative in what was captured.
     """
-    given = [x for i, x in enumerate(operands) if i in word.fixed]
-    names = captured((*lookups(word), *given), is_it=is_traced)
+    names = captured(lookups(word), is_it=is_traced)
+    for i in word.fixed if operands else ():
+        names += _held_by(word, word.operands[i], operands[i], is_traced)
     if names and among:
         msg = (
             f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated, "

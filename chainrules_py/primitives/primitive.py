@@ -309,8 +309,7 @@ class Primitive(Generic[P, R]):
             for module, reason in failures.items():
                 msg += f"\n  {module} announced itself and could not be imported: {reason}"
             raise NoRuleError(msg)
-        found: Callable[..., Any] = seen_through(self, implementation, classes)
-        return found
+        return seen_through(self, implementation, classes)
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces calls on operands of these classes, given all options.

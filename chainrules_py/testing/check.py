@@ -387,10 +387,10 @@ def _named(error: Exception) -> str:
     if isinstance(error, TracerError):  # words and operators never ask a tracer for its value
         return "leaks NumPy" if "plain array" in str(error) else "branches on a value"
     if isinstance(error, MutationError):
-        return "state between calls (what was saved is written to)"
-    if isinstance(error, ProjectionError):
-        return name_projection(str(error))
-    return ""
+        known = [x for x in ("cotangent", "tangent", "operand") if f"to its {x} " in str(error)]
+        state = "state between calls (what was saved is written to)"
+        return f"{known[0]} mutated" if known else state
+    return name_projection(str(error)) if isinstance(error, ProjectionError) else ""
 
 
 def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:

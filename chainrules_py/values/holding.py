@@ -44,7 +44,8 @@ def _parts(x: Any) -> list[Any]:
     if cls is types.FunctionType:
         return [x.__closure__, x.__defaults__, x.__kwdefaults__, x.__dict__]
     if hasattr(cls, "dtype"):  # an array, or what stands for one
-        return x.ravel().tolist() if getattr(x.dtype, "hasobject", False) else []
+        kept = getattr(getattr(x, "dtype", None), "hasobject", False)
+        return x.ravel().tolist() if kept else []
     if hasattr(cls, "__array__"):
         return [x.__array__()]
     with contextlib.suppress(TypeError, ValueError, BufferError):
@@ -64,5 +65,7 @@ def walked(x: Any) -> list[Any]:
 
 def is_real(x: Any) -> bool:
     """Tell whether a value is a number that is not whole, or an array of such."""
-    kind = str(getattr(x, "dtype", ""))
-    return isinstance(x, (float, complex)) or "float" in kind or "complex" in kind
+    dtype = getattr(x, "dtype", "")
+    kind, exact = str(dtype), type(x).__name__ in ("Decimal", "Fraction")
+    known = exact or "float" in kind or "complex" in kind or bool(getattr(dtype, "names", None))
+    return isinstance(x, (float, complex)) or known

@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import functools
 import types
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, NoReturn, TypeVar, final
 
@@ -267,7 +268,7 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _refuse_computed(x, x)
     new = copy.copy(x)
     list.__setitem__(new, slice(None), values)
-    return new
+    return _relinked(x, new)
 
 
 def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
@@ -278,7 +279,7 @@ def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)
-    return new
+    return _relinked(x, new)
 
 
 def _with_attributes_of(old: Any, new: T) -> T:
@@ -288,6 +289,21 @@ def _with_attributes_of(old: Any, new: T) -> T:
         stale = _cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
         for name in stale & attributes.keys():
             del new.__dict__[name]
+        return _relinked(old, new)
+    return new
+
+
+def _relinked(old: Any, new: T) -> T:
+    """Have attributes that are an object itself, or refer to it, be or refer to the new one."""
+    attributes = getattr(old, "__dict__", None) or {}
+    if attributes is old:
+        new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
+        return new
+    for name, x in attributes.items():
+        if x is old:
+            new.__dict__[name] = new
+        elif type(x) is weakref.ref and x() is old:
+            new.__dict__[name] = weakref.ref(new)
     return new
 
 

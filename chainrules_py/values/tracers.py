@@ -73,7 +73,9 @@ searches: list[Callable[[Any, Callable[[Any], bool]], bool]] = []
 """``knows(x, is_it)`` tells whether an object or function holds a value that passes a test."""
 
 
-def seen_through(word: Any, body: Callable[..., Any], classes: tuple[type, ...]) -> Any:
+def seen_through(
+    word: Any, body: Callable[..., Any], classes: tuple[type, ...]
+) -> Callable[..., Any]:
     """Return what computes a word, which raises if a derivative would come in beside its rules.
 
     That is by operands that hide what a rule should see, or by options.

@@ -55,7 +55,8 @@ def is_library(name: str) -> bool:
 
 def attributes(x: Any) -> dict[str, Any]:
     """Return the attributes of an object of somebody's own class."""
-    found = dict(vars(x)) if hasattr(x, "__dict__") else {}
+    held = getattr(x, "__dict__", None)
+    found = dict(held) if isinstance(held, dict) else {}
     for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
         try:
             found[member.__name__] = member.__get__(x)

@@ -62,8 +62,8 @@ _MAKERS = {"__init__", "__post_init__", "__new__"}
 _ROOT: Path = (None, "", frozenset())
 _PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
-_MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing"}
-"""Libraries whose objects are no values: they wait for one another, and write down what happens."""
+_MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing", "numba"}
+"""Libraries whose objects are no values: they wait, write down what happens, or are compiled."""
 _OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
                   "stated", "fixed", "is_program"}  # fmt: skip
 
@@ -305,7 +305,7 @@ class Walk:
             if is_library(x.__module__):
                 self.libraries.add(x.__module__)
             else:
-                self.by_names(x, members, path, fills, called_by_python(x))
+                self.by_names(x, members, path, fills, called_by_python(x) | library_names(x))
                 self.push([(base, path) for base in x.__bases__], fills)
         else:
             self.object(x, cls, path, fills)

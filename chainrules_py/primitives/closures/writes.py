@@ -98,3 +98,18 @@ def _is_writing(name: str) -> bool:
     """Tell whether a name is that of what writes; PyTorch's end in _, Python's begin with __i."""
     by_form = (name[-1:] == "_" and name[:1] != "_") or (name[:3] == "__i" and name != "__init__")
     return by_form or name in _WRITING
+
+
+@functools.lru_cache(maxsize=4096)
+def updated(code: types.CodeType) -> frozenset[str]:
+    """Name what code captured, and computes anew from itself (``s = 2.0 * s``)."""
+    import dis
+
+    found, read = set[str](), set[str]()
+    for step in dis.get_instructions(code):
+        read = set() if step.starts_line else read
+        if step.argval in code.co_freevars:
+            if step.opname == "STORE_DEREF" and step.argval in read:
+                found.add(step.argval)
+            read.add(step.argval)
+    return frozenset(found)

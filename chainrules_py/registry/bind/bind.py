@@ -332,7 +332,7 @@ def bind(
                 if not made.is_elementwise:
                     give_own(made, mode, writes)
                 elif writes:
-                    made.run = watched(made.run, statement, writes)
+                    made.run = watched(made.run, statement, writes, "tangent", "operand")
             bound = made
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)

@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.contents import content
+from chainrules_py.primitives.closures.reach import Reach, Walk
+from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
+from chainrules_py.values.tracers import is_opaque
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import copy
+
+_SAVED, _MOST = "saved values", 1_000
 
 
 def give_own(bound: Any, mode: str, writes: bool) -> None:
@@ -31,7 +36,7 @@ def give_own(bound: Any, mode: str, writes: bool) -> None:
     What they are given is compared before and after: at each call if their code may write to it.
     """
     statement: Statement = bound.statement
-    run = watched(bound.run, statement, writes)
+    run = watched(bound.run, statement, writes, "tangent", "operand")
     if mode == "forward":
 
         def run_forward(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -41,23 +46,25 @@ def give_own(bound: Any, mode: str, writes: bool) -> None:
         bound.run = run_forward
         return
     n = 2 if mode == "both" else 1
+    seeds = ("tangent", "cotangent")[mode == "reverse" :]
 
     def run_record(links: Any, *xs: Any, **options: Any) -> Any:
         y, record = run(links, *xs, **options)
-        return y, (*[_owning_half(half, statement, writes) for half in record[:n]], *record[n:])
+        own = [_owning_half(half, statement, writes, seeds[i]) for i, half in enumerate(record[:n])]
+        return y, (*own, *record[n:])
 
     bound.run = run_record
 
 
-def _owning_half(half: Any, statement: Statement, writes: bool) -> Any:
+def _owning_half(half: Any, statement: Statement, writes: bool, seed: str) -> Any:
     """Wrap a half, once, so that what it gives is nobody else's."""
     made = getattr(half, "owning", None)
     if made is None:
-        made, *parts = [owning(watched(f, statement, writes)) for f in (half, *half.parts)]
-        made.statement, made.parts = half.statement, tuple(parts)
-        made.batched = half.batched
-        if callable(made.batched):
-            made.batched = owning(watched(half.batched, statement, writes))
+        each = half, half.batched, *half.parts
+        made, many, *parts = [
+            owning(watched(f, statement, writes, seed, _SAVED)) if callable(f) else f for f in each
+        ]
+        made.statement, made.parts, made.batched = half.statement, tuple(parts), many
         half.owning = made
     return made
 
@@ -110,10 +117,23 @@ def _references(ts: Any, i: int) -> int:
 _ALONE = _references((object(),), 0)  # which depends on how Python counts its own
 
 
-def watched(f: Callable[..., Any], statement: Statement, always: bool) -> Callable[..., Any]:
+def watched(
+    f: Callable[..., Any], statement: Statement, always: bool, first: str, rest: str
+) -> Callable[..., Any]:
     """Wrap what a person wrote, so that it is an error if it writes to what it is given.
 
     Of code that cannot be seen to write, the first call is looked at.
+
+    Parameters
+    ----------
+    f : callable
+        What was written.
+    statement : Statement
+        Whose it is.
+    always : bool
+        Whether it may write at every call.
+    first, rest : str
+        What it is given: first, and besides.
 
     Raises
     ------
@@ -126,24 +146,35 @@ def watched(f: Callable[..., Any], statement: Statement, always: bool) -> Callab
         if not state.next:
             return f(*given, **options)
         state.next = state.always
-        leaves = flatten((given, options))[0]
-        before = [*_marks(leaves)]
-        pullbacks = [x for x in leaves if type(x) is types.FunctionType and x.__closure__]
-        first = [_check_again(x, statement) for x in pullbacks]
+        others = flatten((given[1:], options))[0]
+        objects = [x for x in others if is_opaque(type(x))] if rest == _SAVED else []
+        Walk(reach := Reach(()), _MOST).over(objects)
+        before = {rest: _marks([*others, *reach.arrays]), first: _marks(flatten(given[:1])[0])}
+        pullbacks = [x for x in others if type(x) is types.FunctionType and x.__closure__]
+        known = [_check_again(x, statement) for x in pullbacks]
         try:
             found = f(*given, **options)
         except ValueError as error:  # NumPy's: of what is read-only anyway
             if "read-only" in str(error):
-                raise MutationError(_written(statement, "an array, read-only here,")) from error
+                shown = f"an array, read-only here, among its {first} and {rest}"
+                raise MutationError(_written(statement, shown)) from error
             raise
-        for x, memory, mark in before:
-            if memory.fingerprint(x, False) != mark:
-                raise MutationError(_written(statement, describe(x)))
-        if not state.always and [*map(_captured, pullbacks)] != first:
+        for what, marks in before.items():
+            for x in _written_to(marks):
+                raise MutationError(_written(statement, f"its {what} {describe(x)}"))
+        if rest != _SAVED:  # which may be a memory of what was computed
+            now = flatten((given[1:], options))[0]
+            if [*map(id, now)] != [*map(id, others)]:
+                raise MutationError(_written(statement, f"a container among its {rest}"))
+        if not state.always and any([_written_to(m) for m in known]):
             state.next = state.always = True
         return found
 
     return unwriting
+
+
+_Marks: TypeAlias = list[tuple[Any, Any, Any]]
+"""Arrays, each with what answers for its memory, and its fingerprint."""
 
 
 class _Looks:
@@ -157,41 +188,48 @@ class _Looks:
 
 def _written(statement: Statement, shown: str) -> str:
     return (
-        f"{statement!r} writes in place to {shown} that it was given, which others read as well; "
-        f"compute a new one (x * 2.0 in place of x *= 2.0), or write to a copy"
+        f"{statement!r} writes in place to {shown}, which others read as well; compute a new array "
+        f"(x * 2.0 in place of x *= 2.0), or write to a copy"
     )
 
 
-def _marks(leaves: list[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    for x in leaves:
+def _marks(xs: Iterable[Any]) -> _Marks:
+    """Take the fingerprints of the arrays among some values."""
+    found = []
+    for x in xs:
         memory = type_info(type(x)).memory
         if memory is not None and not isinstance(x, Tracer):
-            yield x, memory, memory.fingerprint(x, False)
+            found.append((x, memory, memory.fingerprint(x, False)))
+    return found
 
 
-_CALLED: WeakKeyDictionary[types.FunctionType, tuple[Any, ...]] = WeakKeyDictionary()
-"""What pullbacks had captured when they were called first."""
+def _written_to(marks: _Marks) -> list[Any]:
+    return [x for x, memory, mark in marks if memory.fingerprint(x, False) != mark]
 
 
-def _captured(pullback: types.FunctionType) -> tuple[Any, ...]:
-    """Return what tells whether numbers that a function captured are others by now."""
-    leaves = flatten([content(cell) for cell in pullback.__closure__ or ()])[0]
-    numbers = [x for x in leaves if isinstance(x, (float, complex))]
-    return len(leaves), numbers, [mark for *_, mark in _marks(leaves)]
+_CALLED: WeakKeyDictionary[types.FunctionType, tuple[_Marks, dict[str, _Marks]]] = (
+    WeakKeyDictionary()
+)
+"""The arrays that pullbacks had captured when they were called first, and those they update."""
 
 
-def _check_again(pullback: types.FunctionType, statement: Statement) -> tuple[Any, ...]:
-    """Raise if a pullback that is called once more has changed the numbers that it captured.
+def _check_again(pullback: types.FunctionType, statement: Statement) -> _Marks:
+    """Raise if a pullback that is called once more has written to an array that it captured.
 
-    It may use an array as scratch, and be called once. What is filled in is no change.
+    It may use one as scratch, and be called once; and remember what it has computed of others.
     """
-    now = _captured(pullback)
-    before = _CALLED.setdefault(pullback, now)
-    if before != now and before[0] == now[0]:
+    names, cells = pullback.__code__.co_freevars, pullback.__closure__ or ()
+    held = {name: content(cell) for name, cell in zip(names, cells, strict=True)}
+    own = {name: _marks([held[name]]) for name in updated(pullback.__code__)}
+    if pullback not in _CALLED:
+        _CALLED[pullback] = _marks(flatten(list(held.values()))[0]), own
+    before, was = _CALLED[pullback]
+    prints = {name: [m for *_, m in marks] for name, marks in own.items()}
+    others = [x for name in own for x, _, m in was[name] if m not in prints[name]]
+    for x in [*_written_to(before), *others]:
         msg = (
-            f"a pullback of {statement!r} has changed numbers that it captured: called once more, "
-            f"it would give another derivative; let it assign to names of its own, and write to "
-            f"arrays that it makes itself"
+            f"a pullback of {statement!r} has written to {describe(x)}, which it captured: called "
+            f"once more, it would give another derivative; write to an array that it makes itself"
         )
         raise MutationError(msg)
-    return now
+    return before

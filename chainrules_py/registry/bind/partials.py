@@ -49,7 +49,7 @@ class Pushes(Recipe):
         p = self.partials[i]
         if p is None or statement.source.is_ours or not self.may_write(statement.primal):
             return p
-        return watched(p, statement, True)
+        return watched(p, statement, True, "result", "operand")
 
     def check(self, statement: Statement, *values: Any) -> None:
         """Raise if there is a complex number, and what a partial means there was not said."""

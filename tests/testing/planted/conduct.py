@@ -167,7 +167,9 @@ WRONG: dict[str, Plant] = {
     "branches on one element": Plant(
         halves(v.sin, branching_on_one, branching_on_one), (X,), "branches on a value"
     ),
-    "writes to the operand": Plant(clearing(), (X,), "operand mutated"),
+    "writes to the operand": Plant(
+        clearing(), (X,), "operand mutated | what was saved is written to"
+    ),
     "None": Plant(rrule_giving(None), (X, Z), "None for a tangent", cites="pytorch/pytorch#5871"),
     "NumPy: ignores the cotangent": Plant(
         numpy_rule(lambda x: np.sum(x * x), lambda t, x: 2 * x), (X,), "ignores the cotangent"

@@ -1,0 +1,69 @@
+"""NumPy's numbers computed as Python's: bits and classes are NumPy's."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import chainrules_numpy  # noqa: F401 (whose arrays these are)
+from chainrules_compile import compile
+from chainrules_py.extend import flatten
+from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
+
+WAYS = {
+    "sums": lambda a, b, x: a * b - b * a + (a + 2) * (-b) - 0.5,
+    "quotients": lambda a, b, x: a / b + 1 / (a * b) + b / 3.0,
+    "ufuncs of numbers": lambda a, b, x: np.multiply(a, b) + np.square(np.subtract(a, 1.0)),
+    "roots": lambda a, b, x: np.sqrt(a) * np.sqrt(b) + a * b,
+    "powers": lambda a, b, x: (a * b + 1.0) ** 2 + (a - b) * (a + b) * a,
+    "beside arrays": lambda a, b, x: x * (a * b + a) - (a * a * b) / (x + a),
+    "back into arrays": lambda a, b, x: np.stack([a * b + a, b * b - a * 3.0, a]),
+    "questions": lambda a, b, x: a * b + a if a * a + b > 1.0 else b * b - a,
+    "logarithms": lambda a, b, x: np.log(a * b + a) * np.exp(a * a - b * b) + a,
+    "classes": lambda a, b, x: (a * a + b, x[0] * a + a * b, -b * a, a),
+}
+NUMBERS = (0.5, -1.25, 0.0, -0.0, 1e200, 5e-324, np.inf, np.nan)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.asarray, np.float32])
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_numbers_have_the_bits_and_classes_of_numpys(way, kind):
+    f, x = WAYS[way], np.linspace(0.5, 2.0, 3)
+    for make in (lambda a, b: f(a, b, x), lambda y: f(y[0], y[1], x)):
+        g = compile(make)
+        with np.errstate(all="ignore"):
+            for a, b in [*itertools.pairwise(NUMBERS), *itertools.pairwise(NUMBERS[::-2])]:
+                given = (kind(a), kind(b)) if make.__code__.co_argcount > 1 else (np.array([a, b]),)
+                assert same(g(*given), make(*given)), (a, b)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_derivatives_of_plain_numbers(way):
+    f, x = WAYS[way], np.linspace(0.5, 2.0, 3)
+    total = lambda y: np.sum(flatten(f(y[0], y[1], x))[0][0])
+    eager, g = value_and_grad(total), compile(value_and_grad(total))
+    with np.errstate(all="ignore"):
+        for a, b in itertools.pairwise(NUMBERS[:5]):
+            try:
+                wanted = eager(np.array([a, b]))
+            except Exception:  # of a point without a derivative: compiled functions say so as well
+                continue
+            assert same(g(np.array([a, b])), wanted), (a, b)
+
+
+def test_numbers_are_plain_where_that_pays():
+    many = compile(lambda y: y[0] * y[1] + y[0] * y[0] - y[1] * y[1] * y[1] + y[0] * 3.0)
+    one = compile(lambda x: 2.0 * np.dot(x, x))
+    y = np.array([0.5, 2.0])
+    many(y), one(y)
+    assert "y.item(0)" in many.source
+    assert many.source.count("float64_2(") == 1
+    assert "float(" not in one.source
+
+
+def test_numbers_stay_numpys_where_errors_are_raised():
+    f = compile(lambda y: y[0] * y[0] * y[1] * y[1] + y[0])
+    with np.errstate(over="raise"):
+        f(np.ones(2))
+        assert ".item" not in f.source
