@@ -26,8 +26,11 @@ from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import index
 from chainrules_py.vocabulary.views import Index, read
 
-new_level = itertools.count(1).__next__
-"""Numbers the differentiations of all engines as they begin: the innermost has the highest."""
+new_level = itertools.count(1_000).__next__
+"""Numbers the differentiations of all engines as they begin: the innermost has the highest.
+
+The numbers below are left to engines that count the depth of their own (autograd).
+"""
 
 
 def read_only(x: Any) -> Any:
