@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import scipy.special
 
+from chainrules_compat import custom_vjp
 from chainrules_py import MutationError, primitive, rrule, scalar_rule
 from chainrules_py.primitives.closures.captured import captured
 from chainrules_py.primitives.closures.freeze import names_in
 from chainrules_py.primitives.closures.reach import Reach
+from chainrules_tape import grad
 
 OUTSIDE = [2.0]
 rrule(np.sin, np.ones(1))  # the library is there
@@ -130,3 +132,26 @@ def test_the_message_names_the_place_and_the_rule():
         MutationError, match=r"box\['k'\] was 2.0 and is 50.0, which <lambda> looks"
     ):
         pull(1.0)
+
+
+def test_compiled_functions_that_a_rule_calls_are_not_searched():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def scaled(x, g):
+        return np.cos(x) * g
+
+    q = custom_vjp(lambda x: np.sin(x))
+    q.defvjp(lambda x: (np.sin(x), x), lambda x, g: (scaled(x, g),))
+    reach = Reach([q])
+    assert reach.whole
+    x = np.array([0.5, 1.5])
+    np.testing.assert_allclose(grad(lambda x: np.sum(q(x)))(x), np.cos(x))
+
+
+def test_objects_without_a_dict_of_attributes_are_searched():
+    class Odd:
+        __slots__ = ("__weakref__",)
+        __dict__ = property(lambda self: None)
+
+    assert Reach([Odd()]).arrays == []
