@@ -148,8 +148,7 @@ def watched(
         state.next = state.always
         others = flatten((given[1:], options))[0]
         objects = [x for x in others if is_opaque(type(x))] if rest == _SAVED else []
-        Walk(reach := Reach(()), _MOST).over(objects)
-        before = {rest: _marks([*others, *reach.arrays]), first: _marks(flatten(given[:1])[0])}
+        before = {rest: _marks([*others, *_inside(objects)]), first: _marks(flatten(given[:1])[0])}
         pullbacks = [x for x in others if type(x) is types.FunctionType and x.__closure__]
         known = [_check_again(x, statement) for x in pullbacks]
         try:
@@ -171,6 +170,15 @@ def watched(
         return found
 
     return unwriting
+
+
+def _inside(objects: list[Any]) -> list[Any]:
+    """List the arrays that objects hold, named or not."""
+    if not objects:
+        return []
+    reach = Reach(())
+    Walk(reach, _MOST).over(objects)
+    return reach.arrays
 
 
 _Marks: TypeAlias = list[tuple[Any, Any, Any]]
