@@ -94,31 +94,22 @@ def body(x: Any, o: Any) -> Any:
     return x * inside(o) * 2.0
 
 
-def by_call(f: Any) -> None:
-    """Rules that call the function."""
+def state(f: Any, value: Any) -> None:
+    """State the rules of f, which get its value of a function: of f, or of what computes it too."""
 
     @rrule.register(f)
     def f_rrule(x: object, o: object) -> Any:
-        return f(x, o), lambda y_bar: (SLOPE * y_bar, NoTangent())
+        return value(x, o), lambda y_bar: (SLOPE * y_bar, NoTangent())
 
     @frule.register(f)
     def f_frule(tangents: Any, x: object, o: object) -> Any:
-        return f(x, o), SLOPE * tangents[0]
+        return value(x, o), SLOPE * tangents[0]
 
 
-def by_itself(f: Any) -> None:
-    """Rules that compute the value themselves."""
-
-    @rrule.register(f)
-    def f_rrule(x: object, o: object) -> Any:
-        return body(x, o), lambda y_bar: (SLOPE * y_bar, NoTangent())
-
-    @frule.register(f)
-    def f_frule(tangents: Any, x: object, o: object) -> Any:
-        return body(x, o), SLOPE * tangents[0]
-
-
-PENS = {"by call": by_call, "by itself": by_itself}
+PENS: dict[str, Callable[[Any], None]] = {
+    "by call": lambda f: state(f, f),
+    "by itself": lambda f: state(f, body),
+}
 
 
 def stated(pen: str) -> Any:

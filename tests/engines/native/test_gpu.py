@@ -12,10 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import chainrules_compile.compiled
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.compiled import close
-from chainrules_compile.writers import writer_of
 from chainrules_native import gpu, graphs
 from chainrules_py import RuleError
 from chainrules_py.extend import flatten, unflatten
@@ -26,16 +24,6 @@ from tests.libraries.cupy.test_kernels import compile_all, needs_compiler, sourc
 RNG = np.random.default_rng(3)
 X, Y = RNG.standard_normal((2, 4, 5))
 I = np.array([0, 3, 3])  # noqa: E741
-
-
-@pytest.fixture(autouse=True)
-def found(monkeypatch):
-    """Find the writer, also where the project was installed before there was one."""
-    monkeypatch.setattr(
-        chainrules_compile.compiled,
-        "writer_of",
-        lambda target: gpu.write if target == "cupy" else writer_of(target),
-    )
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import chainrules_compile.compiled
 from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.compiled import close
-from chainrules_compile.writers import writer_of
 from chainrules_native import xla
 from chainrules_py import RuleError
 from chainrules_tape import grad, hvp, value_and_grad
@@ -22,16 +20,6 @@ pytest.importorskip("jax")
 RNG = np.random.default_rng(3)
 X, Y = RNG.standard_normal((2, 4, 5))
 I = np.array([0, 3, 3])  # noqa: E741
-
-
-@pytest.fixture(autouse=True)
-def found(monkeypatch):
-    """Find the writer, also where the project was installed before there was one."""
-    monkeypatch.setattr(
-        chainrules_compile.compiled,
-        "writer_of",
-        lambda target: xla.write if target == "jax" else writer_of(target),
-    )
 
 
 def compiled(f, **options):

@@ -19,6 +19,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the import
     from torch.testing._internal.common_methods_invocations import op_db
 
+    from tests.engines.torch.samples_of_torch import HERMITIAN, key
+
 pytestmark = pytest.mark.filterwarnings("ignore")  # of PyTorch
 leaves = torch.utils._pytree.tree_leaves
 
@@ -29,23 +31,11 @@ def method(f):
 
 
 CONVERTS = ("bfloat16", "bool", "cdouble", "cfloat", "double", "float", "half", "int", "long")
-HERMITIAN = (
-    "cholesky",
-    "linalg.cholesky",
-    "linalg.eigh",
-    "linalg.eigvalsh",
-    "linalg.pinv hermitian",
-)
-"""Functions of one triangle: PyTorch's derivative is that of Hermitian matrices."""
 DIFFERENT = {
     "tensordot": "PyTorch sums over what it would have to repeat",
     "linalg.pinv hermitian": "the samples are not Hermitian, and of a triangle ours reads",
 }
 """By function, why a sample is another."""
-
-
-def key(op):
-    return op.name + (f" {op.variant_test_name}" if op.variant_test_name else "")
 
 
 def forms(op):
