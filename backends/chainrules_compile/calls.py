@@ -132,6 +132,21 @@ def minus_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
+def placed(x: Any, *places: Any, shape: Shape, where: slice | None) -> Any:
+    """Return an array of zeros, but for the elements of a vector in some places in C order."""
+    z = np.zeros(shape)
+    z.reshape(-1)[where if where is not None else places[0]] = x
+    return z
+
+
+def united(x: Any, y: Any, i: Any, j: Any, *, ufunc: Any, n: int) -> Any:
+    """Add or subtract two vectors whose elements stand in some places of one that is zero else."""
+    a, b = np.zeros(n), np.zeros(n)
+    a[i] = x
+    b[j] = y
+    return ufunc(a, b)
+
+
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)

@@ -22,8 +22,7 @@ from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_tex
 from chainrules_compile.labels import labels_of
 from chainrules_compile.loops import nested
 from chainrules_compile.outside import Known, State, modes, refuse_living
-from chainrules_compile.passes import Pass, passes_of
-from chainrules_compile.passes.questions import with_one_question
+from chainrules_compile.passes import ASKING, Pass, passes_of
 from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, raise_first
@@ -326,8 +325,9 @@ class Making:
             del left[title]
             before, program = program, step(program)
             steps.append((title, len(program)))
-            if step is with_one_question and program is not before:
-                standby = Standby(before, tuple(left.values()), written)
+            if step in ASKING and program is not before and standby is None:
+                rest = tuple([each for each in left.values() if each not in ASKING])
+                standby = Standby(before, rest, written)
                 scope.again = f"{scope.name(standby, 'asking_each')}({entry.forwarded})"
         run, source, rolled = written(program)
         if rolled is not program:

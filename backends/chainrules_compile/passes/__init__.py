@@ -18,6 +18,7 @@ from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.turns import with_own_turns
+from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]
@@ -28,6 +29,7 @@ PASSES: dict[str, Pass] = {
     "elements": with_elements,
     "signs": with_signs,
     "dead code": without_dead_code,
+    "zero patterns": with_zero_patterns,
     "parts": with_parts,
     "filled": with_filled,
     "dead parts": without_dead_code,
@@ -40,18 +42,22 @@ PASSES: dict[str, Pass] = {
 }
 """What a program goes through, in this order.
 
-After "one question" the program that it was before has to stand by.
+After those that ask, the program that it was before has to stand by.
 """
+
+ASKING = (with_zero_patterns, with_zero_patterns_loosely, with_one_question)
+"""Those that put questions into a program that it did not have."""
 
 LOOSE: dict[str, Pass] = {
     "simplify": simplified,
     "looser": loosened,
     "simplify again": simplified,
     **{title: step for title, step in PASSES.items() if title != "simplify"},
+    "zero patterns": with_zero_patterns_loosely,
 }
 """The same, for programs that need not have the bits."""
 
-FOR_NUMPY = ("plain numbers", "one question", "blocks")
+FOR_NUMPY = ("zero patterns", "plain numbers", "one question", "blocks")
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 
 

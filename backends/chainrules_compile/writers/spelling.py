@@ -260,6 +260,12 @@ def _astype(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}.astype({s.text(options['dtype'])}, copy=False)"
 
 
+@spells("ndarray.take", "ndarray.repeat")
+def _method(s: Speller, call: Call) -> str | None:
+    x, *given = map(s.text, call.operands)
+    return f"{x}.{call.function.__name__}({', '.join(given)})"
+
+
 @spells(v.copy, duplicate)
 def _copy(s: Speller, call: Call) -> str | None:
     return f"{s.text(call.operands[0])}.copy()"
