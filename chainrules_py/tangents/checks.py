@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.type_info import check_tangent
+from chainrules_py.values.type_info import check_tangent, type_info
 
 
 def is_never_tangent(x: object) -> bool:
@@ -22,7 +22,7 @@ def is_constant(primal: object) -> bool:
 
 def is_number_or_array(x: object) -> bool:
     """Say whether a value has a shape and a dtype, or is a number of Python."""
-    return isinstance(x, (int, float, complex)) or (hasattr(x, "shape") and hasattr(x, "dtype"))
+    return type_info(type(x)).is_number or (hasattr(x, "shape") and hasattr(x, "dtype"))
 
 
 def shape_of(x: object) -> tuple[int, ...] | None:

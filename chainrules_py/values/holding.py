@@ -68,4 +68,4 @@ def is_real(x: Any) -> bool:
     dtype = getattr(x, "dtype", "")
     kind, exact = str(dtype), type(x).__name__ in ("Decimal", "Fraction")
     known = exact or "float" in kind or "complex" in kind or bool(getattr(dtype, "names", None))
-    return isinstance(x, (float, complex)) or known
+    return issubclass(getattr(type(x), "__dispatch_type__", type(x)), (float, complex)) or known

@@ -17,6 +17,7 @@ from chainrules_compile.calls import made_again
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.recall import Known
 from chainrules_compile.passes.signs import is_real
+from chainrules_compile.passes.symmetric import copy_of, is_product, met
 from chainrules_compile.passes.values import alike, called, changed, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
@@ -94,7 +95,9 @@ class _Walk:
             self._seen.mark(*call.operands)
             self.calls.append(call)
             return
-        call = call.replaced(self.instead) if self.instead else call
+        if self.instead:
+            two = met(call, self.instead) if is_product(call.function) else None
+            call = self._apart(call, two) if two else call.replaced(self.instead)
         if call.function in _REWRITTEN:
             call = canonical(call)
         if len(call.results) == 1:
@@ -114,6 +117,18 @@ class _Walk:
         for y in call.results:
             self.made[y] = call
         self.calls.append(call)
+
+    def _apart(self, call: Call, two: list[Value]) -> Call:
+        """Return a product with copies of some operands, which are found to be others."""
+        instead = {x: self.instead.get(x, x) for x in call.values}
+        for x in two:
+            copy = copy_of(instead[x], f"{x.name}_apart")
+            copy = self._seen.setdefault(("apart", key_of(copy)), copy)
+            (instead[x],) = copy.results
+            if instead[x] not in self.made:
+                self.calls.append(copy)
+                self.made[instead[x]] = copy
+        return call.replaced(instead)
 
     def _source(self, x: Any, function: Any) -> Call | None:
         call = self.made.get(x) if type(x) is Value else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import itertools
@@ -708,3 +709,28 @@ def test_classes_of_numbers_say_what_to_write(number, x):
     write += [] if type(x) is float else [lambda x: x.astype(number) * 2]
     for f in write:
         assert same(compile(f)(x), f(x))
+
+
+CONTAINERS = {
+    "dict": lambda x: {"a": x, "b": (x * 2, np.ones(2))},
+    "of keys in order": lambda x: collections.OrderedDict(a=x, b=[x * 2]),
+    "with a default": lambda x: collections.defaultdict(float, a=x, b=x * 2),
+    "of several": lambda x: collections.ChainMap({"a": x}, {"b": x * 2}).maps,
+    "list": lambda x: [x, [x * 2]],
+}
+
+
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.arange(2.0), 1 + 2j], ids=repr)
+def test_containers_of_numbers_that_are_their_own_tangents(make, x):
+    def f(held):
+        return np.sum(sum([np.sum(leaf) for leaf in flatten(held)[0]]) ** 2)
+
+    transforms = [f, lambda held: ct.jvp(f, (held,), (held,))]
+    if not np.iscomplexobj(x):
+        transforms += [ct.grad(f), lambda held: ct.hvp(f, (held,), (held,))]
+    for g in transforms:
+        compiled = compile(g)
+        for k in (1.0, -0.5):
+            assert same(compiled(make(x * k)), g(make(x * k)))
+        assert len(compiled.programs) == 1

@@ -28,7 +28,7 @@ from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
-from chainrules_tape import value_and_grad, vjp
+from chainrules_tape import jvp, value_and_grad, vjp
 from tests.engines.compile.random_programs import check_compiled, run
 from tests.engines.compile.shadow import same
 
@@ -755,3 +755,31 @@ def test_ends_of_complex_numbers_keep_their_bits(cls):
             for x in map(cls, ENDS):
                 for a, b in zip(bits(compiled(x)), bits(f(x)), strict=True):
                     assert np.array_equal(a, b)
+
+
+PRODUCTS_WITH_TRANSPOSES = {
+    "@": lambda a, b: a @ b.mT,
+    "its own first": lambda a, b: a.mT @ b,
+    "dot": lambda a, b: np.dot(a[0], b[0].T),
+    "inner": lambda a, b: np.inner(a[0], b[0]),
+    "tensordot": lambda a, b: np.tensordot(a[0], b[0], ((1,), (1,))),
+    "multi_dot": lambda a, b: np.linalg.multi_dot([a[0], b[0].T, a[0]]),
+    "optimal einsum": lambda a, b: np.einsum("ij,kj->ik", a[0], b[0], optimize=True),
+    "cov": lambda a, b: np.cov(a[0]) + np.cov(b[0]),
+}
+
+
+@pytest.mark.parametrize("way", PRODUCTS_WITH_TRANSPOSES)
+@pytest.mark.parametrize("shape, twice", [((2, 28, 8), np.copy), ((2, 2, 100), np.sin)])
+def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, shape, twice):
+    x = np.random.default_rng(0).normal(size=shape)
+    product = PRODUCTS_WITH_TRANSPOSES[way]
+
+    def f(x):
+        return np.sum(product(twice(x), twice(x)) ** 2)
+
+    for g in (f, value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
+        compiled = compile(g)
+        assert same(compiled(x), g(x))
+        assert same(compiled(x[::-1] * 3.0), g(x[::-1] * 3.0))
+        assert compiled.programs
