@@ -17,6 +17,7 @@ import numpy as np
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.steady import Unsteady, steady
 from chainrules_compile.turns import Changing, Turns, plain_one
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule, zero_tangent
 from chainrules_py.extend import (
@@ -57,7 +58,7 @@ def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str
     try:
         try:
             return make(), way
-        except Changing:
+        except (Changing, Unsteady):
             rolling.set("never")
         said.clear()
         return make(), "never"
@@ -100,7 +101,8 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
 
     mark = recorder.mark()
     try:
-        end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
+        with steady(f):
+            end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
     except Changing:
         recorder.go_back(mark)
         return None

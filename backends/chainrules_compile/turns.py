@@ -20,6 +20,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.notes import ELSEWHERE, layout_of
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.steady import Unsteady, check_same
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
@@ -127,9 +128,14 @@ class Turns:
         for x in recorder.alive():
             x.current  # noqa: B018 (views are read where they stand, and not in a turn)
         (_, asked, _), before = recorder.mark(), len(recorder.living)
-        outside, recorder.calls = recorder.calls, []
+        outside = recorder.calls
         try:
+            recorder.calls = []
             turn = self._turn(recorder, self.order[done])
+            known, recorder.calls = dict(recorder._asked), []
+            recorder._asked = dict(asked)
+            self._check_steady(turn, self._turn(recorder, self.order[done]))
+            recorder._asked = known
         finally:
             recorder.calls = outside
         forms = zip(turn.held, self.carry, turn.new, strict=True)
@@ -153,6 +159,18 @@ class Turns:
         kept = [_output(recorder, y) for y in ys if y is not None]
         found = [h for h in held if h is not None], [h for h in rows if h is not None]
         return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
+
+    def _check_steady(self, turn: Turn, again: Turn) -> None:
+        """Raise where a turn does something else on the same values."""
+        given = [h.current for h in (*again.carried, *again.rows)]
+        stand = [h.current for h in (*turn.carried, *turn.rows)]
+        if len(given) != len(stand):
+            raise Unsteady
+        recorder: Any = self.recorder
+        constants = {**recorder.constants, **recorder.captured}
+        ends = [Call(None, (each.outputs,), {}, ()) for each in (turn, again)]
+        calls, others = (*turn.calls, ends[0]), (*again.calls, ends[1])
+        check_same(calls, others, dict(zip(given, stand, strict=True)), constants)
 
     def _check_questions(self, body: list[Call]) -> None:
         """Raise where a turn asks about numbers, which each may answer otherwise."""

@@ -1,7 +1,11 @@
 """Scans in programs: one turn is recorded, forwards and backwards, and is a loop."""
 
+import functools
 import itertools
+import queue
+import random
 import runpy
+from collections import deque
 
 import numpy as np
 import pytest
@@ -17,6 +21,7 @@ from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_tape import grad, hvp, jvp, value_and_grad, vjp
 from tests.engines.compile.random_programs import compared
+from tests.engines.compile.shadow import same
 
 RNG = np.random.default_rng(0)
 N = 20
@@ -167,7 +172,7 @@ def test_questions_of_long_scans_are_refused():
         compile(grad(branching))(W, U, B, xs)
 
 
-def test_a_turn_writes_to_nothing_outside():
+def test_a_turn_that_writes_outside_is_recorded_each_time():
     def f(x):
         seen = np.zeros(3, like=x)
 
@@ -177,8 +182,11 @@ def test_a_turn_writes_to_nothing_outside():
 
         return scan(cell, x, None, length=N)[0] + seen
 
-    with pytest.raises(RecordingError, match="outside"):
-        compile(f)(B)
+    for g in (f, grad(lambda x: np.sum(f(x) ** 2))):
+        compiled = compile(g)
+        for x in (B, 2.0 * B):
+            assert same(compiled(x), g(x))
+        assert not loops(compiled)
 
 
 def test_a_function_that_captures_everything():
@@ -240,6 +248,80 @@ def test_rows_and_their_arrays():
     assert all([row.flags.c_contiguous for row in rows])
     np.testing.assert_array_equal(stacked_rows(rows, back=False), x[1:3])
     np.testing.assert_array_equal(stacked_rows(list(x[0]), back=True), x[0][::-1])
+
+
+class Counter:
+    """Counts."""
+
+    n = 0
+
+    def __call__(self):
+        self.n += 1
+        return self.n
+
+
+def counted_by_name():
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+        return n
+
+    return count
+
+
+def taken_from_a_queue():
+    numbers = queue.SimpleQueue()
+    for k in range(10 * N):
+        numbers.put(float(k))
+    return numbers.get
+
+
+def appended():
+    seen = []
+    return lambda: seen.append(0) or len(seen)
+
+
+def after_some():
+    counter = Counter()
+    return lambda: 2.0 if counter() > N // 2 else 1.0
+
+
+MAKERS = {
+    "an iterator": lambda: functools.partial(next, iter(range(10 * N))),
+    "what counts": lambda: functools.partial(next, itertools.count()),
+    "a generator of Python's": lambda: functools.partial(next, (float(k) for k in range(10 * N))),
+    "a name": counted_by_name,
+    "an attribute": Counter,
+    "a list": appended,
+    "a deque": lambda: deque(range(10 * N)).popleft,
+    "an item": lambda: functools.partial(dict(enumerate(range(10 * N), 1)).popitem),
+    "a queue": taken_from_a_queue,
+    "random numbers": lambda: np.random.default_rng(0).normal,
+    "Python's random numbers": lambda: random.Random(0).random,
+    "what changes later": after_some,
+}
+TAKING = {
+    "item": lambda x: x[1] if isinstance(x, tuple) else x,
+    "in both": lambda x: float(x[0] if isinstance(x, tuple) else x) * 0.5,
+}
+
+
+@pytest.mark.parametrize("way", TAKING)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_is_another_in_each_turn_is_recorded_turn_by_turn(maker, way):
+    """The numbers of the first call do not tell: all of them are multiplied by zero."""
+
+    def f(w, scale, xs):
+        take, by = MAKERS[maker](), TAKING[way]
+        h, ys = scan(lambda h, x: (h * w + scale * by(take()) * x, np.sum(h)), np.ones(3), xs)
+        return np.sum(h) + np.sum(ys)
+
+    g = value_and_grad(f)
+    compiled, w, xs = compile(g), np.full(3, 0.5), np.ones((N, 3))
+    for scale in (0.0, 1.0, 2.0):
+        assert same(compiled(w, scale, xs), g(w, scale, xs))
 
 
 OPERATIONS = (
