@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from chainrules_compile.errors import RecordingError
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.steady import Unsteady, steady
-from chainrules_compile.turns import Changing, Turns, plain_one
+from chainrules_compile.turns import LONG, Changing, Turns, plain_one
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule, zero_tangent
 from chainrules_py.extend import (
     HigherOrder,
@@ -103,6 +104,10 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     try:
         with steady(f):
             end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
+    except RecordingError:
+        if n > LONG:
+            raise
+        raise Unsteady from None  # it may be well turn by turn
     except Changing:
         recorder.go_back(mark)
         return None
