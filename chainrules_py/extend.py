@@ -30,7 +30,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.structure": (
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
-    "chainrules_py.values.generators": "Draws register_generator states with_generators",
+    "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
     "chainrules_py.values.tracers": "find_tracers hidden highest_tracer is_opaque untraced varies",
     "chainrules_py.values.type_info": (
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "

@@ -348,6 +348,7 @@ from chainrules_py.values.forgetting import (
 )
 from chainrules_py.values.generators import (
     Draws,
+    may_draw,
     register_generator,
     states,
     with_generators,
@@ -586,6 +587,7 @@ __all__ = [
     "manipulation_composites",
     "map_fields",
     "map_leaves",
+    "may_draw",
     "mapping_composites",
     "matrix_rank_standard",
     "mirrored",

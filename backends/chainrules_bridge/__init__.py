@@ -10,7 +10,7 @@ data (`Transformations`), so that it can be tried (`supported`). Rows of one lib
 from those of another (`derive`).
 """
 
-from chainrules_bridge.again import check_same, looking_again, prints, samples
+from chainrules_bridge.again import another, check_same, looking_again, prints, samples
 from chainrules_bridge.bodies import (
     UNFIT,
     CalledBackWarning,
@@ -42,6 +42,7 @@ __all__ = [
     "CalledBackWarning",
     "Transformation",
     "Transformations",
+    "another",
     "assembled",
     "canonical",
     "check_hidden",

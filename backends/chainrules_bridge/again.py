@@ -37,12 +37,16 @@ def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
         If the `samples` of its result are others.
     """
     if not agree(samples(y, few), before):
-        msg = (
-            f"{name_of(f)} gave something else when it was run again for its derivative, "
-            f"{describe(y)}; it has to be a function of its arguments: draw random numbers "
-            f"outside, and do not write to what it reads"
-        )
-        raise MutationError(msg)
+        raise MutationError(another(name_of(f), y))
+
+
+def another(name: str, y: Any) -> str:
+    """Tell that what was run again gave something else than the first time."""
+    return (
+        f"{name} gave something else when it was run again for its derivative, {describe(y)}; it "
+        f"has to be a function of its arguments: draw random numbers outside, and do not write to "
+        f"what it reads"
+    )
 
 
 def looking_again(call: Any, word: Primitive[..., Any], functions: Any = ()) -> Guard | None:

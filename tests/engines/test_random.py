@@ -5,14 +5,27 @@ They draw random numbers, look up what others change, or are given what an engin
 
 from __future__ import annotations
 
+import functools
 import importlib
+import itertools
 import random
+import secrets
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from chainrules_py import MutationError, NotDifferentiableError, frule, primitive, rrule
+from chainrules_compat import custom_jvp, custom_vjp
+from chainrules_py import (
+    LinearMap,
+    MutationError,
+    NotDifferentiableError,
+    frule,
+    primitive,
+    rrule,
+    rule,
+)
 from chainrules_tape import grad, jvp, linearize, value_and_grad, vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
@@ -234,3 +247,158 @@ def test_results_of_torch_are_memory_of_their_own(of: Any) -> None:
     x = X.copy()
     assert program(x) == value_and_grad(program)(X)[0]
     np.testing.assert_array_equal(x, X)
+
+
+# ------------------------------------------------------- rules that an exported function runs again
+
+COUNT = [0]
+
+
+def _counted() -> float:
+    COUNT[0] += 1
+    return float(COUNT[0])
+
+
+ANOTHER: dict[str, Any] = {
+    "a counter": _counted,
+    "an iterator": functools.partial(next, itertools.count(1.0)),
+    "a generator without a seed": lambda: float(np.random.default_rng().uniform(1.0, 2.0)),
+    "the system's": lambda: random.SystemRandom().uniform(1.0, 2.0),
+    "secrets": lambda: 1.0 + secrets.randbelow(10**9) / 1e9,
+    "the clock": lambda: float(time.perf_counter_ns()),
+}
+"""What no state brings back."""
+
+
+def _stated(pen: str, draw: Any) -> Any:
+    """Return a function that is multiplied by what its rule draws."""
+    f: Any
+    if pen == "custom_vjp":
+        f = custom_vjp(lambda x: x * 1.0)
+
+        def saving(x: Any) -> Any:
+            slope = draw()
+            return x * slope, slope
+
+        f.defvjp(saving, lambda slope, g: (slope * g,))
+        return f
+    if pen == "custom_jvp":
+        f = custom_jvp(lambda x: x * draw())
+
+        def pushing(xs: Any, ts: Any) -> Any:
+            slope = draw()
+            return xs[0] * slope, ts[0] * slope
+
+        f.defjvp(pushing)
+        return f
+    f = primitive(lambda x: x * draw())
+    if pen == "rule":
+
+        @rule(f)
+        def f_rule(x: Any) -> Any:
+            slope = draw()
+            return x * slope, (LinearMap(lambda t, c: t * c, lambda g, c: g * c, slope),)
+
+    elif pen == "rrule":
+
+        @rrule.register(f)
+        def f_rrule(x: Any) -> Any:
+            slope = draw()
+            return x * slope, lambda g: (g * slope,)
+
+    else:
+
+        @frule.register(f)
+        def f_frule(ts: Any, x: Any) -> Any:
+            slope = draw()
+            return x * slope, ts[0] * slope
+
+    return f
+
+
+PENS = ["custom_vjp", "custom_jvp", "rule", "rrule", "frule"]
+
+
+def _torch_doors() -> dict[str, Any]:
+    """Return how an exported function is differentiated: value and slope times the operand."""
+    torch: Any = importlib.import_module("torch")
+    forward_ad = torch.autograd.forward_ad
+    x = torch.tensor(X)
+
+    def pulled(f: Any, x: Any) -> Any:
+        y, pull = torch.func.vjp(f, x)
+        meanwhile()
+        return y, pull(torch.ones_like(y))[0] * x
+
+    def graph(f: Any, *, create: bool) -> Any:
+        q = x.clone().requires_grad_()
+        y = f(q)
+        meanwhile()
+        (g,) = torch.autograd.grad(y.sum(), q, create_graph=create)
+        return y.detach(), g.detach() * x
+
+    def dual(f: Any) -> Any:
+        with forward_ad.dual_level():
+            return tuple(forward_ad.unpack_dual(f(forward_ad.make_dual(x, x))))
+
+    def twice(f: Any) -> Any:
+        first, pull = torch.func.vjp(torch.func.grad(lambda a: (f(a) * a).sum()), x)
+        return first, pull(torch.ones_like(x))[0] * x
+
+    def mapped(randomness: str) -> Any:
+        each = functools.partial(torch.vmap, randomness=randomness)
+        return lambda f: each(functools.partial(pulled, f))(torch.stack([x, 2.0 * x]))
+
+    return {
+        "vjp": lambda f: pulled(f, x),
+        "jvp": lambda f: torch.func.jvp(f, (x,), (x,)),
+        "dual": dual,
+        "backward": lambda f: graph(f, create=False),
+        "create_graph": lambda f: graph(f, create=True),
+        "twice": twice,
+        "vmap": mapped("same"),
+        "vmap, different": mapped("different"),
+    }
+
+
+@pytest.mark.parametrize("pen", PENS)
+def test_an_exported_rule_has_the_derivative_of_its_value(pen: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    export = importlib.import_module("chainrules_torch").export
+    own = torch.Generator().manual_seed(0)
+    draws = {
+        **DRAWS,
+        "PyTorch's own": lambda: 1.0 + torch.rand(4, dtype=torch.float64),
+        "dropout": lambda: torch.nn.functional.dropout(torch.ones(4, dtype=torch.float64), 0.3),
+        "a generator of PyTorch's": lambda: torch.rand(4, generator=own, dtype=torch.float64),
+    }
+    for name, draw in draws.items():
+        f = export(_stated(pen, draw))
+        for door, run in _torch_doors().items():
+            y, slope = run(f)
+            torch.testing.assert_close(y, slope, msg=lambda m, at=(name, door): f"{at}: {m}")
+
+
+@pytest.mark.parametrize("pen", PENS)
+def test_an_exported_rule_that_gives_something_else_is_refused(pen: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    export = importlib.import_module("chainrules_torch").export
+    for draw in ANOTHER.values():
+        f = export(_stated(pen, draw))
+        for run in _torch_doors().values():
+            try:
+                y, slope = run(f)
+            except MutationError as error:
+                assert "the rule of" in str(error)  # noqa: PT017
+            else:
+                torch.testing.assert_close(y, slope)
+
+
+def test_a_compiled_program_runs_no_such_rule_twice() -> None:
+    torch: Any = pytest.importorskip("torch")
+    export = importlib.import_module("chainrules_torch").export
+    f = export(_stated("rrule", lambda: torch.rand(4, dtype=torch.float64)))
+    with pytest.raises(Exception, match="in a program that is compiled"):  # PyTorch wraps it
+        torch.compile(torch.func.grad(lambda x: f(x).sum()), backend="aot_eager", fullgraph=True)(
+            torch.tensor(X)
+        )

@@ -32,6 +32,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config, floats
+from chainrules_torch.engine.draws import drawing
 from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
@@ -39,6 +40,8 @@ from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 Tensor = torch.Tensor
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
+Check: TypeAlias = Callable[[Any, Outputs], None]
+"""What compares the value of a rule that is run again with that of the first time."""
 
 
 class AnyCall(abc.ABC):
@@ -69,7 +72,12 @@ class AnyCall(abc.ABC):
         return wrap(plan.run(plan.compute, *self.operands(leaves), **plan.options))
 
     def pull(
-        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+        self,
+        leaves: Sequence[Any],
+        y: Outputs,
+        bars: Sequence[Any],
+        needs: Sequence[bool],
+        check: Check | None = None,
     ) -> list[Any]:
         """Run the rule, and pull the cotangents of a known result back to the leaves."""
         plan, operands = self.plan, self.operands(leaves)
@@ -79,7 +87,9 @@ class AnyCall(abc.ABC):
             return [written(None, of) for of in spaces]
 
         def pulled() -> Any:
-            _, record = bound.run(None, *operands, **plan.options)
+            again, record = bound.run(None, *operands, **plan.options)
+            if check is not None:
+                check(again, y)
             return record[0](cotangent(bars, y[1]), *record[2:])
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
@@ -92,7 +102,13 @@ class AnyCall(abc.ABC):
         bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
 
-    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+    def push(
+        self,
+        leaves: Sequence[Any],
+        y: Outputs,
+        dots: Sequence[Any],
+        check: Check | None = None,
+    ) -> Any:
         """Run the rule, and push the tangents of leaves forward to those of a known result."""
         plan, operands = self.plan, self.operands(leaves)
         if plan.solves and plan.pulls_only():
@@ -105,7 +121,10 @@ class AnyCall(abc.ABC):
         moving = tuple([t for t, wanted in pairs if wanted])
 
         def pushed() -> Any:
-            return bound.run(moving, *operands, **plan.options)[1]
+            again, y_dot = bound.run(moving, *operands, **plan.options)
+            if check is not None:
+                check(again, y)
+            return y_dot
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
         return tangents(unthunk(plan.run(known.within, pushed)), *y)
@@ -168,6 +187,8 @@ class Plan(AnyCall):
         Whether each operand is a tensor.
     compute : callable
         What gives the value of plain tensors.
+    draws : Drawing or None
+        By what the rule may give something else when it is run again.
     flat : bool
         Whether it is its own call.
     is_static : bool
@@ -194,6 +215,7 @@ class Plan(AnyCall):
         "all_tensors",
         "classes",
         "compute",
+        "draws",
         "flat",
         "is_static",
         "is_stored",
@@ -222,6 +244,7 @@ class Plan(AnyCall):
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self.may_hide = may_hide(primal, classes)
+        self.draws = None if self.solves else drawing(primal)
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
         self.is_stored = False
@@ -255,8 +278,16 @@ class Plan(AnyCall):
 
     def pulls_only(self) -> bool:
         """Tell whether the rule states reverse mode alone."""
+        return self._transposes("forward")
+
+    def pushes_only(self) -> bool:
+        """Tell whether the rule states forward mode alone."""
+        return self._transposes("reverse")
+
+    def _transposes(self, mode: str) -> bool:
         rule = find_rule(self.primal, self.classes, config)
-        return rule is not None and rule.forward is not None and rule.forward.transposed
+        statement = None if rule is None else rule.statement(mode)
+        return statement is not None and statement.transposed
 
     def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what may need derivatives of functions that it was given: PyTorch takes them."""
@@ -278,7 +309,12 @@ class Plan(AnyCall):
         return y if isinstance(y, Tensor) else wrap(y)
 
     def pull(
-        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
+        self,
+        leaves: Sequence[Any],
+        y: Outputs,
+        bars: Sequence[Any],
+        needs: Sequence[bool],
+        check: Check | None = None,
     ) -> list[Any]:
         """Run the rule, and pull cotangents back: by maps, if it gives these."""
         needs = tuple(needs)

@@ -30,7 +30,7 @@ from chainrules_py.extend import (
     resolved,
     unflatten,
 )
-from chainrules_torch.engine.call import Call, Plan
+from chainrules_torch.engine.call import AnyCall, Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
     config,
@@ -46,6 +46,7 @@ from chainrules_torch.engine.config import (
     uncast,
     varies,
 )
+from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
 from chainrules_torch.engine.functorch import asks_for_values
 from chainrules_torch.engine.loops import Loop, is_hidden
@@ -193,7 +194,7 @@ class Exported:
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
             unchanged = plan.is_static and not (
-                options or call.after or plan.lookups or plan.may_hide
+                options or call.after or plan.draws or plan.may_hide
             )
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
@@ -363,7 +364,7 @@ def _is_moved(x: Any) -> bool:
     return is_mapped(x) or is_differentiated(x)
 
 
-def _refuse_hidden(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> None:
+def _refuse_hidden(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> None:
     """Raise if an operand hides a tensor that is being differentiated, and the value needs it."""
 
     def shows() -> bool:
@@ -375,14 +376,17 @@ def _refuse_hidden(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> None
     check_hidden(plan.primal, call.operands(leaves), varies, shows)
 
 
-def applied(plan: Plan, call: Plan | Call, leaves: Sequence[Any]) -> Any:
+def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.may_hide and not is_quiet():
         _refuse_hidden(plan, call, leaves)
     if not (plan.is_static or is_quiet()):
         check_options(plan.primal, plan.options, _is_moved, call.operands(leaves))
-    if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
-        return unwrap(call.value(leaves))  # PyTorch differentiates through the body
+    if plan.draws:
+        if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
+            return unwrap(call.value(leaves))  # PyTorch differentiates through the body
+        if any(map(is_differentiated, leaves)):
+            call = Drawn(call)
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
     if _transforms_active() or forward_ad._current_level >= 0:

@@ -194,7 +194,8 @@ def transforming(of: AnyCall | None) -> Any:
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             """Apply the call to the whole batch at once."""
             call, leaves = of or args[0], args[given:]
-            out = TRANSFORMED.apply(Mapped(call, in_dims[given:], info.batch_size), *leaves)
+            mapped = Mapped(call, in_dims[given:], info.batch_size, info.randomness)
+            out = TRANSFORMED.apply(mapped, *leaves)
             if isinstance(out, Tensor):
                 return out, 0
             return out, tuple([0 if is_tensor(x) else None for x in out])

@@ -29,14 +29,23 @@ class Mapped:
         Which axis of each leaf counts the batch.
     size : int
         How many elements there are.
+    randomness : str
+        Whether they draw the same.
     """
 
-    __slots__ = ("call", "dims", "size")
+    __slots__ = ("call", "dims", "randomness", "size")
 
-    def __init__(self, call: AnyCall | Mapped, dims: Sequence[int | None], size: int) -> None:
+    def __init__(
+        self,
+        call: AnyCall | Mapped,
+        dims: Sequence[int | None],
+        size: int,
+        randomness: str = "error",
+    ) -> None:
         self.call = call
         self.dims = tuple(dims)
         self.size = size
+        self.randomness = randomness
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the results, with the batch on their first axes."""
@@ -75,14 +84,16 @@ class Mapped:
             rest = iter(xs)
             return f(*[[next(rest) for _ in range(n)] for n in sizes])
 
-        return _vmapped(of_flat, flat, dims)
+        return _vmapped(of_flat, flat, dims, self.randomness)
 
 
 def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
     return xs, [0] * len(xs)
 
 
-def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None]) -> Any:
+def _vmapped(
+    f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None], randomness: str
+) -> Any:
     """`torch.vmap`, past which what is no tensor is carried."""
     moving = [x for x, d in zip(xs, dims, strict=True) if d is not None]
     made: list[Any] = []
@@ -93,7 +104,8 @@ def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None
         parts = made[0] if type(made[0]) is tuple else made
         return tuple([x for x in parts if is_tensor(x)])
 
-    rest = iter(torch.vmap(mapped, tuple([d for d in dims if d is not None]))(*moving))
+    in_dims = tuple([d for d in dims if d is not None])
+    rest = iter(torch.vmap(mapped, in_dims, randomness=randomness)(*moving))
     out = made[0]
     if type(out) is not tuple:
         return next(rest) if is_tensor(out) else out

@@ -129,7 +129,7 @@ class Reach:
     """
 
     __slots__ = (
-        "_libraries", "_own", "arrays", "generators", "names", "places", "roots", "varies",
+        "libraries", "_own", "arrays", "generators", "names", "places", "roots", "varies",
         "whole", "writes",
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ class Reach:
         self.generators: list[Any] = []
         self.places: list[Place] = []
         self.varies, self.whole = False, True
-        self._libraries, self._own, self.names = set[str](), set[str](), {*names}
+        self.libraries, self._own, self.names = set[str](), set[str](), {*names}
         Walk(self).over(roots)
 
     def __bool__(self) -> bool:
@@ -155,7 +155,7 @@ class Reach:
     def may_draw(self) -> bool:
         """Tell whether there is code that may draw from generators that everybody shares."""
         named = "random" in self.names or ANY in self.names
-        return named or not self.whole or any(map(may_draw, self._libraries))
+        return named or not self.whole or any(map(may_draw, self.libraries))
 
     def changed(self) -> str | None:
         """Tell of the first place where there is something else by now; None if there is none."""
@@ -235,7 +235,7 @@ class Walk:
     def __init__(self, reach: Reach, most: int = 0) -> None:
         self.reach = reach
         self.all, self.most = bool(most), most or _MOST
-        self.libraries = reach._libraries
+        self.libraries = reach.libraries
         self.names, self.own = reach.names, reach._own
         self.named: list[_Named] = []
         self.seen: dict[int, Any] = {}  # which keeps ids from being given again

@@ -1,0 +1,88 @@
+"""Rules that may give something else when they are run again: they draw, count or look up."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import torch
+
+from chainrules_py import Primitive, rules_for
+from chainrules_py.extend import Cache, Draws, Reach, may_draw
+
+_SHARED = re.compile(
+    "rand|dropout|bernoulli|multinomial|poisson|binomial|dirichlet|uniform|normal(_|$)|cauchy"
+    "|exponential|geometric|standard_gamma|r?sample(_n)?$|gumbel|rrelu|attention|rnn|lstm|gru",
+    re.IGNORECASE,
+)
+"""Names in PyTorch of what draws from the generator that everybody shares."""
+_DRAWING = ("torch.nn.modules", "torch.distributions")
+_PURE = {
+    *("builtins", "math", "cmath", "operator", "functools", "itertools", "collections", "types"),
+    *("typing", "abc", "contextlib", "numbers", "fractions", "decimal", "numpy", "torch", ""),
+}
+"""Libraries whose functions give the same for the same, where nothing is drawn."""
+_found = Cache()
+
+
+class Drawing(NamedTuple):
+    """What a rule may give something else by, when it is run again.
+
+    Attributes
+    ----------
+    reach : Reach
+        What it looks up.
+    shared : bool
+        Whether it may draw from the generators that everybody shares.
+    unsure : bool
+        Whether it asks a library for what may be another each time.
+    """
+
+    reach: Reach
+    shared: bool
+    unsure: bool
+
+    def begin(self) -> Draws:
+        """Return what it draws from here on."""
+        return Draws(self.reach.generators, self.shared)
+
+    def is_steady(self) -> bool:
+        """Tell whether it gives the same again at once, as is seen without running it."""
+        if self.shared or self.unsure:
+            return False
+        if any([isinstance(x, torch.Generator) for x in self.reach.generators]):
+            return False
+        return not any(
+            [self.reach.is_own(path) or hasattr(x, "__next__") for path, x in self.reach.values()]
+        )
+
+
+def drawing(word: Primitive[..., Any]) -> Drawing | None:
+    """Return what the rule of a function may draw; None if it is seen to give the same each time.
+
+    All of the core's do.
+    """
+    try:
+        return _found.table[word]  # type: ignore[no-any-return]
+    except KeyError:
+        table = _found.open()
+        found = table[word] = _drawing(word)
+        return found
+
+
+def _drawing(word: Primitive[..., Any]) -> Drawing | None:
+    own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
+    if not own:
+        return None
+    reach = Reach((word.__wrapped__, *[f for s in own for f in s.recipe.functions]))
+    shared = _draws(reach)
+    others = {name.partition(".")[0] for name in reach.libraries} - _PURE
+    unsure = not all([x.startswith("chainrules_") for x in others])
+    return Drawing(reach, shared, unsure) if reach or reach.generators or shared or unsure else None
+
+
+def _draws(reach: Reach) -> bool:
+    """Tell whether code may draw from the generators that everybody shares."""
+    others = [x for x in reach.libraries if x.partition(".")[0] != "torch"]
+    named = any(map(_SHARED.search, reach.names)) or any(map(may_draw, others))
+    return named or not reach.whole or any([x.startswith(_DRAWING) for x in reach.libraries])
