@@ -11,8 +11,11 @@ def without_dead_code(program: Program) -> Program:
     live: set[Value] = set(Call(None, program.outputs, {}, ()).values)
     kept: list[Call] = []
     for call in reversed(program.calls):
-        if not call.results or not live.isdisjoint(call.results):
+        results = call.results
+        if not results or results[0] in live or not live.isdisjoint(results):
             kept.append(call)
             live.update(call.values)
+    if len(kept) == len(program.calls) and live.issuperset(program.constants):
+        return program
     constants = {x: array for x, array in program.constants.items() if x in live}
     return changed(program, calls=tuple(kept[::-1]), constants=constants)

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.passes.filled import is_zeros
-from chainrules_compile.passes.values import alike, changed
+from chainrules_compile.passes.values import alike, changed, replaced, uses_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read, store
 
@@ -23,7 +23,7 @@ def with_elements(program: Program) -> Program:
         return program
     walk = _Walk()
     for call in program.calls:
-        walk.take(call.replaced(walk.instead) if walk.instead else call)
+        walk.take(replaced(call, walk.instead) if walk.instead else call)
     outputs = Call(None, program.outputs, {}, ()).replaced(walk.instead).operands
     return without_lost(changed(program, calls=tuple(walk.calls), outputs=outputs))
 
@@ -83,7 +83,8 @@ def without_lost(program: Program) -> Program:
 
     It is unread where each array up to then is used by the next writing alone.
     """
-    uses, calls = program.uses(), program.calls
+    calls = program.calls
+    uses = uses_of(program, [call.results[0] for call in calls if call.function is store])
     over: dict[int, set[Place]] = {}  # by a writing what it and those that follow write to
     instead: dict[Value, Any] = {}
     for i in reversed(range(len(calls))):
@@ -102,7 +103,7 @@ def without_lost(program: Program) -> Program:
         return program
     kept = []
     for call in calls:
-        call = call.replaced(instead)
+        call = replaced(call, instead)
         if call.function is store and call.results[0] in instead:
             instead[call.results[0]] = call.operands[0]
         else:

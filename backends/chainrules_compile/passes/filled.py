@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import minus_at, plus_at, subtract_at
-from chainrules_compile.passes.values import changed, is_contiguous, size
+from chainrules_compile.passes.values import changed, is_contiguous, size, uses_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, full_like, zeros_like
 from chainrules_py.vocabulary.views import store
@@ -30,7 +30,9 @@ def with_filled(program: Program) -> Program:
     starts = {call.results[0] for call in program if is_zeros(call)}
     if not starts:
         return program
-    uses, calls = program.uses(), program.calls
+    calls = program.calls
+    written = [call.results[0] for call in calls if call.function in _AT]
+    uses = uses_of(program, written)
     instead: dict[int, tuple[Call, ...]] = {}
     for i, call in enumerate(calls):
         if call.function not in _AT:

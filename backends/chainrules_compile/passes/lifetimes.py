@@ -14,7 +14,9 @@ from chainrules_compile.passes.values import (
     ends,
     is_array,
     is_contiguous,
+    replaced,
     roots,
+    uses_of,
 )
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
@@ -49,7 +51,7 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
-    if any([call.function in (duplicate, copy) for call in program]):
+    if any([call.function in (duplicate, copy) for call in program.calls]):
         program = without_copies(program)
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)
@@ -72,13 +74,14 @@ def without_copies(program: Program) -> Program:
     These are of arrays that nobody else has and that die with that, and those that are read once,
     elementwise, before anybody writes to what was copied.
     """
-    of, uses = roots(program), program.uses()
-    last = ends(program, of)
+    of = roots(program)
+    copies = [call.results[0] for call in program if call.function in (duplicate, copy)]
+    uses, last = uses_of(program, copies), ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
     instead: dict[Value, Any] = {}
     kept = []
     for i, call in enumerate(program.calls):
-        call = call.replaced(instead)
+        call = replaced(call, instead) if instead else call
         if call.function in (duplicate, copy):
             (x,), (y,) = call.operands, call.results
             alone = is_array(x) and x.memory is None and of[x] not in foreign
@@ -116,16 +119,15 @@ def _place(
 ) -> int | None:
     f, result, operands = call.function, call.results[0], call.operands
     elementwise = isinstance(f, np.ufunc)
-    if elementwise:
-        if not is_elementwise(call) or not is_contiguous(result):
+    if not elementwise:
+        if not writes(f):
             return None
-    elif writes(f):
         operands = operands[:1]
-    else:
-        return None
     for place, x in enumerate(operands):
         if not is_array(x) or x.memory is not None or last[root := of[x]] != i or root in foreign:
             continue
+        if elementwise and not (is_elementwise(call) and is_contiguous(result)):
+            return None
         if not alike(x, result):
             continue
         if elementwise and (x.dtype.kind not in "fiub" or not is_contiguous(x)):

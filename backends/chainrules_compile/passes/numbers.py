@@ -26,7 +26,15 @@ from chainrules_compile.calls import (
     root,
     subtract_at,
 )
-from chainrules_compile.passes.values import call_of, changed, is_array, value_of
+from chainrules_compile.passes.values import (
+    call_of,
+    changed,
+    flat,
+    is_array,
+    replaced,
+    uses_of,
+    value_of,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read, store
@@ -54,13 +62,14 @@ what it takes to make one plain, to read it plain, to take it out, to make it Nu
 
 def with_plain_numbers(program: Program) -> Program:
     """Return the program with Python's numbers in the place of NumPy's, where that pays."""
-    places = {i for i, call in enumerate(program.calls) if is_plain(call)}
-    plain = [program.calls[i] for i in sorted(places)]
+    at = {i for i, call in enumerate(program.calls) if is_plain(call)}
+    plain = [program.calls[i] for i in sorted(at)]
     if not plain or any([state in ("raise", "call") for state in np.geterr().values()]):
         return program
     of = together(plain)
-    made = program.definitions()
-    uses = program.uses()
+    made = {call.results[0]: call for call in program.calls if call.function is read}
+    compared = [call.results[0] for call in program.calls if call.function in _COMPARISONS]
+    uses = uses_of(program, [*[x for x in of if x.type is np.float64], *compared])
     gains: dict[Value, int] = {}
     for call in plain:
         group = of[call.results[0]]
@@ -71,32 +80,35 @@ def with_plain_numbers(program: Program) -> Program:
     for x, group in of.items():
         if x not in done:
             gains[group] += entering(x, made.get(x))
-        if x.type is float or is_array(x):
+        if x.type is not np.float64:
             continue
-        last, others = len(program.calls), [i for i in uses[x] if i not in places]
+        last, others = len(program.calls), [i for i in uses[x] if i not in at]
+        if not others:
+            continue
         if any([i == last or wants(program, uses, i, x) for i in others]):
             gains[group] += _BACK
         gains[group] += sum([_kind(program.calls[i]) for i in others if i != last])
     chosen = {x for x, group in of.items() if gains[group] > 0 and x.type is not float}
-    return _Lowering(program, chosen, uses, places).program() if chosen else program
+    return _Lowering(program, chosen, uses, at).program() if chosen else program
 
 
 def together(calls: Iterable[Call]) -> dict[Value, Value]:
     """Return, for each number in some calls, one that stands for all that it is computed with."""
     found: dict[Value, Value] = {}
-
-    def first(x: Value) -> Value:
-        while (of := found.setdefault(x, x)) is not x:
-            found[x] = found[of]
-            x = of
-        return x
-
     for call in calls:
         (y,) = call.results
+        found[y] = y
         for x in call.values:
-            found[first(x)] = first(y)
-        first(y)
-    return {x: first(x) for x in found}
+            of = found.get(x, x)
+            while of is not x and x is not y:
+                found[x] = y
+                x, of = of, found[of]
+            found[x] = y
+    for x, of in found.items():
+        while found[of] is not of:
+            of = found[of]
+        found[x] = of
+    return found
 
 
 def is_plain(call: Call) -> bool:
@@ -209,7 +221,7 @@ class _Lowering:
             if x in self.chosen and not is_array(x):
                 needed = not plain and wants(self.before, self.uses, i, x)
                 instead[x] = self.numpys(x) if needed else self.plain[x]
-        call = call.replaced(instead) if instead else call
+        call = replaced(call, instead) if instead else call
         if len(call.results) == 1 and call.results[0] in self.chosen and is_element(call):
             y = self.plain[call.results[0]] = number(call.results[0])
             self.calls.append(call_of(read, call.operands, call.options, (y,), call.values))
@@ -226,7 +238,7 @@ class _Lowering:
         y = self.plain[call.results[0]] = number(call.results[0])
         if f in (over, over_silently) and type(xs[1]) is float and xs[1] != 0:
             f = operator.truediv
-        self.calls.append(Call(f, tuple(xs), {}, (y,)))
+        self.calls.append(flat(f, tuple(xs), (y,)))
 
     def made_plain(self, x: Value) -> None:
         """Make a number of NumPy's, or what an array without axes holds, a plain one."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import subtract_at
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.values import changed, counts
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
 from chainrules_py.vocabulary.views import read, store
@@ -21,7 +21,7 @@ def with_parts(program: Program) -> Program:
     """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, and so for differences."""
     if not any([call.function is store for call in program]):
         return program
-    made, uses = program.definitions(), program.uses()
+    made, uses = program.definitions(), counts(program)
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}
     for i, call in enumerate(program.calls):
@@ -30,11 +30,11 @@ def with_parts(program: Program) -> Program:
         x, total = call.operands
         added = made.get(total) if type(total) is Value else None
         word = None if added is None else _AT.get(added.function)
-        if word is None or added is None or len(uses[total]) != 1:
+        if word is None or added is None or uses[total] != 1:
             continue
         part, y = added.operands
         reading = made.get(part) if type(part) is Value else None
-        if reading is None or reading.function is not read or len(uses[part]) != 1:
+        if reading is None or reading.function is not read or uses[part] != 1:
             continue
         fits = reading.operands == (x,) and reading.options == call.options
         if not fits or not _fits(part, y):

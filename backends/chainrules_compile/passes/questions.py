@@ -61,18 +61,20 @@ _SILENCE = 0.8
 
 def with_one_question(program: Program) -> Program:
     """Return the program with one question at its end; the same, where that pays nothing."""
-    made = program.definitions()
+    made = {call.results[0]: call for call in program.calls if call.function is is_finite}
+    if not made:
+        return program
     asked: dict[int, Value] = {}
     for i, call in enumerate(program.calls):
         if call.function is expect and call.options["kind"] is bool:
             question = made.get(call.operands[0])
-            if question is not None and question.function is is_finite:
+            if question is not None:
                 if not call.operands[1] or type(question.operands[0]) is not Value:
                     return program
                 asked[i] = question.operands[0]
     if not asked:
         return program
-    kept = keeping(program)
+    kept = keeping(program, asked.values())
     left = {i: x for i, x in asked.items() if x in kept}
     last = reached(program, set(left.values()))
     if price(left.values()) <= price(last) + _SILENCE:
@@ -86,33 +88,37 @@ def with_one_question(program: Program) -> Program:
     return changed(found, calls=(*found.calls, ending))
 
 
-def keeping(program: Program) -> set[Value]:
-    """Return the values of which no result is finite that are not."""
-    dropped: set[Value] = set()
+def keeping(program: Program, wanted: Iterable[Value]) -> set[Value]:
+    """Return those values, of some, of which no result is finite that are not."""
+    dropped: set[Value] = {*program.inputs, *program.constants}
     for call in reversed(program.calls):
         if call.function is is_finite:
             continue
-        lost = not dropped.isdisjoint(call.results) or not call.results
-        safe = () if lost else passing(call)
-        dropped.update([x for x in call.values if not any([x is y for y in safe])])
-        if len(safe) < len(call.values):  # an operand that stands twice is lost where one is
-            dropped.update([x for x in call.values if count(safe, x) < count(call.values, x)])
-    floats = [y for call in program for y in call.results if is_real(y)]
-    return {x for x in floats if x not in dropped}
+        values, results = call.values, call.results
+        if not results or not dropped.isdisjoint(results):
+            dropped.update(values)
+            continue
+        safe = passing(call)
+        if safe is values:
+            continue
+        dropped.update([x for x in values if not any([x is y for y in safe])])
+        if len(safe) < len(values):  # an operand that stands twice is lost where one is
+            dropped.update([x for x in values if count(safe, x) < count(values, x)])
+    return {x for x in wanted if x not in dropped and is_real(x)}
 
 
 def passing(call: Call) -> tuple[Any, ...]:
     """Return the operands whose infinities and NaNs the result of a call has, if it is real."""
-    f = call.function
-    if len(call.results) != 1 or not is_real(call.results[0]):
+    f, results = call.function, call.results
+    if len(results) != 1 or not is_real(results[0]):
         return ()
-    if f in _PASSING or getattr(f, "__name__", None) in _ADJOINTS:
+    if f in _PASSING:
         return call.values
     if f in _FIRST:
         return call.operands[:1]
     if f is v.put_at and len(call.operands) == 2:
         return call.operands[1:]
-    return ()
+    return call.values if getattr(f, "__name__", None) in _ADJOINTS else ()
 
 
 def count(xs: Iterable[Any], x: Value) -> int:
@@ -122,7 +128,8 @@ def count(xs: Iterable[Any], x: Value) -> int:
 
 def is_real(x: Value) -> bool:
     """Tell whether a value is a real floating number, or an array of such."""
-    return x.type is float or x.type is np.float64 or (is_array(x) and x.dtype.kind == "f")
+    cls = x.type
+    return cls is float or cls is np.float64 or (cls is np.ndarray and x.dtype.kind == "f")
 
 
 def reached(program: Program, start: set[Value]) -> list[Value]:

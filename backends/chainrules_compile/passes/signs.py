@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from chainrules_compile.calls import subtract_at
-from chainrules_compile.passes.values import alike, changed, is_array
+from chainrules_compile.passes.values import (
+    alike,
+    changed,
+    counts,
+    flat,
+    is_array,
+    replaced,
+    uses_of,
+)
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
 
-_NEGATIVES = (np.negative, operator.neg)
-_TIMES = (np.multiply, operator.mul)
-_PRODUCTS = (np.multiply, operator.mul, np.divide, operator.truediv)
+_NEGATIVES = frozenset((np.negative, operator.neg))
+_TIMES = frozenset((np.multiply, operator.mul))
+_PRODUCTS = frozenset((np.multiply, operator.mul, np.divide, operator.truediv))
 _DIFFERENCES: dict[Any, Any] = {np.add: np.subtract, operator.add: operator.sub}
 _SUMS: dict[Any, Any] = {np.subtract: np.add, operator.sub: operator.add}
 _PARTS: dict[Any, Any] = {add_at: subtract_at, subtract_at: add_at}
@@ -33,7 +42,7 @@ def with_signs(program: Program) -> Program:
         return with_negative_numbers(program)
     signs = _Signs(program)
     for call in program.calls:
-        call = call.replaced(signs.instead) if signs.instead else call
+        call = replaced(call, signs.instead) if signs.instead else call
         if call.function in _HANDLED:
             signs.take(call)
         else:
@@ -47,8 +56,8 @@ class _Signs:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
         self._negated: dict[Value, Value] = {}
-        self._uses = program.uses()
-        self._free = taken_up(program, self._uses)
+        self._uses = counts(program)
+        self._free = taken_up(program)
 
     def take(self, call: Call) -> None:
         """Take the next call, with others for what is negated among its operands."""
@@ -93,12 +102,12 @@ class _Signs:
         self._negated[result] = product
         negative: Any = np.negative if is_array(result) else operator.neg
         operands = (x if p is None else p, y if q is None else q)
-        self.calls.append(Call(call.function, operands, {}, (product,)))
-        self.calls.append(Call(negative, (product,), {}, (result,)))
+        self.calls.append(flat(call.function, operands, (product,)))
+        self.calls.append(flat(negative, (product,), (result,)))
 
     def _moves(self, moved: Value, result: Value) -> bool:
         """Tell whether no more is negated when it is done later."""
-        return result in self._free or len(self._uses.get(moved, ())) == 1
+        return self._uses[moved] == 1 or result in self._free
 
     def _sum(self, call: Call) -> Call:
         difference = _DIFFERENCES.get(call.function)
@@ -120,10 +129,11 @@ class _Signs:
         return Call(_PARTS[call.function], (call.operands[0], y), call.options, call.results)
 
 
-def taken_up(program: Program, uses: dict[Value, list[int]]) -> set[Value]:
+def taken_up(program: Program) -> set[Value]:
     """Return the values of which a negation is taken up wherever they are used."""
     found: set[Value] = set()
     n = len(program.calls)
+    uses = uses_of(program, [call.results[0] for call in program if call.function in _PRODUCTS])
 
     def takes(call: Call, x: Value) -> bool:
         f, xs = call.function, call.operands
@@ -145,7 +155,7 @@ def taken_up(program: Program, uses: dict[Value, list[int]]) -> set[Value]:
 
 def with_negative_numbers(program: Program) -> Program:
     """Return the program with one number where negations and products with numbers meet."""
-    uses: dict[Value, list[int]] = {}
+    uses: Counter[Value] | None = None
     products: dict[Value, Call] = {}  # with a number
     calls = []
     for call in program.calls:
@@ -153,7 +163,7 @@ def with_negative_numbers(program: Program) -> Program:
             factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
             if factor is not None:
                 if type(x) is Value and x in products:
-                    uses = uses or program.uses()
+                    uses = counts(program) if uses is None else uses
                     call = _folded(call, factor, x, uses, products)
                 if call.function in _TIMES:
                     products[call.results[0]] = call
@@ -165,12 +175,12 @@ def _folded(
     call: Call,
     factor: float,
     x: Value,
-    uses: dict[Value, list[int]],
+    uses: Counter[Value],
     products: dict[Value, Call],
 ) -> Call:
     """Return a call, or what it gives by one product with a number."""
     result = call.results[0]
-    if not uses[result] or len(uses[x]) != 1 or not is_real(result) or not alike(x, result):
+    if not uses[result] or uses[x] != 1 or not is_real(result) or not alike(x, result):
         return call
     number, y = numbered(products[x])
     assert number is not None
@@ -195,7 +205,7 @@ def numbered(call: Call) -> tuple[float | None, Any]:
 
 def same(call: Call, function: Any, *operands: Any) -> Call:
     """Return a call of another function that gives what a call gives."""
-    return Call(function, operands, {}, call.results)
+    return flat(function, operands, call.results)
 
 
 def is_real(x: Value) -> bool:

@@ -17,8 +17,17 @@ from chainrules_compile.calls import made_again
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.recall import Known
 from chainrules_compile.passes.signs import is_real
-from chainrules_compile.passes.symmetric import copy_of, is_product, met
-from chainrules_compile.passes.values import alike, called, changed, is_array, is_contiguous, size
+from chainrules_compile.passes.symmetric import PRODUCTS, copy_of, met
+from chainrules_compile.passes.values import (
+    alike,
+    call_of,
+    called,
+    changed,
+    is_array,
+    is_contiguous,
+    replaced,
+    size,
+)
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
 
@@ -48,9 +57,9 @@ UFUNCS = {
 }
 """What Python's operators are on arrays. The power is another function for some exponents."""
 _POWERS = {2: np.square, 0.5: np.sqrt}
-_EITHER_WAY = (np.multiply, np.add, operator.mul, operator.add)
+_EITHER_WAY = frozenset((np.multiply, np.add, operator.mul, operator.add))
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
-_FACTORS = (np.multiply, operator.mul, np.divide, operator.truediv)
+_FACTORS = frozenset((np.multiply, operator.mul, np.divide, operator.truediv))
 _MAYBE_SAME = frozenset(
     (
         *_FACTORS,
@@ -64,6 +73,7 @@ _MAYBE_SAME = frozenset(
     )
 )
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
+_SPREAD = "sum_transpose_numpy"
 _LOOPS = 32
 """How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
 _ASKED = 2000
@@ -95,26 +105,34 @@ class _Walk:
             self._seen.mark(*call.operands)
             self.calls.append(call)
             return
+        function: Any = call.function
+        name = getattr(function, "__name__", None)
         if self.instead:
-            two = met(call, self.instead) if is_product(call.function) else None
-            call = self._apart(call, two) if two else call.replaced(self.instead)
-        if call.function in _REWRITTEN:
+            two = met(call, self.instead) if name in PRODUCTS else None
+            call = self._apart(call, two) if two else replaced(call, self.instead)
+        if function in _REWRITTEN:
             call = canonical(call)
-        if len(call.results) == 1:
-            same = self._same(call)
-            if same is not None:
-                self.instead[call.results[0]] = same
-                return
-            call = self._cheaper(call)
-            if spreads(call):
-                self._even.add(call.results[0])
+            function = call.function
+        results = call.results
+        if len(results) == 1:
+            if function in _MAYBE_SAME:
+                same = self._same(call)
+                if same is not None:
+                    self.instead[results[0]] = same
+                    return
+            if function is divide or name in _OF_VECTORS or self._even:
+                call = self._cheaper(call)
+                if spreads(call):
+                    self._even.add(results[0])
+            elif name == _SPREAD:
+                self._even.add(results[0])
         key = key_of(call)
         found = self._seen.get(key)
         if found is not None:
-            self.instead.update(zip(call.results, found.results, strict=True))
+            self.instead.update(zip(results, found.results, strict=True))
             return
         self._seen[key] = call
-        for y in call.results:
+        for y in results:
             self.made[y] = call
         self.calls.append(call)
 
@@ -134,6 +152,12 @@ class _Walk:
         call = self.made.get(x) if type(x) is Value else None
         return call if call is not None and call.function is function else None
 
+    def _may_be_one(self, xs: tuple[Value, ...], result: Value) -> bool:
+        """Tell whether a factor may be one; complex numbers then get another zero, or a NaN."""
+        if len(xs) == 2 and (not self._alike or self._alike.keys().isdisjoint(xs)):
+            return False
+        return is_real(result)
+
     def _is_one(self, x: Any) -> bool:
         if type(x) is Value:
             return self._alike.get(x) == 1
@@ -142,12 +166,9 @@ class _Walk:
     def _same(self, call: Call) -> Any:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
-        # Times one, a complex number has another zero, or NaN for an infinity.
-        if f not in _MAYBE_SAME or (f in _FACTORS and not is_real(result)):
+        if f in _FACTORS and not self._may_be_one(call.values, result):
             return None
         if f in (np.multiply, operator.mul):
-            if len(call.values) == 2 and self._alike.keys().isdisjoint(call.values):
-                return None
             for x, y in (xs, xs[::-1]):
                 if self._is_one(x) and _stays(y, result):
                     return y
@@ -250,7 +271,7 @@ class _Walk:
 
 def spreads(call: Call) -> bool:
     """Tell whether a call spreads an array along axes."""
-    return getattr(call.function, "__name__", None) == "sum_transpose_numpy"
+    return getattr(call.function, "__name__", None) == _SPREAD
 
 
 def canonical(call: Call) -> Call:
@@ -264,7 +285,7 @@ def canonical(call: Call) -> Call:
         if is_array(x) and type(p) in (int, float) and x.dtype.kind == "f":
             ufunc = _POWERS.get(p)
             if ufunc is not None:
-                return Call(ufunc, (x,), {}, call.results)
+                return call_of(ufunc, (x,), {}, call.results, (x,))
     if ufunc is None:
         return call
     if call.values != call.operands and any([type(x) in (list, tuple) for x in call.operands]):
@@ -283,7 +304,7 @@ def _of_floats(call: Call) -> Call:
     if call.function not in _OF_NUMBERS or not any([type(x) is int for x in call.operands]):
         return call
     xs = [float(x) if type(x) is int and abs(x) < 2**53 else x for x in call.operands]
-    return Call(call.function, tuple(xs), call.options, call.results)
+    return call_of(call.function, tuple(xs), call.options, call.results, call.values)
 
 
 def _stays(x: Any, result: Value) -> bool:
@@ -306,13 +327,17 @@ def uniform(array: Any) -> float | None:
 
 def key_of(call: Call) -> Any:
     """Return what calls that give the same have in common."""
-    options = call.options
-    if not options and call.values == call.operands:
-        places = map(id, call.operands)
-        return (id(call.function), *(sorted(places) if either_way(call) else places))
-    keys = list(map(static_key, call.operands))
+    options, operands = call.options, call.operands
+    if not options and call.values == operands:
+        if len(operands) == 2 and call.function in _EITHER_WAY and either_way(call):
+            x, y = operands
+            operands = operands if id(x) < id(y) else (y, x)
+        return (id(call.function), *operands)
+    keys = [id(x) if type(x) is Value else static_key(x) for x in operands]
     if len(keys) == 2 and type(keys[0]) is tuple and either_way(call):
         keys.reverse()
+    if not options:
+        return (id(call.function), *keys)
     return (
         id(call.function),
         *keys,
@@ -338,6 +363,8 @@ def static_key(x: Any) -> Any:
     cls = type(x)
     if cls is Value:
         return id(x)
+    if cls is float and x and x == x:  # of zeros and NaN there are two, which are equal or are not
+        return cls, x
     if cls in (tuple, list):
         return (cls, *map(static_key, x))
     if cls is dict or isinstance(x, Mapping):

@@ -23,11 +23,6 @@ PRODUCTS = frozenset(
 """Names of functions that may multiply one matrix of theirs by another."""
 
 
-def is_product(function: Any) -> bool:
-    """Tell whether a function may multiply matrices."""
-    return getattr(function, "__name__", "") in PRODUCTS
-
-
 def met(before: Call, instead: Mapping[Value, Any]) -> list[Value]:
     """Return the operands of a product that are of one memory now, and were of two.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+import operator
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -45,10 +48,18 @@ def changed(program: Program, **fields: Any) -> Program:
     `Program` itself looks at all values in it, which takes as long as a pass. A pass answers for
     what it gives, and tests ask `Program`.
     """
+    if fields.get("calls") == program.calls and all(
+        [x is getattr(program, n) or _alike(x, getattr(program, n)) for n, x in fields.items()]
+    ):
+        return program
     made = object.__new__(Program)
     for name in ("name", "inputs", "calls", "outputs", "constants"):
         object.__setattr__(made, name, fields[name] if name in fields else getattr(program, name))
     return made
+
+
+def _alike(xs: Any, ys: Any) -> bool:
+    return type(xs) is tuple and len(xs) == len(ys) and all(map(operator.is_, xs, ys))
 
 
 def _setters(cls: type) -> list[Callable[[Any, Any], None]]:
@@ -87,6 +98,57 @@ def called(call: Call, function: Any) -> Call:
     return call_of(function, call.operands, call.options, call.results, call.values)
 
 
+def flat(function: Any, operands: tuple[Any, ...], results: tuple[Value, ...]) -> Call:
+    """Return a call without options, whose operands hold no others."""
+    values = tuple([x for x in operands if type(x) is Value])
+    return call_of(function, operands, {}, results, values)
+
+
+def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:
+    """Return ``call.replaced(instead)``, sooner where no operand holds others."""
+    for x in call.values:
+        if x in instead:
+            break
+    else:
+        return call
+    operands: list[Any] = []
+    values: list[Value] = []
+    for x in call.operands:
+        cls = type(x)
+        if cls is Value:
+            y = instead.get(x, x)
+            if type(y) is Value:
+                values.append(y)
+            elif type(y) in _HOLDERS:
+                return call.replaced(instead)
+            operands.append(y)
+        elif cls in _HOLDERS:
+            return call.replaced(instead)
+        else:
+            operands.append(x)
+    return call_of(call.function, tuple(operands), call.options, call.results, tuple(values))
+
+
+_HOLDERS = (tuple, list, dict)
+
+
+def counts(program: Program) -> Counter[Value]:
+    """Count how often each value is used; each output is one use more."""
+    last = Call(None, program.outputs, {}, ()).values
+    return Counter(chain(chain.from_iterable([call.values for call in program.calls]), last))
+
+
+def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int]]:
+    """Return what `Program.uses` does of some values."""
+    found: dict[Value, list[int]] = {x: [] for x in wanted}
+    last = Call(None, program.outputs, {}, ())
+    for i, call in enumerate((*program.calls, last)):
+        for x in call.values:
+            if x in found:
+                found[x].append(i)
+    return found
+
+
 def size(x: Value) -> int:
     """Count the elements."""
     n = 1
@@ -102,6 +164,7 @@ def roots(program: Program) -> dict[Value, Value]:
     those that it was recorded with.
     """
     found = {x: x for x in (*program.inputs, *program.constants)}
+    moved: list[Value] = []
 
     def root(x: Value) -> Value:
         while (of := found[x]) is not x:
@@ -114,8 +177,13 @@ def roots(program: Program) -> dict[Value, Value]:
             if y.memory is not None:
                 for x in call.values:
                     if is_array(x) or x.type is list:
-                        found[root(y)] = root(x)
-    return {x: x if of is x else root(of) for x, of in found.items()}
+                        first = root(y)
+                        found[first] = root(x)
+                        moved.append(first)
+                moved.append(y)
+    for x in moved:
+        found[x] = root(x)
+    return found
 
 
 def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
