@@ -85,7 +85,7 @@ class Compiled(Generic[P, R]):
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is = False
-        self._rolling = way_of(target, exact)
+        self._rolling = way_of(getattr(write, "loops", False), exact)
         self._unkept = 0
         self._changed: set[str] = set()
         self._told: set[str] = set()

@@ -45,9 +45,9 @@ rolling: ContextVar[str] = ContextVar("rolling", default="never")
 """Whether scans are loops: if that keeps the bits ("exact"), in any case ("loose"), or never."""
 
 
-def way_of(target: str, exact: bool) -> str:
-    """Return whether scans are loops in programs for a target; others than NumPy find loops."""
-    return "never" if target != "numpy" else "exact" if exact else "loose"
+def way_of(loops: bool, exact: bool) -> str:
+    """Return whether scans are loops in programs, by whether a writer has any."""
+    return "never" if not loops else "exact" if exact else "loose"
 
 
 def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str]:

@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_compile import calls as stated
 from chainrules_compile.calls import Under, expect, expect_form, name_of, needed
 from chainrules_compile.entry import Scope
-from chainrules_compile.loops import Loop, Varying, joined, picked
+from chainrules_compile.loops import Loop, Varying, joined, picked, rows_of, stacked_rows
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import changed
 from chainrules_compile.writers.numpy_source import write as write_numpy
@@ -51,8 +51,9 @@ class _Unlike(Exception):  # noqa: N818 (it is no error: another way is taken)
 class Writer:
     """Writer of programs for JAX."""
 
-    passes = ("simplify", "recall", "dead code", "own outputs")
+    passes = ("simplify", "recall", "dead code", "turns", "own outputs")
     keeps_bits = False
+    loops = True
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
         """Write a program; see `chainrules_compile.writers.writer.Writer`."""
@@ -143,7 +144,7 @@ class Tracing:
                 continue
             elif call.function in (needed, expect_form):
                 continue
-            elif call.function in (picked, joined):
+            elif call.function in _OF_LISTS:
                 results = _listed(call, xs)
             else:
                 results = self._call(call, xs, known, turn)
@@ -256,14 +257,19 @@ class Tracing:
         if not all(map(_varies_by_places, loop.body.calls)):
             raise _Unlike
 
+        dtypes = [_form(x)[1] for x in loop.split(loop.body.inputs)[1]]
+
+        def as_given(xs: Any) -> Any:
+            return tuple([jnp.asarray(x, dtype) for x, dtype in zip(xs, dtypes, strict=True)])
+
         def turn(state: Any, each: Any) -> Any:
             carried, k = state
             self.checks = []
             carried, last, kept = self._turn(loop, (*same, *carried, *each), k)
-            return (tuple(map(jnp.asarray, carried)), k + 1), (last, kept, all_of(self.checks))
+            return (as_given(carried), k + 1), (last, kept, all_of(self.checks))
 
         try:
-            state = tuple(map(jnp.asarray, first)), jnp.asarray(0)
+            state = as_given(first), jnp.asarray(0)
             (carried, _), (last, kept, fits) = lax.scan(turn, state, rows, loop.turns)
         except TypeError as error:  # what is carried becomes another dtype or shape
             raise _Unlike from error
@@ -292,12 +298,20 @@ def _replaced(xs: tuple[Any, ...], known: dict[Value, Any]) -> tuple[Any, ...]:
     return Call(None, xs, {}, ()).replaced(known).operands
 
 
+_OF_LISTS = (picked, joined, rows_of, stacked_rows)
+
+
 def _listed(call: Call, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return parts of what loops have kept, which is stacked here."""
+    """Return rows, and parts of what loops have kept, which is stacked here."""
     import jax.numpy as jnp
 
+    options = call.options
     if call.function is picked:
-        return tuple([xs[0][k] for k in call.options["turns"]])
+        return tuple([xs[0][k] for k in options["turns"]])
+    if call.function is rows_of:
+        return (xs[0][options["first"] : options["last"]],)
+    if call.function is stacked_rows:
+        return (xs[0][::-1] if options["back"] else xs[0],)
     parts = zip(xs, call.options["cuts"], strict=True)
     return (jnp.concatenate([jnp.asarray(x)[None] if cut is None else x[cut] for x, cut in parts]),)
 

@@ -17,7 +17,7 @@ from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
-from chainrules_compile.passes.turns import with_own_turns
+from chainrules_compile.passes.turns import with_own_turns, with_short_turns
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
 from chainrules_py.program import Program
 
@@ -66,4 +66,6 @@ def passes_of(target: str, exact: bool, wanted: Collection[str] | None = None) -
     passes = PASSES if exact else LOOSE
     if wanted is None:
         wanted = [t for t in passes if target == "numpy" or t not in FOR_NUMPY]
+    elif "lifetimes" not in wanted:  # its turns compute new arrays as well
+        passes = {**passes, "turns": with_short_turns}
     return {t: step for t, step in passes.items() if t in wanted}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_compile.loops import Loop
@@ -18,9 +19,20 @@ from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 
+Pass = Callable[[Program], Program]
+
 
 def with_own_turns(program: Program) -> Program:
     """Return the program with loops that compute what is used, in as few calls as they can."""
+    return _with_turns(program, with_passes)
+
+
+def with_short_turns(program: Program) -> Program:
+    """Return the program with loops that compute what is used, and write over nothing."""
+    return _with_turns(program, with_few_passes)
+
+
+def _with_turns(program: Program, passes: Pass) -> Program:
     if not any([type(call.function) is Loop for call in program]):
         return program
     calls: list[Call] = []
@@ -29,13 +41,13 @@ def with_own_turns(program: Program) -> Program:
         if call.results and used.isdisjoint(call.results):
             continue
         if type(call.function) is Loop:
-            call = _pruned(call, used)
+            call = _pruned(call, used, passes)
         used.update(call.values)
         calls.append(call)
     return changed(program, calls=tuple(calls[::-1]))
 
 
-def _pruned(call: Call, used: set[Value]) -> Call:
+def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
     """Return the call of a loop without what neither the program nor another turn uses."""
     loop: Any = call.function
     body: Program = loop.body
@@ -55,7 +67,7 @@ def _pruned(call: Call, used: set[Value]) -> Call:
         for i in more:
             goes_on[i] = True
     needed = [x in wanted for x in body.inputs]
-    turn = with_passes(changed(turn, inputs=_where(body.inputs, needed)))
+    turn = passes(changed(turn, inputs=_where(body.inputs, needed)))
     n = loop.same + loop.carried
     backwards = _where(loop.backwards, needed[n:])
     count = sum(needed[: loop.same])
@@ -82,3 +94,8 @@ def with_passes(turn: Program) -> Program:
     turn = without_dead_code(with_signs(with_elements(turn)))
     turn = without_dead_code(with_filled(with_parts(turn)))
     return with_buffers(with_own_outputs(turn))
+
+
+def with_few_passes(turn: Program) -> Program:
+    """Return a turn without what is computed twice, or for nobody."""
+    return without_dead_code(with_short_turns(without_marks(simplified(turn))))

@@ -52,6 +52,9 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     return NumpyWriting(rolled(program), names, scope).body()
 
 
+write.loops = True  # type: ignore[attr-defined]
+
+
 class NumpyWriting(Speller):
     """Writing of one program.
 

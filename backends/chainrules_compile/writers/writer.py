@@ -38,8 +38,9 @@ class Writer(Protocol):
 
     It may have ``passes``, the titles of those that it wants alone, and ``keeps_bits``, which is
     false where a program rounds otherwise than NumPy whatever is asked for; and ``threads``, which
-    is true where programs can run on several; and ``arrays``, the class of the arrays that they
-    compute with, where that is not NumPy's.
+    is true where programs can run on several; and ``loops``, which is true where calls of a `Loop`
+    may stand in them, as a scan gives of which one turn was recorded; and ``arrays``, the class of
+    the arrays that they compute with, where that is not NumPy's.
     """
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:

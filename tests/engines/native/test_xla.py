@@ -15,6 +15,21 @@ from chainrules_native import xla
 from chainrules_py import RuleError
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import SAID, arguments, check_loose, run
+from tests.engines.compile.test_scan import (
+    FORMS,
+    XS,
+    B,
+    U,
+    W,
+    gated,
+    inner,
+    largest,
+    numbers,
+    recurrent,
+    used_after,
+    without_rows,
+    written,
+)
 
 pytest.importorskip("jax")
 RNG = np.random.default_rng(3)
@@ -119,6 +134,35 @@ def test_long_loops_are_scans(scans):
 
     check(value_and_grad(steps, (0, 1)), X[0, :4], X[:, :4] * 0.1, forms=2)
     check(value_and_grad(rows, (0, 1)), X[0], 1.0 + RNG.standard_normal(201) * 0.1, forms=1)
+
+
+SCANS = (recurrent, gated, numbers, without_rows, inner, used_after, written, largest)
+QUICK = {(recurrent, "gradient"), (numbers, "jvp")}
+
+
+@pytest.mark.parametrize(
+    "f, form",
+    [
+        pytest.param(f, form, marks=[] if (f, form) in QUICK else [pytest.mark.slow])
+        for f, form in itertools.product(SCANS, FORMS)
+    ],
+)
+def test_a_scan_of_one_turn_is_a_scan(scans, f, form):
+    g = compiled(FORMS[form](f))
+    for k in (1.0, 1.1):
+        assert close(g(k * W, U, B, k * XS), FORMS[form](f)(k * W, U, B, k * XS))
+    assert len(g.programs) == 1
+    assert len(g.programs[0].recorded) < 500
+
+
+@pytest.mark.slow
+def test_as_many_calls_are_noted_for_any_number_of_turns():
+    counts = []
+    for n in (20, 300):
+        g = compiled(value_and_grad(recurrent))
+        g(W, U, B, RNG.standard_normal((n, 2)))
+        counts.append(len(g.programs[0].recorded))
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.slow
