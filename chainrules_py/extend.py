@@ -24,7 +24,7 @@ _HOMES: dict[str, str] = {
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
     ),
     "chainrules_py.values.pytree": (
-        "LEAF PLAIN TreeDef exactly flatten map_leaves partition too_deep unflatten"
+        "LEAF PLAIN TreeDef build exactly flatten map_leaves partition too_deep unflatten"
     ),
     "chainrules_py.values.tables": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (

@@ -21,6 +21,7 @@ from chainrules_bridge.bodies import (
     tried,
     warn_called_back,
 )
+from chainrules_bridge.containers import on_copies
 from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.directions import deliver_many, many_directions
 from chainrules_bridge.entries import (
@@ -59,6 +60,7 @@ __all__ = [
     "many_directions",
     "may_hide",
     "nestings",
+    "on_copies",
     "opened",
     "refuse_numpy",
     "refuse_captured",

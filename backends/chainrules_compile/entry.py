@@ -6,7 +6,7 @@ import inspect
 import keyword
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.notes import Notes
 from chainrules_compile.outside import Contents
 from chainrules_compile.refusals import recordable
-from chainrules_py.extend import LEAF, TreeDef, describe, flatten, type_info, unflatten
+from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
 
 form_of = operator.attrgetter("__class__", "shape", "dtype", "flags.c_contiguous")
@@ -148,6 +148,8 @@ class Entry:
         self.asks_identity = False
         self._objects: dict[str, int] = {}
         self.given: list[Any] = []
+        self._copies: dict[int, Any] = {}
+        self._mutable: dict[str, int] = {}
         self._gathered = ""
         if len(keywords) > 1 and gathers(f):
             self._gathered = self._unused("keywords")
@@ -162,6 +164,7 @@ class Entry:
             entered.append(self._static(x, name) if fixed else self._enter(x, name))
         self.args = tuple(entered[: len(args)])
         self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
+        self._copies.clear()  # which would live on
         self._contents = Contents(zip(self.parameters, entered, strict=True))
 
     def check(self) -> None:
@@ -209,8 +212,7 @@ class Entry:
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
         lines, checks = [*self._heads], self._at_once()
-        if self.asks_identity:
-            checks += self._apart()
+        checks += self._apart()
         if checks:
             miss = self._scope.name(MISS, "MISS")
             joined = "\n        or ".join(checks)
@@ -219,9 +221,10 @@ class Entry:
         return lines
 
     def _apart(self) -> list[str]:
-        """Return the checks that tell which arguments are one object."""
-        first = {key: name for name, key in reversed(self._objects.items())}
-        pairs = [(name, first[key]) for name, key in self._objects.items()]
+        """Return the checks that tell which arguments, or which containers, are one object."""
+        objects = self._objects if self.asks_identity else self._mutable
+        first = {key: name for name, key in reversed(objects.items())}
+        pairs = [(name, first[key]) for name, key in objects.items()]
         checks = [f"{name} is not {other}" for name, other in pairs if name != other]
         each, n = self._scope.name(id, "id"), len(first)
         distinct = ", ".join([f"{each}({name})" for name in first.values()])
@@ -241,11 +244,21 @@ class Entry:
         if tree is LEAF:
             return self._leaf(x, path)
         entered = iter(self._fields(tree, x, path))
-        return unflatten(tree, [next(entered) for _ in leaves])
+        return self._copy(tree, x, iter([next(entered) for _ in leaves]))
+
+    def _copy(self, tree: TreeDef, x: Any, leaves: Iterator[Any]) -> Any:
+        """Return a container with other leaves; the same one for the same one."""
+        if tree.structure is None:
+            return next(leaves)
+        pairs = zip(tree.children, tree.structure.items(x), strict=True)
+        values = [self._copy(child, field, leaves) for child, (_, field) in pairs]
+        return self._copies.setdefault(id(x), build(tree, values))
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
         cls = type(x)
         self._objects[path] = id(x)
+        if not issubclass(cls, tuple):
+            self._mutable[path] = id(x)
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"len({path}) != {len(x)}")

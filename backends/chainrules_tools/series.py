@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import chainrules_py.vocabulary as v
+from chainrules_bridge import on_copies
 from chainrules_py import (
     Config,
     ForwardMode,
@@ -100,7 +101,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
         terms = [_or_zeros(row[k], start) for row in rows]
         terms += [_zeros(start)] * (order - len(terms))
         given.append(_stacked(start, level, terms))
-    y = f(*unflatten(tree, given))
+    y = on_copies(f, (x,), tree, leaves, given)
     return [_term_of(y, k, level) for k in range(order + 1)]
 
 

@@ -35,6 +35,7 @@ from tests.fuzz import (
     questions,
     seeds,
     statements,
+    tied,
     views,
     widths,
 )
@@ -193,6 +194,12 @@ GENERATORS: dict[str, Generator] = {
         leftovers.verdict,
         lambda: (list(leftovers.INNER), leftovers.WAYS, list(leftovers.USES),
                  list(leftovers.OUTER)),
+    ),
+    "tied": _tables(
+        "arguments with a container that stands twice, or that the function knows besides, and "
+        "that is changed by one of its names; the value of the plain program, or an error",
+        tied.verdict,
+        lambda: (list(tied.HOLDERS), list(tied.CHANGES), list(tied.PLACES), list(tied.DOORS)),
     ),
     "keeps": _tables(
         "rules that leave something of a call in a buffer, a name, an attribute, or give an array "

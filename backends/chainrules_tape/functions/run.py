@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
+from chainrules_bridge import on_copies
 from chainrules_py import (
     TracerError,
     ZeroTangent,
@@ -112,9 +113,8 @@ class Run:
         close: Callable[[], object] = bool,
     ) -> None:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
-        given, self.tree = flatten(primals)
-        if tables:
-            given = as_arrays(given)
+        whole, self.tree = flatten(primals)
+        given = as_arrays(whole) if tables else whole
         self.leaves = given
         for x in given:
             if issubclass(type(x), Tracer):
@@ -124,7 +124,8 @@ class Run:
         under_way = recorders.under_way
         under_way.append(self)
         try:
-            y = settled(f(*unflatten(self.tree, traced)))
+            flat = self.tree.is_flat
+            y = settled(f(*traced) if flat else on_copies(f, primals, self.tree, whole, traced))
         except Exception as error:
             explain_error(error)
             raise
