@@ -113,6 +113,8 @@ class _Loose:
         made = self._made.get(x) if type(x) is Value else None
         if number is None or made is None or made.function is not call.function:
             return call
+        if x.type is not call.results[0].type:
+            return call  # a number of NumPy's times one of Python's is NumPy's
         other, y = split(made)
         if other is None or type(y) is not Value or not (y.type is x.type and y.dtype == x.dtype):
             return call

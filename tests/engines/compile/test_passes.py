@@ -670,6 +670,31 @@ def test_all_of_them_in_order():
     )
 
 
+NUMBERS = (2, 2.0, np.float64(2.0), np.float32(2.0), True)
+STEPS = (operator.mul, operator.truediv, operator.add, operator.pow)
+OF_NUMBERS = [*itertools.product((0,), STEPS, range(len(NUMBERS)), (0.1, np.float64(0.1)))]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("first", STEPS)
+def test_numbers_keep_their_classes(first, exact):
+    """Of Python's and of NumPy's numbers, whatever meets."""
+    for _, second, i, k in OF_NUMBERS[:: 11 if exact else 3]:
+
+        def f(x, k, i=i, second=second):
+            s = second(first(k, NUMBERS[i]), NUMBERS[-i])
+            return np.sum(x) * s * (k * 2), s
+
+        g = value_and_grad(f, has_aux=True)
+        compiled = compile(g, exact=exact)
+        for factor in (1.0, 2.0):
+            wanted = flatten(g(np.ones(2), k * factor))[0]
+            found = flatten(compiled(np.ones(2), k * factor))[0]
+            assert list(map(type, found)) == list(map(type, wanted))
+            np.testing.assert_allclose(found[0], wanted[0])
+        assert len(compiled.programs) == 1
+
+
 def test_products_of_matrices_as_a_method_have_the_same_bits():
     rng = np.random.default_rng(0)
     for _ in range(200):
