@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_native import without_headers
+from chainrules_native.addresses import address_of
 from chainrules_native.cache import compiler, library
 from chainrules_native.compilers import CompilerError, headers
 from chainrules_native.text import headed
@@ -65,8 +66,10 @@ def driver() -> Any:
 
 
 @functools.cache
-def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
+def loop_of(ufunc: np.ufunc | str, types: str) -> tuple[int, int] | None:
     """Return the addresses of a ufunc's loop for types, and of its data; None if it has none."""
+    if isinstance(ufunc, str):
+        return address_of(ufunc, types)
     try:
         i = [str(known) for known in ufunc.types].index(types)
     except ValueError:

@@ -25,13 +25,6 @@ from chainrules_py.program import Call, Value
 _clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
 
 
-def held(s: Lowering, view: View) -> Value:
-    """Return a value that stands for a view."""
-    x = Value("", np.ndarray, view.shape, view.dtype)
-    s.views[x] = view
-    return x
-
-
 def _like(view: View, shape: Shape) -> Value:
     """Return a value of another shape, whose axes lie in the order of a view's."""
     step, strides = view.dtype.itemsize, [0] * len(shape)
@@ -51,7 +44,7 @@ def _floats(x: Any) -> np.dtype[Any]:
 def _divided(s: Lowering, y: Value, total: View, n: int) -> View:
     if n >= 2**24:
         raise UnwritableError  # in single precision this is another number
-    return s.computed(y, (held(s, total),), f"{{0}} / {n}", [total.dtype])
+    return s.computed(y, (s.held(total),), f"{{0}} / {n}", [total.dtype])
 
 
 def _mean(s: Lowering, call: Call) -> View:
@@ -123,7 +116,7 @@ def _outer(s: Lowering, call: Call) -> View:
     (m,), (n,) = views[0].shape, views[1].shape
     column = views[0]._replace(shape=(m, 1), strides=(views[0].strides[0], 0))
     row = views[1]._replace(shape=(1, n), strides=(0, views[1].strides[0]))
-    return s.elementwise(y, np.multiply, (held(s, column), held(s, row)))
+    return s.elementwise(y, np.multiply, (s.held(column), s.held(row)))
 
 
 def _trace(s: Lowering, call: Call) -> View:
@@ -147,7 +140,7 @@ def _diff(s: Lowering, call: Call) -> View:
     shape = (*view.shape[:axis], view.shape[axis] - 1, *view.shape[axis + 1 :])
     low = view._replace(shape=shape)
     high = low._replace(offset=view.offset + view.strides[axis])
-    return s.elementwise(y, np.subtract, (held(s, high), held(s, low)))
+    return s.elementwise(y, np.subtract, (s.held(high), s.held(low)))
 
 
 def _tile(s: Lowering, call: Call) -> View:
@@ -175,9 +168,14 @@ def _tile(s: Lowering, call: Call) -> View:
 
 def _take(s: Lowering, call: Call) -> View:
     only(call, "axis")
-    (x, places), (y,) = call.operands, call.results
-    axis = call.options.get("axis")
-    if not is_array(x) or not is_array(places) or form(places)[1] != np.int64:
+    (x, places, *_), (y,) = call.operands, call.results
+    axis = argument_of(call, 2, "axis")
+    if (
+        len(call.operands) > 3
+        or not is_array(x)
+        or not is_array(places)
+        or form(places)[1] != np.int64
+    ):
         raise UnwritableError
     view, index = s.view(x), s.view(places)
     axis = 0 if axis is None and len(view.shape) == 1 else axis

@@ -10,12 +10,12 @@ from chainrules_native.items import (
     RAISES,
     Argument,
     Copy,
-    Factored,
     Finite,
     Gather,
     Group,
     Guard,
     Item,
+    Kernel,
     Literal,
     Operation,
     Product,
@@ -26,7 +26,7 @@ from chainrules_native.kernels import Kernels, at, head, nest
 from chainrules_native.lowering import SLOT
 from chainrules_native.memory import Shape, View, axes_in_order
 from chainrules_native.storage import Storage
-from chainrules_native.text import c_type, raw_type
+from chainrules_native.text import c_type, literal, raw_type
 
 
 def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) -> tuple[str, int]:
@@ -339,18 +339,10 @@ def _gather(kernels: Kernels, _: Storage, item: Gather) -> None:
     kernels.statements.append("if (*w) return 1;")
 
 
-def _factored(kernels: Kernels, _: Storage, item: Factored) -> None:
-    """Call a loop of `numpy.linalg`, which tells of an error by the flag of invalid operations."""
-    views = [*item.given, item.out]
-    turns = [x.strides[0] if len(x.shape) > 2 else 0 for x in views]
-    inner = [step for x in views for step in x.strides[-2:]]
-    pointers = ", ".join([f"a{i}" for i in range(len(views))])
-    dims, steps = (", ".join(map(str, x)) for x in ((item.turns, *item.sizes), (*turns, *inner)))
-    text = f"  char* p[] = {{{pointers}}}; I d[] = {{{dims}}}, e[] = {{{steps}}};\n"
-    text += "  feclearexcept(FE_INVALID);\n"
-    text += f"  ((loop_t)L[{2 * item.loop}])(p, d, e, L[{2 * item.loop + 1}]);\n"
-    kernels.call(f"{text}  *s = fetestexcept(FE_INVALID) != 0;\n", [address(x) for x in views])
-    kernels.statements.append("if (*w) return 1;")
+def _kernel(kernels: Kernels, _: Storage, item: Kernel) -> None:
+    kernels.call(item.text, [address(x) for x in (*item.outs, *item.given)])
+    if item.may_miss:
+        kernels.statements.append("if (*w) return 1;")
 
 
 def _scan(kernels: Kernels, _: Storage, item: Scan) -> None:
@@ -390,7 +382,12 @@ def _finite(kernels: Kernels, _: Storage, item: Finite) -> None:
 
 
 def _guard(kernels: Kernels, _: Storage, item: Guard) -> None:
-    kernels.statements.append(f"if ({'!' if item.answer else ''}{number(item.view)}) return 1;")
+    given = number(item.view)
+    if type(item.answer) is bool:
+        test = f"{'!' if item.answer else ''}{given}"
+    else:
+        test = f"{given} != {literal(item.answer, item.view.dtype)}"
+    kernels.statements.append(f"if ({test}) return 1;")
 
 
 _WRITERS: dict[type[Item], Callable[[Kernels, Storage, Any], None]] = {
@@ -400,7 +397,7 @@ _WRITERS: dict[type[Item], Callable[[Kernels, Storage, Any], None]] = {
     Product: _product,
     Gather: _gather,
     Scan: _scan,
-    Factored: _factored,
+    Kernel: _kernel,
     Finite: _finite,
     Guard: _guard,
 }

@@ -204,25 +204,26 @@ class Scan:
 
 
 @final
-class Factored:
-    """What a loop of `numpy.linalg` gives of a stack of matrices; an error is no fit.
+class Kernel:
+    """Text of C of its own: a loop of `numpy.linalg`, a sort, places of a mask.
 
     Attributes
     ----------
-    sizes : tuple of int
-        The dims of a matrix, as the signature of the loop names them.
-    turns : int
-        How many matrices there are.
+    text : str
+        What it does: with what it writes to, and then reads, as ``a0``, ``a1`` and so on.
+    outs, given : list of View
+        What it writes to, and what it reads.
+    may_miss : bool
+        Whether it says in ``*s`` that the program does not fit.
     """
 
-    __slots__ = ("given", "loop", "out", "sizes", "turns")
+    __slots__ = ("given", "may_miss", "outs", "text")
 
-    def __init__(self, out: View, given: list[View], loop: int, sizes: Shape, turns: int) -> None:
-        self.out = out
+    def __init__(self, text: str, outs: list[View], given: list[View], may_miss: bool) -> None:
+        self.text = text
+        self.outs = outs
         self.given = given
-        self.loop = loop
-        self.sizes = sizes
-        self.turns = turns
+        self.may_miss = may_miss
 
 
 @final
@@ -239,16 +240,16 @@ class Finite:
 
 @final
 class Guard:
-    """Answer that a number has to have."""
+    """Answer that a number has to have: whether it is zero or not, or which number it is."""
 
     __slots__ = ("answer", "view")
 
-    def __init__(self, view: View, answer: bool) -> None:
+    def __init__(self, view: View, answer: bool | int) -> None:
         self.view = view
         self.answer = answer
 
 
-Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Factored | Finite | Guard
+Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Kernel | Finite | Guard
 
 
 def views_of(item: Item) -> tuple[list[View], list[View]]:
@@ -262,8 +263,8 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
         return [item.source], [item.out]
     if isinstance(item, Product):
         return [item.a, item.b], [item.out]
-    if isinstance(item, Factored):
-        return item.given, [item.out]
+    if isinstance(item, Kernel):
+        return item.given, item.outs
     if isinstance(item, Gather):
         if item.write is None:
             return [item.source, *item.indices], [item.out]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from chainrules_native.calls import loop_of
-from chainrules_native.items import Argument, Copy, Group, Item, Literal, Operand, Operation
+from chainrules_native.items import (
+    Argument,
+    Copy,
+    Group,
+    Item,
+    Kernel,
+    Literal,
+    Operand,
+    Operation,
+)
 from chainrules_native.memory import (
     Buffer,
     Shape,
@@ -54,6 +63,8 @@ class Lowering:
         The number of each loop of NumPy's, by ufunc and types.
     exact : bool
         Whether results need NumPy's bits.
+    masks : dict
+        For each mask that was lowered, which item finds its places, and where these are.
     vectors : set of (str, int)
         The functions of vectors that are called, and of elements of how many bytes.
     """
@@ -64,7 +75,8 @@ class Lowering:
         self.items: list[Item] = []
         self.inputs: list[Value] = []
         self.views: dict[Value, View] = {}
-        self.loops: dict[tuple[np.ufunc, str], int] = {}
+        self.loops: dict[tuple[np.ufunc | str, str], int] = {}
+        self.masks: dict[Any, tuple[int, Item, list[View]]] = {}
         self._groups: dict[int, int] = {}
         self._joined: list[Group] = []
 
@@ -136,8 +148,30 @@ class Lowering:
         self.add(Copy(made, view))
         return made
 
-    def loop(self, ufunc: np.ufunc, types: str) -> int:
-        """Return the number of a loop of NumPy's.
+    def laid_out(self, view: View, y: Value) -> View:
+        """Return a view as the result of a call, in the layout that NumPy gave that."""
+        out = self.result(y)
+        if view.strides == out.strides:
+            return view
+        self.add(Copy(out, view))
+        return out
+
+    def kernel(
+        self, text: str, outs: list[View], given: list[View], may_miss: bool = False
+    ) -> None:
+        """Append a text of C, which writes to memory that is new, or written to once more."""
+        for view in outs:
+            view.version.item = len(self.items)
+        self.add(Kernel(text, outs, given, may_miss))
+
+    def held(self, view: View) -> Value:
+        """Return a value that stands for a view."""
+        x = Value("", np.ndarray, view.shape, view.dtype)
+        self.views[x] = view
+        return x
+
+    def loop(self, ufunc: np.ufunc | str, types: str) -> int:
+        """Return the number of a loop of NumPy's, or of another function: see `addresses`.
 
         Raises
         ------

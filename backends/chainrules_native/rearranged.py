@@ -126,7 +126,7 @@ def to_a_power(s: Lowering, call: Call) -> View:
     return s.elementwise(y, np.power, (x, float(p)))
 
 
-def _triangle(lower: bool) -> Callable[[Lowering, Call], View]:
+def triangle(lower: bool) -> Callable[[Lowering, Call], View]:
     """Return how a triangle is lowered: zeros, and a part of each row."""
 
     def lowered(s: Lowering, call: Call) -> View:
@@ -182,8 +182,8 @@ def converted(s: Lowering, call: Call) -> View:
 
 
 REARRANGED: dict[Any, Any] = {
-    **dict.fromkeys((v.tril, np.tril), _triangle(True)),
-    **dict.fromkeys((v.triu, np.triu), _triangle(False)),
+    **dict.fromkeys((v.tril, np.tril), triangle(True)),
+    **dict.fromkeys((v.triu, np.triu), triangle(False)),
     v.roll: rolled,
     np.roll: rolled,
     v.from_diagonal: on_diagonal,

@@ -100,6 +100,9 @@ class _Saving:
         lowering = self.lowering
         if type(x) is Value:
             view = lowering.view(x)
+            if view.dtype.kind == "c":
+                msg = f"the program gives {x!r}, which C has no numbers for; {REMEDY}"
+                raise RecordingError(msg)
             c_type(view.dtype)
             own = lowering.new(view.shape, view.dtype)
             lowering.add(Copy(own, view))
@@ -200,8 +203,11 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
     )
 
 
-def _loop(k: int, ufunc: np.ufunc, types: str) -> str:
+def _loop(k: int, ufunc: np.ufunc | str, types: str) -> str:
     """Write what stands for a loop of NumPy's."""
+    if isinstance(ufunc, str):
+        msg = f"{ufunc} of numbers is not written in C; {REMEDY}"
+        raise RecordingError(msg)
     given, _, result = types.partition("->")
     kind = _SIZES.get(result)
     if kind is None or set(given) != {result}:

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
 from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array, strides_like
-from chainrules_native.memory import UnwritableError, View, axes_in_order, collapsed
+from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, collapsed
 from chainrules_native.text import c_type, literal
 from chainrules_py.program import Call, Value
 
@@ -55,15 +55,40 @@ def _of_one(s: Lowering, ufunc: np.ufunc, x: Value, y: Value) -> View:
 def counted(s: Lowering, call: Call) -> View:
     """Lower how many elements are not zero."""
     (x,), (y,) = call.operands, call.results
-    axis, (_, whole) = call.options.get("axis"), form(y)
-    if set(call.options) - {"axis", "keepdims"} or not is_array(x) or whole != np.int64:
+    if set(call.options) - {"axis", "keepdims"} or not is_array(x) or form(y)[1] != np.int64:
         raise UnwritableError
-    view, n = s.view(x), len(form(x)[0])
-    ones = s.new(view.shape, whole)
-    axes = axes_in_order(ones.shape, ones.strides)
+    ones = _truths(s, s.view(x), np.dtype(np.int64))
+    return reduce(s, np.add, ones, y, axes_of(call.options.get("axis"), len(form(x)[0])))
+
+
+def _truths(s: Lowering, view: View, dtype: np.dtype[Any]) -> View:
+    """Lower whether each element is not zero."""
+    out = s.new(view.shape, dtype)
+    axes = axes_in_order(out.shape, out.strides)
     text, kind = "{0} != 0", c_type(view.dtype)
-    s.operate(Operation(ones, [argument(view, axes)], text, types=(kind,)), ones.size)
-    return reduce(s, np.add, ones, y, axes_of(axis, n))
+    s.operate(Operation(out, [argument(view, axes)], text, types=(kind,)), out.size)
+    return out
+
+
+def truth(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
+    """Return how the question is lowered whether any elements are true, or all."""
+
+    def lower(s: Lowering, call: Call) -> View:
+        (x, *rest), (y,) = call.operands, call.results
+        if rest or set(call.options) - {"axis", "keepdims"} or not is_array(x):
+            raise UnwritableError
+        view, axis = s.view(x), call.options.get("axis")
+        if form(y)[1] != np.bool_ or not view.size:
+            raise UnwritableError
+        if view.dtype != np.bool_:
+            view = _truths(s, view, np.dtype(np.bool_))
+        loop = s.loop(ufunc, "??->?")
+        start = "1" if ufunc is np.logical_and else "0"
+        out = s.result(y)
+        s.add(Reduction(out, view, axes_of(axis, len(view.shape)), loop, start))
+        return out
+
+    return lower
 
 
 def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
@@ -152,9 +177,9 @@ def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
     return out
 
 
-def times(s: Lowering, a: View, b: View) -> View:
-    """Lower a product of each element, in C order."""
-    out = s.new(a.shape, a.dtype)
+def times(s: Lowering, a: View, b: View, strides: Shape | None = None) -> View:
+    """Lower a product of each element, in C order or another."""
+    out = s.new(a.shape, a.dtype, strides)
     axes = axes_in_order(out.shape, out.strides)
     s.operate(
         Operation(

@@ -10,22 +10,27 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import (
+    Gathered,
     dot_to,
     expect,
+    expect_form,
     is_finite,
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_native.composed import COMPOSED, shared
-from chainrules_native.factors import FACTORS
+from chainrules_native.contractions import CONTRACTIONS
+from chainrules_native.factors import DECOMPOSITIONS, FACTORS
 from chainrules_native.items import RAISES, Copy, Finite, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
-from chainrules_native.places import PLACES, gathered
+from chainrules_native.places import PLACES, gathered, nonzero
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
-from chainrules_native.sums import counted, reduced, spread_sum
+from chainrules_native.sorting import SORTING
+from chainrules_native.sums import counted, reduced, spread_sum, truth
 from chainrules_native.text import c_type, expression, literal
+from chainrules_native.triangular import TRIANGULAR
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
@@ -33,6 +38,8 @@ from chainrules_py.vocabulary.views import duplicate, read
 
 Lower = Callable[[Lowering, Call], View]
 WORDS: dict[Any, Lower] = {}
+SEVERAL: dict[Any, Callable[[Lowering, Call], list[View]]] = {}
+"""Functions that give several results."""
 VIEWS: set[Any] = set()
 """Functions that give a view where NumPy can."""
 
@@ -63,6 +70,13 @@ def function_of(call: Call) -> Any:
     return function.function if type(function) is Into else function
 
 
+def is_view(call: Call) -> bool:
+    """Tell whether a call gives a view, which costs nothing in C and little in NumPy."""
+    function = function_of(call)
+    basic = function is read and len(call.operands) == 1
+    return (basic or function in VIEWS) and len(call.results) == 1
+
+
 def lower(lowering: Lowering, call: Call) -> None:
     """Lower a call.
 
@@ -75,9 +89,23 @@ def lower(lowering: Lowering, call: Call) -> None:
     if function is expect:
         _expect(lowering, call)
         return
+    if function is expect_form:
+        known = lowering.views.get(call.operands[0])
+        if known is None or known.version.item < 0:
+            raise UnwritableError
+        return  # what is made here has this form, or the program does not fit
+    alone = type(function) is Gathered
+    several = SEVERAL.get(function.function if alone else function)
+    if several is not None and (alone or len(call.results) > 1):
+        views = several(lowering, call)
+        lowering.views.update(zip(call.results, views, strict=True))
+        return
     if len(call.results) != 1:
         raise UnwritableError
     (y,) = call.results
+    if is_view(call) and y.shape and 0 in y.shape:
+        lowering.views[y] = lowering.new(*form(y))  # nobody reads anything of it
+        return
     found = WORDS.get(function)
     if found is None:
         found = WORDS.get(getattr(function, "__qualname__", None))
@@ -91,9 +119,13 @@ def lower(lowering: Lowering, call: Call) -> None:
 
 def _expect(s: Lowering, call: Call) -> None:
     x, answer = call.operands
-    if call.options["kind"] is not bool or type(x) is not Value or form(x)[0]:
+    kind = call.options["kind"]
+    if kind not in (bool, operator.index) or type(x) is not Value or form(x)[0]:
         raise UnwritableError
-    c_type(form(x)[1])
+    dtype = form(x)[1]
+    c_type(dtype)
+    if kind is operator.index and (dtype.kind not in "iu" or type(answer) is not int):
+        raise UnwritableError
     s.add(Guard(s.view(x), answer))
 
 
@@ -454,11 +486,12 @@ _REDUCTIONS: dict[Any, Any] = {
 }
 for _ufunc, _functions in _REDUCTIONS.items():
     WORDS.update(dict.fromkeys(_functions, reduced(_ufunc)))
+WORDS |= dict.fromkeys((v.any, np.any), truth(np.logical_or))
+WORDS |= dict.fromkeys((v.all, np.all), truth(np.logical_and))
 WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
-WORDS |= COMPOSED
-WORDS |= FACTORS
-WORDS |= PLACES
-WORDS |= PRODUCTS
-WORDS |= REARRANGED
+for _table in (COMPOSED, CONTRACTIONS, FACTORS, PLACES, PRODUCTS, REARRANGED, SORTING, TRIANGULAR):
+    WORDS |= _table
+SEVERAL |= DECOMPOSITIONS
+SEVERAL |= dict.fromkeys((np.nonzero, np.ndarray.nonzero), nonzero)

@@ -17,14 +17,13 @@ from chainrules_native import calls
 from chainrules_native.compilers import CompilerError
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
-from chainrules_native.lowering import Lowering, form
-from chainrules_native.memory import Buffer, UnwritableError, View
+from chainrules_native.lowering import Lowering, dense, form
+from chainrules_native.memory import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_native.saved import save
 from chainrules_native.text import headed
 from chainrules_native.vectors import text_of
-from chainrules_native.words import VIEWS, function_of, lower
+from chainrules_native.words import is_view, lower
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import read
 
 _FEWEST = 2
 """So many calls that are no views a function of C has at least."""
@@ -70,7 +69,7 @@ class Segment:
         mark = self.lowering.mark()
         try:
             lower(self.lowering, call)
-        except UnwritableError:
+        except (UnwritableError, TypeError, ValueError):  # of operands in another form
             self.lowering.go_back(mark)
             return False
         self.calls.append(call)
@@ -125,13 +124,6 @@ def _native(program: Program, exact: bool, threads: int) -> Program:
     return changed(program, calls=tuple(whole))
 
 
-def is_view(call: Call) -> bool:
-    """Tell whether a call gives a view, which costs nothing in C and little in NumPy."""
-    function = function_of(call)
-    basic = function is read and len(call.operands) == 1
-    return (basic or function in VIEWS) and len(call.results) == 1
-
-
 def _users(program: Program, done: list[Segment | Call]) -> dict[Value, set[int]]:
     """Return, for each value, the pieces that use it; -1 is for the outputs."""
     users: dict[Value, set[int]] = {}
@@ -158,34 +150,54 @@ class _Made:
         outputs: list[Value] = []
         needed = set(wanted)
         for call in reversed(segment.calls):
-            if not call.results or call.results[0] not in needed:
+            if needed.isdisjoint(call.results):
                 continue
-            view = self.lowering.views[call.results[0]]
-            if is_view(call) and not isinstance(view, float) and call.results[0].shape:
+            if is_view(call) and call.results[0].shape:
                 self.after.append(call)
                 needed.update(call.values)
             else:
-                outputs.append(call.results[0])
+                outputs += [y for y in reversed(call.results) if y in needed]
         self.after.reverse()
-        self.outputs = outputs[::-1]
-        views, buffers = [], set()
-        for x in self.outputs:
-            view = self.lowering.views[x]
-            buffer: Buffer = view.version.buffer
-            if buffer.place is not None or buffer in buffers or not view.is_whole:
-                own = self.lowering.new(view.shape, view.dtype)
-                self.lowering.add(Copy(own, view))
-                view = own
-                buffer = own.version.buffer
-            buffers.add(buffer)
+        self.outputs: list[Value] = []
+        views, buffers = [], set[Buffer]()
+        for x in outputs[::-1]:
+            made, view = self._leaving(x, self.lowering.views[x], buffers)
+            buffers.add(view.version.buffer)
+            self.outputs.append(made)
             views.append(view)
         self.views: list[View] = views
         self.items: list[Item] = self.lowering.items
-        loops = ", ".join([f"{ufunc.__name__} {types}" for ufunc, types in self.lowering.loops])
+        loops = ", ".join([f"{name_of(loop)} {types}" for loop, types in self.lowering.loops])
         text, self.work = emit(self.items, views, name, threads)
         vectors = text_of(self.lowering.vectors)
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
         self.guarded = "return 1;" in text
+
+    def _leaving(self, x: Value, view: View, buffers: set[Buffer]) -> tuple[Value, View]:
+        """Return what leaves the function for a value: all of a buffer, that lies as NumPy's does.
+
+        What NumPy gives as a part of memory of its own, as the places of a mask, leaves as all of
+        this memory, of which a view is taken afterwards.
+        """
+        buffer, lowering = view.version.buffer, self.lowering
+        alone = buffer.place is None and buffer not in buffers
+        if alone and view.is_whole:
+            return x, view
+        shape, dtype = form(x)
+        strides = strides_of(shape, x.layout, dtype) if shape else ()
+        if 0 in strides or dense(shape, strides, dtype):
+            own = lowering.new(shape, dtype, None if 0 in strides else strides)
+            lowering.add(Copy(own, view))
+            return x, own
+        if not alone or view.strides != strides:
+            raise UnwritableError
+        n = buffer.nbytes // dtype.itemsize
+        whole = Value(
+            f"{x.name}_memory", np.ndarray, (n,), dtype, layout=(dtype.itemsize,) * (n > 1)
+        )
+        options = {"shape": shape, "strides": strides, "offset": view.offset}
+        self.after.insert(0, Call(lying, (whole,), options, (x,)))
+        return whole, View(view.version, 0, (n,), (dtype.itemsize,), dtype)
 
     def call(self, library: Any) -> Call:
         """Return the call that takes the place of the segment's."""
@@ -202,6 +214,16 @@ class _Made:
         if self.guarded:
             results = (*results, Value(f"{self.name}_fits", bool))
         return Call(native, tuple(lowering.inputs), {}, results)
+
+
+def lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> np.ndarray:
+    """Return an array that lies so in memory."""
+    return np.ndarray(shape, memory.dtype, memory, offset, strides)
+
+
+def name_of(loop: np.ufunc | str) -> str:
+    """Return what a loop of NumPy's, or another function, is called."""
+    return loop if isinstance(loop, str) else loop.__name__
 
 
 def _elements(item: Item) -> int:
