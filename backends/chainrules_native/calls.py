@@ -78,6 +78,11 @@ def loop_of(ufunc: np.ufunc | str, types: str) -> tuple[int, int] | None:
     return found
 
 
+def name_of(loop: np.ufunc | str) -> str:
+    """Return what a loop of NumPy's, or another function, is called."""
+    return loop if isinstance(loop, str) else loop.__name__
+
+
 def fits() -> Any:
     """Return what makes, of forms, a function that tells whether arrays have them; or None."""
     known = driver().Fits

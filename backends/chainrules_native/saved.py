@@ -17,6 +17,7 @@ import numpy as np
 from chainrules_compile.calls import name_of
 from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import RecordingError
+from chainrules_compile.loops import unrolled
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Literal
 from chainrules_native.lowering import Lowering, form
@@ -134,7 +135,7 @@ def save(
     RecordingError
         If not all of it can be written in C.
     """
-    saving, name = _Saving(program, names, scope), in_c(name)
+    saving, name = _Saving(unrolled(program), names, scope), in_c(name)
     text, work = emit(saving.lowering.items, saving.results, f"{name}_run")
     source = _source(saving, name, text, work)
     folder.mkdir(parents=True, exist_ok=True)

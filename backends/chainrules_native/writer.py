@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any
@@ -10,13 +11,15 @@ import numpy as np
 
 from chainrules_compile.calls import expect
 from chainrules_compile.entry import Scope
-from chainrules_compile.passes.values import changed
+from chainrules_compile.loops import Loop
+from chainrules_compile.passes.values import called, changed
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
 from chainrules_native import calls
 from chainrules_native.compilers import CompilerError
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
+from chainrules_native.looped import Turning, spec_of, with_turnings
 from chainrules_native.lowering import Lowering, dense, form
 from chainrules_native.memory import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_native.saved import save
@@ -55,6 +58,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
 
 
 write.threads = True  # type: ignore[attr-defined]
+write.loops = True  # type: ignore[attr-defined]
 
 
 class Segment:
@@ -80,7 +84,12 @@ def _native(program: Program, exact: bool, threads: int) -> Program:
     """Return the program with functions of C for the calls that can be written in it."""
     done: list[Segment | Call] = []
     segment = Segment(exact)
+    if any([type(call.function) is Loop for call in program]):
+        program = with_turnings(program, exact, threads)
     for call in program.calls:
+        if type(call.function) is Loop:  # not all of its turn is written in C
+            body = _native(call.function.body, exact, threads)
+            call = called(call, dataclasses.replace(call.function, body=body))
         if segment.take(call):
             continue
         done += [segment, call]
@@ -89,9 +98,13 @@ def _native(program: Program, exact: bool, threads: int) -> Program:
     users = _users(program, done)
     found: list[Call] = []
     texts: list[str] = []
-    made: list[tuple[int, _Made]] = []
+    made: list[tuple[int, _Made | Turning]] = []
     for i, piece in enumerate(done):
-        if isinstance(piece, Call):
+        if isinstance(piece, Call) and type(piece.function) is Turning:
+            texts.append(piece.function.text)
+            made.append((len(found), piece.function))
+            found.append(piece)
+        elif isinstance(piece, Call):
             found.append(piece)
         elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
             found += piece.calls
@@ -112,8 +125,8 @@ def _native(program: Program, exact: bool, threads: int) -> Program:
     head = headed(*heads, *(["threads.h"] if threads > 1 else []))
     text = "\n".join([head, *texts])
     library = calls.loaded(text, threads) if made else None
-    for i, one in made:
-        found[i] = one.call(library)
+    for i, each in made:
+        found[i] = each.call(library)
     guards = dict(made)
     whole: list[Call] = []
     for i, call in enumerate(found):
@@ -167,7 +180,7 @@ class _Made:
             views.append(view)
         self.views: list[View] = views
         self.items: list[Item] = self.lowering.items
-        loops = ", ".join([f"{name_of(loop)} {types}" for loop, types in self.lowering.loops])
+        loops = ", ".join([f"{calls.name_of(loop)} {types}" for loop, types in self.lowering.loops])
         text, self.work = emit(self.items, views, name, threads)
         vectors = text_of(self.lowering.vectors)
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
@@ -202,8 +215,8 @@ class _Made:
     def call(self, library: Any) -> Call:
         """Return the call that takes the place of the segment's."""
         lowering = self.lowering
-        inputs = [_spec(x, lowering.views[x]) for x in lowering.inputs]
-        outputs = [_spec(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
+        inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
+        outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
         loops = [calls.loop_of(*key) for key in lowering.loops]
         found = [loop for loop in loops if loop is not None]
         large = sum(map(_elements, self.items)) > _LARGE
@@ -221,28 +234,9 @@ def lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> n
     return np.ndarray(shape, memory.dtype, memory, offset, strides)
 
 
-def name_of(loop: np.ufunc | str) -> str:
-    """Return what a loop of NumPy's, or another function, is called."""
-    return loop if isinstance(loop, str) else loop.__name__
-
-
 def _elements(item: Item) -> int:
     if isinstance(item, Group):
         return item.size * len(item.operations)
     if isinstance(item, Product):
         return item.a.size * item.out.shape[-1]
     return sum([view.size for views in views_of(item) for view in views])
-
-
-def _spec(x: Value, view: View) -> calls.Spec:
-    shape, dtype = form(x)
-    buffer = view.version.buffer
-    if x.type is np.ndarray:
-        kind = calls.ARRAY
-    elif x.type is float:
-        kind = calls.FLOAT
-    elif x.type is bool:
-        kind = calls.BOOL
-    else:
-        kind = calls.SCALAR
-    return calls.Spec(kind, dtype, shape, view.strides, buffer.low, buffer.nbytes)

@@ -6,6 +6,7 @@ import queue
 import random
 import runpy
 from collections import deque
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ CELLS = (
     *(recurrent, gated, numbers, without_rows, inner, used_before, used_after, counted),
     *(written, branching, largest),
 )
-FORMS = {
+FORMS: dict[str, Any] = {
     "value": lambda f: f,
     "gradient": lambda f: value_and_grad(f, (0, 1, 2, 3)),
     "jvp": lambda f: lambda *xs: jvp(f, xs, xs),

@@ -1,0 +1,253 @@
+"""Scans as loops of C: a turn is a function, and another calls it turn by turn.
+
+What lists are in NumPy source, rows of what is given and of what is kept, are arrays here, whose
+rows are addresses that move. What is carried goes from one of two places to the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_compile.loops import (
+    Loop,
+    block_of_rows,
+    joined,
+    rows_of,
+    stacked_parts,
+    stacked_rows,
+)
+from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.values import changed
+from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, name_of, program
+from chainrules_native.emit import emit
+from chainrules_native.items import Copy
+from chainrules_native.lowering import Lowering, form
+from chainrules_native.memory import UnwritableError, View, contiguous, span_of
+from chainrules_native.vectors import text_of
+from chainrules_native.words import lower
+from chainrules_py.program import Call, Program, Value
+
+_LINE = 64
+_LARGE = 20_000
+"""From how many elements on, of all turns, other threads may run meanwhile."""
+
+
+@final
+class Turning:
+    """Loop as a function of C, which stands in a program for the `Loop` until that is loaded.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in C.
+    loop : Loop
+    rewritten : Call
+        The call of it, with arrays for lists.
+    text : str
+        Its text.
+    guarded : bool
+        Whether a turn may find that the program does not fit.
+
+    Raises
+    ------
+    UnwritableError
+        If a call of its turn is not written in C, or gives what is no array and no number.
+    """
+
+    def __init__(self, call: Call, name: str, exact: bool, threads: int) -> None:
+        self.name = name
+        self.__name__ = name
+        self.loop: Loop = call.function
+        self.rewritten = call
+        self.lowering = Lowering(exact)
+        loop, body = self.loop, self.loop.body
+        if loop.last or not all(map(is_known, body.outputs)) or body.constants:
+            raise UnwritableError
+        same, first, _ = loop.split(body.inputs)
+        given, begin, _ = loop.split(call.operands)
+        for x, y in zip((*same, *first), (*given, *begin), strict=True):
+            if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
+                raise UnwritableError
+        for each in body.calls:
+            lower(self.lowering, each)
+        self.views = self._outputs()
+        text, self.work = emit(self.lowering.items, self.views, f"{name}_turn", threads)
+        names = ", ".join([f"{name_of(loop)} {types}" for loop, types in self.lowering.loops])
+        vectors = text_of(self.lowering.vectors)
+        self.guarded = "return 1;" in text
+        self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
+
+    def _outputs(self) -> list[View]:
+        """Return where a turn writes what it gives: in C order, each to a buffer of its own."""
+        lowering, found, buffers = self.lowering, [], set()
+        for x in self.loop.body.outputs:
+            view = lowering.view(x)
+            buffer = view.version.buffer
+            own = buffer.place is None and buffer not in buffers and view.is_whole
+            if not own or not view.in_c_order:
+                copy = lowering.new(view.shape, view.dtype)
+                lowering.add(Copy(copy, view))
+                view = copy
+            buffers.add(view.version.buffer)
+            found.append(view)
+        return found
+
+    def _driver(self) -> str:
+        """Write the function that calls the turns."""
+        loop, name, turns = self.loop, self.name, self.loop.turns
+        places = {x: k for k, x in enumerate(self.lowering.inputs)}
+        steps = [max(view.size, 1) * view.dtype.itemsize for view in self.views]
+        same, carried, each = loop.split(loop.body.inputs)
+        before, inside, after = [], [], []
+        slot = 0
+        for j, x in enumerate((*same, *carried)):
+            if x in places:
+                before.append(f"in[{places[x]}] = I[{j}];")
+        for j, x in enumerate(each):
+            if x in places:
+                row, k = self._row(x), len(same) + len(carried) + j
+                turn = f"({turns - 1} - t)" if loop.backwards[j] else "t"
+                inside.append(f"in[{places[x]}] = I[{k}] + {turn} * {row}L;")
+        for j in range(len(self.views)):
+            if j >= len(carried):
+                inside.append(f"out[{j}] = O[{j}] + t * {steps[j]}L;")
+                continue
+            room = -(-steps[j] // _LINE) * _LINE
+            inside.append(f"out[{j}] = t == {turns - 1} ? O[{j}] : w + {slot} + (t & 1) * {room}L;")
+            slot += 2 * room
+            if carried[j] in places:
+                after.append(f"in[{places[carried[j]]}] = out[{j}];")
+        given, made = max(len(places), 1), max(len(self.views), 1)
+        self.work += slot
+        lines = [
+            f"int {name}(char** I, char** O, char* w, void** L) {{",
+            f"  char *in[{given}], *out[{made}];",
+            *[f"  {line}" for line in before],
+            f"  for (long t = 0; t < {turns}; t++) {{",
+            *[f"    {line}" for line in inside],
+            f"    if ({name}_turn(in, out, w + {slot}, L)) return 1;",
+            *[f"    {line}" for line in after],
+            "  }\n  return 0;\n}",
+        ]
+        return "\n".join(lines)
+
+    def _row(self, x: Value) -> int:
+        shape, dtype = form(x)
+        return math.prod(shape) * dtype.itemsize
+
+    def call(self, library: Any) -> Call:
+        """Return the call of the function."""
+        call, loop, lowering = self.rewritten, self.loop, self.lowering
+        same, carried, each = loop.split(loop.body.inputs)
+        inputs = [self._spec(x) for x in (*same, *carried)]
+        inputs += [self._of_rows(*form(x)) for x in each]
+        pairs = enumerate(zip(call.results, self.views, strict=True))
+        outputs = [
+            spec_of(y, view) if j < len(carried) else self._of_rows(view.shape, view.dtype)
+            for j, (y, view) in pairs
+        ]
+        loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
+        large = sum([view.size for view in self.views]) * loop.turns > _LARGE
+        run = program(library, self.name, inputs, outputs, loops, self.work, self.guarded, large)
+        results = call.results
+        if self.guarded:
+            results = (*results, Value(f"{self.name}_fits", bool))
+        return Call(run, call.operands, {}, results)
+
+    def _spec(self, x: Value) -> Spec:
+        return spec_of(x, self.lowering.view(x))
+
+    def _of_rows(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
+        whole = (self.loop.turns, *shape)
+        strides = contiguous(whole, dtype.itemsize)
+        return Spec(ARRAY, dtype, whole, strides, *span_of(whole, strides, dtype))
+
+
+def is_known(x: Any) -> bool:
+    """Tell whether an output is a value, and no list."""
+    return type(x) is Value and x.type is not list
+
+
+def spec_of(x: Value, view: View) -> Spec:
+    """Return what C is told of a value that is somewhere."""
+    shape, dtype = form(x)
+    buffer = view.version.buffer
+    kind = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}.get(x.type or object, SCALAR)
+    return Spec(kind, dtype, shape, view.strides, buffer.low, buffer.nbytes)
+
+
+def with_turnings(whole: Program, exact: bool, threads: int) -> Program:
+    """Return the program with loops that can be written in C, and arrays for their lists."""
+    found: dict[int, Turning] = {}
+    for i, call in enumerate(whole.calls):
+        if type(call.function) is Loop and are_rows(whole, call):
+            with contextlib.suppress(UnwritableError):
+                found[i] = Turning(call, f"loop{len(found)}", exact, threads)
+    if not found:
+        return whole
+    calls: list[Call] = []
+    arrays: dict[Value, tuple[Value, ...]] = {}
+    for i, call in enumerate(whole.calls):
+        if call.function is rows_of:
+            calls.append(call)
+            (rows,) = call.results
+            (x,) = call.operands
+            arrays[rows] = (Value(f"{rows.name}_rows", np.ndarray, memory=x),)
+            calls.append(Call(block_of_rows, call.operands, call.options, arrays[rows]))
+        elif i in found:
+            calls.append(_rewritten(call, found[i], arrays))
+        elif call.function is joined and call.operands[-1] in arrays:
+            arrays[call.results[0]] = (*call.operands[:-1], *arrays[call.operands[-1]])
+        elif call.function is stacked_rows and call.operands[0] in arrays:
+            parts = arrays[call.operands[0]]
+            calls.append(Call(stacked_parts, parts, call.options, call.results))
+        else:
+            calls.append(call)
+    return without_dead_code(changed(whole, calls=tuple(calls)))
+
+
+def _rewritten(call: Call, turning: Turning, arrays: dict[Value, tuple[Value, ...]]) -> Call:
+    """Return the call of a loop with arrays for lists."""
+    same, first, sequences = turning.loop.split(call.operands)
+    ends, _, lists = turning.loop.outputs(call.results)
+    for x in lists:
+        arrays[x] = (Value(f"{x.name}_rows", np.ndarray),)
+    rows = [arrays[x][0] for x in sequences]
+    kept = [arrays[x][0] for x in lists]
+    turning.rewritten = Call(turning, (*same, *first, *rows), {}, (*ends, *kept))
+    return turning.rewritten
+
+
+def are_rows(whole: Program, call: Call) -> bool:
+    """Tell whether the lists of a loop are rows of arrays, and become arrays."""
+    loop: Loop = call.function
+    made, uses, calls = whole.definitions(), whole.uses(), whole.calls
+    _, _, sequences = loop.split(call.operands)
+    for x in sequences:
+        if type(x) is not Value or x not in made or made[x].function is not rows_of:
+            return False
+
+    def stacked(x: Value) -> bool:
+        users = [calls[i] if i < len(calls) else None for i in uses[x]]
+        return all(
+            [
+                user is not None
+                and (
+                    user.function is stacked_rows
+                    or (
+                        user.function is joined
+                        and user.operands[-1] is x
+                        and user.options["cuts"][-1] == slice(None)
+                        and not any(user.options["cuts"][:-1])
+                        and stacked(user.results[0])
+                    )
+                )
+                for user in users
+            ]
+        )
+
+    return all(map(stacked, loop.outputs(call.results)[2]))

@@ -1,0 +1,138 @@
+"""Scans in C: one turn is recorded, and is a function that another calls turn by turn."""
+
+import itertools
+import runpy
+
+import numpy as np
+import pytest
+
+from chainrules_compile import compile
+from chainrules_compile.compiled import close
+from chainrules_compile.loops import Loop, run, unrolled
+from chainrules_native.looped import Turning
+from chainrules_py.composites.functional import scan
+from chainrules_tape import grad, value_and_grad
+from tests.engines.compile.random_programs import compared
+from tests.engines.compile.shadow import same
+from tests.engines.compile.test_scan import CELLS, FORMS, RNG, XS, B, U, W, inner, recurrent
+
+pytestmark = pytest.mark.usefixtures("native")
+ARGS = (W, U, B, XS)
+QUICK = {(recurrent, "gradient")}
+CASES = [
+    pytest.param(f, form, marks=[] if (f, form) in QUICK else [pytest.mark.slow])
+    for f, form in itertools.product(CELLS, FORMS)
+]
+
+
+def compiled(f, **options):
+    return compile(f, target="c", background=False, **options)
+
+
+@pytest.mark.parametrize("f, form", CASES)
+def test_scans_in_c_have_the_bits_of_the_loop(f, form):
+    g = FORMS[form](f)
+    made = compiled(g)
+    for k in (1.0, 1.1):
+        assert compared(g, made, (k * W, U, B, k * XS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("f, form", [case.values for case in CASES])
+def test_looser_scans_are_close(f, form):
+    g = FORMS[form](f)
+    made = compiled(g, exact=False)
+    for k in (1.0, 1.1):
+        assert close(made(k * W, U, B, k * XS), g(k * W, U, B, k * XS))
+
+
+def test_no_turn_is_called_from_python():
+    counts = []
+    for n in (20, 300):
+        made = compiled(value_and_grad(recurrent, (0, 1, 2, 3)))
+        made(W, U, B, RNG.standard_normal((n, 2)))
+        counts.append(len(made.programs[0].program))
+        assert "for " not in made.source
+        assert made.source.count("block_of_rows(") == 4
+    assert counts[0] == counts[1] < 40
+
+
+def convolved(w, u, b, xs):
+    turn = lambda h, x: (np.sin(np.convolve(h, w[0])[:3]), np.sum(np.exp(h) * w, axis=1))
+    h, ys = scan(turn, b, xs)
+    return np.sum(h) + np.sum(ys * ys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["value", "gradient"])
+def test_a_turn_with_a_call_that_is_not_written_in_c(form):
+    g = FORMS[form](convolved)
+    made = compiled(g)
+    for k in (1.0, 1.1):
+        assert same(made(k * W, U, B, XS), g(k * W, U, B, XS))
+    assert "for " in made.source
+
+
+def test_turns_ask_whether_quotients_are_finite():
+    """One turn divides by zero where its product is zero: the program that was recorded misses."""
+
+    def f(x, ys):
+        h, _ = scan(lambda h, y: (np.sin(h) + np.sqrt(y) * 0.0 + y, None), x, ys)
+        return np.sum(h)
+
+    g, x, ys = value_and_grad(f, (0, 1)), np.ones(3), RNG.uniform(1.0, 2.0, (20, 3))
+    made = compiled(g)
+    zero = ys.copy()
+    zero[7, 1] = 0.0
+    with np.errstate(all="ignore"):
+        for given in (ys, zero, ys, zero[::-1].copy()):
+            assert same(made(x, given), g(x, given))
+
+
+def test_numbers_that_are_carried_and_kept():
+    def f(a, xs):
+        c, ys = scan(lambda c, x: (np.sin(c) * a + x, (c, x * 2.0)), np.float64(0.5), xs)
+        return c + np.sum(ys[0] * ys[1])
+
+    g, xs = value_and_grad(f, (0, 1)), RNG.standard_normal(40)
+    made = compiled(g)
+    for a in (0.5, 0.75, np.float64(0.25)):
+        assert same(made(a, xs), g(a, xs))
+
+
+@pytest.mark.slow
+def test_several_threads():
+    def f(w, xs):
+        return np.sum(scan(lambda h, x: (np.sin(w * h) + x, None), np.zeros(30_000), xs)[0])
+
+    w, xs = np.full(30_000, 0.5), RNG.standard_normal((16, 1))
+    assert same(compiled(grad(f), threads=2)(w, xs), grad(f)(w, xs))
+
+
+@pytest.mark.slow
+def test_a_saved_scan(tmp_path):
+    made = compiled(value_and_grad(recurrent, (0, 3)))
+    wanted = made(*ARGS)
+    made.save(tmp_path / "walk")
+    source = next((tmp_path / "walk").glob("*.py"))
+    found = runpy.run_path(str(source))[source.stem](*ARGS)
+    np.testing.assert_allclose(found[0], wanted[0])
+    for x, y in zip(found[1:], wanted[1], strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f, form",
+    [
+        pytest.param(f, form, marks=[] if f is inner else [pytest.mark.slow])
+        for f, form in itertools.product(CELLS, ("value", "jvp"))
+    ],
+)
+def test_loops_written_out(f, form):
+    g = FORMS[form](f)
+    made = compile(g)
+    wanted = made(*ARGS)
+    p = unrolled(made.programs[0].recorded)
+    assert not any([isinstance(call.function, (Loop, Turning)) for call in p])
+    found = run(p, ARGS[: len(p.inputs)])
+    assert same(found if isinstance(wanted, tuple) else found[0], wanted)
