@@ -6,12 +6,14 @@ where C has no operator of the same bits; so they are NumPy's by construction, a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.machinery
 import importlib.util
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,13 +101,16 @@ def loaded(text: str, threads: int = 1) -> ctypes.CDLL:
     CompilerError
         If it cannot be compiled.
     """
-    if threads == 1:
-        made = ctypes.CDLL(str(library(text)))
-    else:
-        try:
-            made = ctypes.CDLL(str(library(text, "-fopenmp")))
-        except (CompilerError, OSError):
-            made = ctypes.CDLL(str(library(text)))
+    if threads > 1:
+        with contextlib.suppress(CompilerError, OSError):
+            return at(library(text, "-fopenmp"), threads)
+    return at(library(text), threads)
+
+
+def at(path: Path, threads: int = 1) -> ctypes.CDLL:
+    """Return the library at a place, which runs on so many threads."""
+    made = ctypes.CDLL(str(path))
+    if threads > 1:
         ctypes.c_int.in_dll(made, "threads").value = 1 if _children else threads
         _threaded.append(made)
     _loaded.append(made)

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import expect
 from chainrules_compile.entry import Scope
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.values import called, changed
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
-from chainrules_native import calls
+from chainrules_native import cache, calls
 from chainrules_native.compilers import CompilerError
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
 from chainrules_native.looped import Turning, spec_of, with_turnings
 from chainrules_native.lowering import Lowering, dense, form
-from chainrules_native.memory import Buffer, Shape, UnwritableError, View, strides_of
+from chainrules_native.memory import Buffer, UnwritableError, View, strides_of
+from chainrules_native.plans import (
+    Plan,
+    Run,
+    as_planned,
+    as_text,
+    named,
+    plain,
+    plan_of,
+    print_of,
+    values_of,
+)
 from chainrules_native.saved import save
 from chainrules_native.text import headed
 from chainrules_native.vectors import text_of
@@ -67,6 +79,7 @@ class Segment:
     def __init__(self, exact: bool) -> None:
         self.lowering = Lowering(exact)
         self.calls: list[Call] = []
+        self.places: list[int] = []
 
     def take(self, call: Call) -> bool:
         """Lower a call; return False if it has to stay NumPy's."""
@@ -81,67 +94,84 @@ class Segment:
 
 
 def _native(program: Program, exact: bool, threads: int) -> Program:
-    """Return the program with functions of C for the calls that can be written in it."""
-    done: list[Segment | Call] = []
-    segment = Segment(exact)
+    """Return the program with functions of C for the calls that can be written in it.
+
+    What is known on disk is not written again.
+    """
     if any([type(call.function) is Loop for call in program]):
-        program = with_turnings(program, exact, threads)
-    for call in program.calls:
+        program, printed = _with_loops(program, exact, threads), None
+    else:
+        printed = print_of(program, exact, threads)
+    known = printed and cache.plan(printed)
+    if known:
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            return as_planned(program, plan_of(known[1]), calls.at(known[0], threads))
+    plan, texts, with_vectors = _written(program, exact, threads)
+    if not texts:
+        return program
+    heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
+    head = headed(*heads, *(["threads.h"] if threads > 1 else []))
+    library = calls.loaded("\n".join([head, *texts]), threads)
+    if printed and library is not None:
+        cache.keep_plan(printed, Path(library._name), as_text(plan))
+    return as_planned(program, plan, library)
+
+
+def _with_loops(program: Program, exact: bool, threads: int) -> Program:
+    """Return the program with loops in C, or with what of their turns is written in C."""
+    program = with_turnings(program, exact, threads)
+    found = list(program.calls)
+    for i, call in enumerate(found):
         if type(call.function) is Loop:  # not all of its turn is written in C
             body = _native(call.function.body, exact, threads)
-            call = called(call, dataclasses.replace(call.function, body=body))
+            found[i] = called(call, dataclasses.replace(call.function, body=body))
+    return changed(program, calls=tuple(found))
+
+
+def _written(program: Program, exact: bool, threads: int) -> tuple[Plan, list[str], bool]:
+    """Return what a program does, its functions in C, and whether these need those of vectors."""
+    done: list[Segment | int] = []
+    segment = Segment(exact)
+    for i, call in enumerate(program.calls):
         if segment.take(call):
+            segment.places.append(i)
             continue
-        done += [segment, call]
+        done += [segment, i]
         segment = Segment(exact)
     done.append(segment)
     users = _users(program, done)
-    found: list[Call] = []
+    numbers = {x: i for i, x in enumerate(values_of(program))}
+    plan: Plan = []
     texts: list[str] = []
-    made: list[tuple[int, _Made | Turning]] = []
+    with_vectors = False
     for i, piece in enumerate(done):
-        if isinstance(piece, Call) and type(piece.function) is Turning:
-            texts.append(piece.function.text)
-            made.append((len(found), piece.function))
-            found.append(piece)
-        elif isinstance(piece, Call):
-            found.append(piece)
+        if isinstance(piece, int):
+            plan.append(piece)
+            function = program.calls[piece].function
+            if type(function) is Turning:
+                texts.append(function.text)
+                with_vectors = with_vectors or bool(function.lowering.vectors)
         elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
-            found += piece.calls
+            plan += piece.places
         else:
             given = [y for call in piece.calls for y in call.results]
             wanted = {y for y in given if _outside(users.get(y, set()), i)}
             try:
-                one = _Made(piece, wanted, f"run{len(made)}", threads)
+                one = _Made(piece, wanted, f"run{len(texts)}", threads)
             except UnwritableError:  # of something that was lowered, and has no type in C
-                found += piece.calls
+                plan += piece.places
                 continue
             texts.append(one.text)
-            made.append((len(found), one))
-            found.append(piece.calls[0])
-            found += one.after
-    with_vectors = any([one.lowering.vectors for _, one in made])
-    heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
-    head = headed(*heads, *(["threads.h"] if threads > 1 else []))
-    text = "\n".join([head, *texts])
-    library = calls.loaded(text, threads) if made else None
-    for i, each in made:
-        found[i] = each.call(library)
-    guards = dict(made)
-    whole: list[Call] = []
-    for i, call in enumerate(found):
-        whole.append(call)
-        if i in guards and guards[i].guarded:
-            ok = call.results[-1]
-            whole.append(Call(expect, (ok, True), {"kind": bool}, ()))
-    return changed(program, calls=tuple(whole))
+            plan.append(one.run(numbers))
+            with_vectors = with_vectors or bool(one.lowering.vectors)
+    return plan, texts, with_vectors
 
 
-def _users(program: Program, done: list[Segment | Call]) -> dict[Value, set[int]]:
+def _users(program: Program, done: list[Segment | int]) -> dict[Value, set[int]]:
     """Return, for each value, the pieces that use it; -1 is for the outputs."""
     users: dict[Value, set[int]] = {}
     for i, piece in enumerate(done):
-        for call in [piece] if isinstance(piece, Call) else piece.calls:
+        for call in [program.calls[piece]] if isinstance(piece, int) else piece.calls:
             for x in call.values:
                 users.setdefault(x, set()).add(i)
     for x in Call(None, program.outputs, {}, ()).values:
@@ -159,34 +189,35 @@ class _Made:
     def __init__(self, segment: Segment, wanted: set[Value], name: str, threads: int) -> None:
         self.name = name
         self.lowering = segment.lowering
-        self.after: list[Call] = []
+        self.after: list[Any] = []
         outputs: list[Value] = []
         needed = set(wanted)
-        for call in reversed(segment.calls):
+        for i, call in zip(segment.places[::-1], segment.calls[::-1], strict=True):
             if needed.isdisjoint(call.results):
                 continue
             if is_view(call) and call.results[0].shape:
-                self.after.append(call)
+                self.after.append(i)
                 needed.update(call.values)
             else:
                 outputs += [y for y in reversed(call.results) if y in needed]
         self.after.reverse()
-        self.outputs: list[Value] = []
+        self.outputs = outputs[::-1]
         views, buffers = [], set[Buffer]()
-        for x in outputs[::-1]:
-            made, view = self._leaving(x, self.lowering.views[x], buffers)
+        for x in self.outputs:
+            view = self._leaving(x, self.lowering.views[x], buffers)
             buffers.add(view.version.buffer)
-            self.outputs.append(made)
             views.append(view)
         self.views: list[View] = views
         self.items: list[Item] = self.lowering.items
-        loops = ", ".join([f"{calls.name_of(loop)} {types}" for loop, types in self.lowering.loops])
+        loops = ", ".join(
+            [f"{getattr(loop, '__name__', loop)} {types}" for loop, types in self.lowering.loops]
+        )
         text, self.work = emit(self.items, views, name, threads)
         vectors = text_of(self.lowering.vectors)
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
         self.guarded = "return 1;" in text
 
-    def _leaving(self, x: Value, view: View, buffers: set[Buffer]) -> tuple[Value, View]:
+    def _leaving(self, x: Value, view: View, buffers: set[Buffer]) -> View:
         """Return what leaves the function for a value: all of a buffer, that lies as NumPy's does.
 
         What NumPy gives as a part of memory of its own, as the places of a mask, leaves as all of
@@ -195,43 +226,31 @@ class _Made:
         buffer, lowering = view.version.buffer, self.lowering
         alone = buffer.place is None and buffer not in buffers
         if alone and view.is_whole:
-            return x, view
+            return view
         shape, dtype = form(x)
         strides = strides_of(shape, x.layout, dtype) if shape else ()
         if 0 in strides or dense(shape, strides, dtype):
             own = lowering.new(shape, dtype, None if 0 in strides else strides)
             lowering.add(Copy(own, view))
-            return x, own
+            return own
         if not alone or view.strides != strides:
             raise UnwritableError
         n = buffer.nbytes // dtype.itemsize
-        whole = Value(
-            f"{x.name}_memory", np.ndarray, (n,), dtype, layout=(dtype.itemsize,) * (n > 1)
-        )
-        options = {"shape": shape, "strides": strides, "offset": view.offset}
-        self.after.insert(0, Call(lying, (whole,), options, (x,)))
-        return whole, View(view.version, 0, (n,), (dtype.itemsize,), dtype)
+        self.after.insert(0, (x, [strides, view.offset]))
+        return View(view.version, 0, (n,), (dtype.itemsize,), dtype)
 
-    def call(self, library: Any) -> Call:
-        """Return the call that takes the place of the segment's."""
+    def run(self, numbers: Mapping[Value, int]) -> Run:
+        """Return what a plan says of it."""
         lowering = self.lowering
-        inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
-        outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
-        loops = [calls.loop_of(*key) for key in lowering.loops]
-        found = [loop for loop in loops if loop is not None]
+        after = [x if isinstance(x, int) else [numbers[x[0]], *x[1]] for x in self.after]
+        views = [(x, lowering.views[x]) for x in lowering.inputs]
+        inputs, outputs = [
+            [[numbers[x], *plain(spec_of(x, view))] for x, view in given]
+            for given in (views, zip(self.outputs, self.views, strict=True))
+        ]
+        loops = [[named(loop), types] for loop, types in lowering.loops]
         large = sum(map(_elements, self.items)) > _LARGE
-        native = calls.program(
-            library, self.name, inputs, outputs, found, self.work, self.guarded, large
-        )
-        results = tuple(self.outputs)
-        if self.guarded:
-            results = (*results, Value(f"{self.name}_fits", bool))
-        return Call(native, tuple(lowering.inputs), {}, results)
-
-
-def lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> np.ndarray:
-    """Return an array that lies so in memory."""
-    return np.ndarray(shape, memory.dtype, memory, offset, strides)
+        return Run(self.name, inputs, outputs, loops, after, self.work, self.guarded, large)
 
 
 def _elements(item: Item) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_native import calls
+from chainrules_native import calls, writer
 from chainrules_tape import jvp, value_and_grad
 from tests.engines.compile.shadow import same
 from tests.engines.native.test_native import check as check_whole
@@ -88,6 +88,7 @@ def test_bits_are_those_of_the_function_for_all(case, dtype):
 )
 def test_none_is_refused(maker, monkeypatch):
     # Written, but for what the compiler makes: the function itself gives the results.
+    monkeypatch.setattr(writer, "print_of", lambda *given: None)
     monkeypatch.setattr(calls, "loaded", lambda *given: None)
     monkeypatch.setattr(calls, "program", lambda *given: np.sin)
     with warnings.catch_warnings():

@@ -491,15 +491,16 @@ def test_what_cannot_be_written_to_its_end_leaves_nothing():
         z = x * 2.0 + np.sin(x)
         return np.cbrt(y) + z, np.cbrt(z.T), z * x - 1.0
 
-    def call(made, library):
+    def run_of(made, numbers):
         read = [int(k) for k in re.findall(r"I\[(\d+)\]", made.text.partition("part0(char")[2])]
         assert set(read) <= set(range(len(made.lowering.inputs))), made.text
-        return called(made, library)
+        return told(made, numbers)
 
-    called = writer._Made.call
+    told = writer._Made.run
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "lower", lower)
-        patch.setattr(writer._Made, "call", call)
+        patch.setattr(writer._Made, "run", run_of)
+        patch.setattr(writer, "print_of", lambda *given: None)
         g = compiled(f)
         for x in (X, np.repeat(X, 2, 1)[:, ::2], X[::-1]):
             assert same(g(x, x + 1.0), f(x, x + 1.0))
