@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -63,7 +64,10 @@ def test_a_damaged_entry_is_made_again(empty, damage, tmp_path):
     assert cache_info().misses == misses + 1
 
 
-@pytest.mark.parametrize("damage", ["cut", "other", "no library", "of nothing"])
+SLOW = [pytest.param(way, marks=pytest.mark.slow) for way in ("other", "of nothing")]
+
+
+@pytest.mark.parametrize("damage", ["cut", "no library", *SLOW])
 def test_a_plan_that_does_not_fit_is_made_again(empty, damage, monkeypatch):
     once()
     (entry,) = empty.glob("*.plan")
@@ -91,10 +95,15 @@ def test_what_is_known_is_not_written_again(empty, monkeypatch):
 
 def prints(*functions, exact=True):
     """Return the prints of the programs that functions are."""
-    found = []
-    with pytest.MonkeyPatch.context() as patch:
-        real = writer.print_of
-        patch.setattr(writer, "print_of", lambda *given: found.append(real(*given)) or found[-1])
+    found, real = [], writer.print_of
+
+    def only_print(*given):
+        found.append(real(*given))
+        raise writer.CompilerError("that is all that is wanted")
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecordingWarning)
+        patch.setattr(writer, "print_of", only_print)
         for g in functions:
             compile(g, target="c", background=False, exact=exact)(X)
     return found
