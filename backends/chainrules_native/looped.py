@@ -174,10 +174,9 @@ def is_known(x: Any) -> bool:
 
 def spec_of(x: Value, view: View) -> Spec:
     """Return what C is told of a value that is somewhere."""
-    shape, dtype = form(x)
     buffer = view.version.buffer
     kind = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}.get(x.type or object, SCALAR)
-    return Spec(kind, dtype, shape, view.strides, buffer.low, buffer.nbytes)
+    return Spec(kind, view.dtype, view.shape, view.strides, buffer.low, buffer.nbytes)
 
 
 def with_turnings(whole: Program, exact: bool, threads: int) -> Program:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from chainrules_compile.entry import Scope
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.values import called, changed
