@@ -132,6 +132,11 @@ def minus_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
+def joined_rows(*xs: Any, shape: Shape) -> Any:
+    """Return an array of the rows of arrays; a vector is a row."""
+    return np.concatenate(xs).reshape(shape)
+
+
 def placed(x: Any, *places: Any, shape: Shape, where: slice | None) -> Any:
     """Return an array of zeros, but for the elements of a vector in some places in C order."""
     z = np.zeros(shape)

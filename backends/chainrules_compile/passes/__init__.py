@@ -13,6 +13,7 @@ from chainrules_compile.passes.loose import loosened
 from chainrules_compile.passes.numbers import with_plain_numbers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
+from chainrules_compile.passes.products import with_joined_products
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
@@ -52,6 +53,7 @@ LOOSE: dict[str, Pass] = {
     "simplify": simplified,
     "looser": loosened,
     "simplify again": simplified,
+    "products": with_joined_products,
     **{title: step for title, step in PASSES.items() if title != "simplify"},
     "zero patterns": with_zero_patterns_loosely,
 }
