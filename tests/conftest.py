@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import defaultdict
@@ -64,6 +65,13 @@ def pytest_configure(config):
         config.pluginmanager.register(Shadow(), "compiled")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Suites(), "suites")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """Have collections of garbage in tests look at what the tests make, not at all the tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
