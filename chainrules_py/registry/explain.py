@@ -86,7 +86,7 @@ def rules_for(f: Any) -> list[Statement]:
     if primal is None:
         return []
     see_about(primal.__module__)
-    return sorted(primal.stated[0], key=lambda s: (-s.layer, str(s.signature)))
+    return sorted(primal.stated[0], key=lambda s: (-s.override, -s.layer, str(s.signature)))
 
 
 def rules_in(module: str) -> list[Statement]:

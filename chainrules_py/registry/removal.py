@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +14,9 @@ from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.pens import rule
 from chainrules_py.registry.statement import Statement
 from chainrules_py.registry.table import name_of, remove
+
+_blocks = itertools.count(2)
+"""The layers of blocks, each over all that was stated before it; below is ``override=True``."""
 
 
 def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
@@ -50,7 +53,8 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     (12.0,)
     """
     wanted = tuple([checked_annotation(t, "an operand", f, True) for t in types])
-    found = [s for s in rules_for(f) if not types or s.signature == wanted]
+    mine = [s for s in rules_for(f) if s.override < 2]  # those of blocks go with their blocks
+    found = [s for s in mine if not types or s.signature == wanted]
     if not found:
         shown = ", ".join(map(str, types))
         msg = f"nothing is stated about {name_of(f)}({shown}); rules_for({name_of(f)}) lists all"
@@ -77,7 +81,9 @@ def overriding(
 
     Notes
     -----
-    What was recorded inside is played back by the rule of the block, also after it.
+    A block is a layer over what is stated: for other types, and other rules of `override`, nothing
+    changes, and of two blocks for a type the later one counts. What was recorded inside is played
+    back by the rule of the block, also after it.
 
     Examples
     --------
@@ -91,46 +97,17 @@ def overriding(
     >>> rrule(sin, 0.0)[1](2.0)
     (2.0,)
     """
-    block = _Block(f)
+    block = next(_blocks)
     try:
-        block.begin(stated, types)
+        rule(f, types=types, override=block)(stated)
         yield
     finally:
         try:
-            block.end()
+            _end(f, block)
         finally:
-            block.end()  # what an interrupt has left
+            _end(f, block)  # what an interrupt has left
 
 
-_blocks: weakref.WeakSet[_Block] = weakref.WeakSet()
-
-
-class _Block:
-    """What a block has stated, and what stands aside for it: of blocks that end in any order."""
-
-    def __init__(self, f: Callable[..., Any]) -> None:
-        self.f = f
-        self.before = rules_for(f)
-        self.aside = [s for s in self.before if s.override and s.layer.name == "USER"]
-        self.own: list[Statement] | None = None
-        _blocks.add(self)
-
-    def begin(self, stated: Callable[..., Any], types: Types) -> None:
-        """State a rule in place of those that stand aside."""
-        remove(self.aside)
-        rule(self.f, types=types, override=True)(stated)
-        self.own = self._own()
-
-    def _own(self) -> list[Statement]:
-        return [s for s in rules_for(self.f) if s.override and s not in self.before]
-
-    def end(self) -> None:
-        """Put those back; to do so again changes nothing."""
-        own = self._own() if self.own is None else self.own
-        for other in tuple(_blocks):
-            if other is not self and not {*own}.isdisjoint(other.aside):  # it goes on
-                rest = [s for s in other.aside if s not in own]
-                other.aside, self.aside = rest + self.aside, []
-                return
-        remove(own, self.aside)
-        self.aside = []
+def _end(f: Callable[..., Any], block: int) -> None:
+    """Take out what a block has stated, with what was hung on it; the second time nothing."""
+    remove([s for s in rules_for(f) if s.override == block])

@@ -14,7 +14,6 @@ from chainrules_py.primitives.plugins import Layer, layer_of, see_about
 from chainrules_py.primitives.primitive import Primitive
 
 MODES = ("forward", "reverse")
-_OVERRIDE = len(Layer)
 
 
 @final
@@ -87,8 +86,8 @@ class Statement:
         What it asks of the engine.
     layer : Layer
         Whose it is.
-    override : bool
-        Whether it beats more specific statements.
+    override : int
+        Its layer, of which the highest counts: 0, 1 with ``override=True``, more in a block.
     transposed : bool
         Whether it follows from a statement of the other mode: one that a person made of this mode,
         for the same types and in the same layer, comes first.
@@ -121,7 +120,7 @@ class Statement:
         *,
         modes: tuple[str, ...] = MODES,
         requires: frozenset[Capability] = frozenset(),
-        override: bool = False,
+        override: int = 0,
         transposed: bool = False,
         layer: Layer | None = None,
     ) -> None:
@@ -150,8 +149,8 @@ class Statement:
 
     @property
     def rank(self) -> int:
-        """What decides between statements of one signature: the higher."""
-        return 4 * (self.layer + _OVERRIDE * self.override) - 2 * self.transposed
+        """What decides between statements of one signature and ``override``: the higher."""
+        return 4 * self.layer - 2 * self.transposed
 
     def __reduce__(self) -> Any:
         """By its place in the table, where loading its module puts it again."""

@@ -10,6 +10,7 @@ import contextlib
 import types
 import weakref
 from collections.abc import Callable, Collection
+from math import inf
 from typing import Any
 
 from chainrules_py.config import Capability, Config, meets
@@ -101,29 +102,29 @@ def _table(
     primal: Primitive[..., Any],
     mode: str,
     can: frozenset[Capability],
-    overriding: bool,
-    plain: bool = False,
+    layer: int,
+    plain: bool,
 ) -> MethodTable[Statement]:
-    """Return the table of what is stated for a mode; if asked, of what overrides alone.
+    """Return the table of what is stated for a mode in a layer of overrides.
 
     A ``plain`` one leaves out what holds for some dtypes or devices only.
     """
     with lock:
         statements, tables = primal.stated
-        key = (mode, can, overriding, plain)
+        key = (mode, can, layer, plain)
         if key not in tables:
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             kin: dict[Any, list[Statement]] = {}
             # At equal signature and layer, a rule that asks for more comes later and stays.
             for s in sorted(statements, key=lambda s: len(s.requires)):
-                if mode in s.modes and meets(can, s.requires) and (s.override or not overriding):
+                if mode in s.modes and meets(can, s.requires) and s.override == layer:
                     if ArrayOf not in map(type, (*s.signature, s.varargs)):
                         table.add(s.signature, s.varargs, s.rank, s)
                     elif not plain:
                         kin.setdefault(tuple(map(erased, (*s.signature, s.varargs))), []).append(s)
             for several in kin.values():
                 made = chooser[0](
-                    several, lambda types: _best(primal, mode, can, types, True), mode
+                    several, lambda types: _best(primal, mode, can, types, layer, True), mode
                 )
                 table.add(made.signature, made.varargs, made.rank + 1, made)
             tables[key] = table
@@ -135,13 +136,19 @@ def _best(
     mode: str,
     can: frozenset[Capability],
     operands: tuple[type, ...],
+    top: float = inf,
     plain: bool = False,
 ) -> Statement | None:
-    if any([s.override for s in primal.stated[0]]):
-        found = _table(primal, mode, can, True, plain).resolve(operands)
+    """Find the statement for these types: of the highest layer that has one, from ``top`` down.
+
+    What overrides is a layer over all that does not, and each block one over all that was there.
+    In the top one, ``plain`` leaves out what holds for some dtypes or devices only.
+    """
+    for layer in sorted({s.override for s in primal.stated[0] if s.override <= top}, reverse=True):
+        found = _table(primal, mode, can, layer, plain and layer == top).resolve(operands)
         if found is not None:
             return found
-    return _table(primal, mode, can, False, plain).resolve(operands)
+    return None
 
 
 def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) -> Rule | None:

@@ -36,7 +36,7 @@ def state(
     recipe: Recipe,
     *,
     requires: frozenset[Capability] = frozenset(),
-    override: bool = False,
+    override: int = 0,
 ) -> None:
     """Enter what a person stated; of one mode, with its transpose for the other.
 
@@ -52,8 +52,8 @@ def state(
         How it is bound.
     requires : frozenset of Capability
         What the written modes ask of the engine.
-    override : bool
-        Whether it beats more specific statements.
+    override : int
+        Its layer, as of a `Statement`.
     """
     stated = (recipe.mode,) if isinstance(recipe, OneMode) else MODES
     follows = tuple([mode for mode in MODES if mode not in stated])
