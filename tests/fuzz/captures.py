@@ -149,6 +149,25 @@ WAYS = {
     "class": Way("class A: w = W0", "A.w", "A.w = new"),
     "class of an object": Way("class A: w = W0\n    a = A()", "a.w", "A.w = new"),
     "module": Way("mod = types.ModuleType('settings'); mod.w = w", "mod.w", "mod.w = new"),
+    **{
+        f"imported by {how}": Way(
+            f"import sys; mod = sys.modules['a_part'] = types.ModuleType('a_part'); mod.w = w\n"
+            f"    def get():\n        {body}",
+            "get()",
+            "mod.w = new",
+        )
+        for how, body in (
+            ("from", "from a_part import w as u; return u"),
+            ("import", "import a_part as m; return m.w"),
+            (
+                "a helper",
+                "inner = lambda: __import__('a_part')\n        return inner().w",
+            ),
+            ("sys.modules", "import sys; return sys.modules['a_part'].w"),
+            ("its name", "return __import__('a_part').w"),
+            ("importlib", "import importlib; return importlib.import_module('a_part').w"),
+        )
+    },
     "method": Way(
         "class A:\n        def get(self): return self.w\n    a = A(); a.w = w",
         "a.get()",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import gc
+import itertools
 import sys
 import types
 import weakref
@@ -87,6 +88,18 @@ def looked_up(f: types.FunctionType) -> dict[str, Any]:
     if f.__kwdefaults__:
         found |= f.__kwdefaults__
     return found if is_of_library(f) else found | globals_of(f)
+
+
+def imported(f: types.FunctionType) -> dict[str, Any]:
+    """Return the loaded modules that code of a function may import when it is called."""
+    home = f.__globals__.get("__package__") or ""
+    found = dict[str, Any]()
+    for name in names_of(f).imports:
+        for around in ("", *itertools.accumulate(home.split("."), "{}.{}".format)):  # if relative
+            module = sys.modules.get(f"{around}.{name}".strip("."))
+            if type(module) is types.ModuleType and not is_library(module.__name__):
+                found[module.__name__] = module
+    return found
 
 
 def chosen(

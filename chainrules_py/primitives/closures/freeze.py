@@ -84,6 +84,8 @@ class Names(NamedTuple):
         Of these, those that are not its local names alone.
     assigned : frozenset of str
         The names from outside that it assigns; "global" for globals.
+    imports : frozenset of str
+        The modules that it imports, and texts that may name one where it looks modules up.
     """
 
     scope: tuple[str, ...] = ()
@@ -91,6 +93,7 @@ class Names(NamedTuple):
     own: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
     assigned: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
 
 
 NO_NAMES = Names()
@@ -102,6 +105,8 @@ _CHANGING = {
     "popleft", "remove", "reverse", "setdefault", "sort", "update",
 }  # fmt: skip
 """Methods of containers that change their items."""
+_MODULES = {"modules", "__import__", "import_module"}
+"""Names by which modules are looked up."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -112,13 +117,14 @@ def names_in(code: types.CodeType) -> Names:
     steps = [*dis.get_instructions(code)]
     scope, known = dict[str, None](), {*_texts(code.co_consts)}
     own, assigned, stands_for = set[str](), set[str](), dict[str, str]()
+    imports = {step.argval for step in steps if step.opname == "IMPORT_NAME"}
     for i, step in enumerate(steps):
         kind, _, where = step.opname.partition("_")
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             scope[step.argval] = None
             if step.argval in ("setattr", "delattr"):
                 own.add(_attribute(steps, i + 1))
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             known.add(step.argval)
             if step.argval in _CHANGING:
                 own.add(_changed(steps, i - 1))
@@ -134,6 +140,8 @@ def names_in(code: types.CodeType) -> Names:
             stands_for[step.argval] = str(steps[i - 1].argval)
     called = {*scope, *known}
     written = any([step.opname.startswith(("BUILD_STRING", "FORMAT_")) for step in steps])
+    if _MODULES & called:
+        imports |= {x for x in code.co_consts if type(x) is str}
     if _ALL_OF_THEM & called or ("getattr" in called and written):
         known.add(ANY)
     own |= {stands_for[name] for name in own if name in stands_for}
@@ -146,7 +154,8 @@ def names_in(code: types.CodeType) -> Names:
             own |= names.own
             shared |= names.shared - {*code.co_varnames}
             assigned |= names.assigned & {"global", *code.co_freevars}
-    sets = known, own | assigned, shared | assigned, assigned
+            imports |= names.imports
+    sets = known, own | assigned, shared | assigned, assigned, imports
     return Names(tuple(scope), *map(frozenset, sets))
 
 

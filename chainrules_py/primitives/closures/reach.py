@@ -28,6 +28,7 @@ from chainrules_py.primitives.closures.contents import (
     called_by_python,
     chosen,
     elements,
+    imported,
     is_library,
     library_names,
     looked_up,
@@ -326,6 +327,8 @@ class Walk:
                 if "global" in names.assigned:
                     read: Any = lambda f: {n: f.__globals__.get(n) for n in names.own}
                     self.hold(f, read, path, "", fills)
+        if names.imports:
+            self.push([(x, (path, "", name)) for name, x in imported(f).items()], fills)
         self.hold(f, looked_up, path, None if names is NO_NAMES else "", fills)
         if f.__dict__ or self.reach.writes or names is not NO_NAMES:
             self.by_names(f, vars, (path, "", f.__name__), fills, library_names(object))
