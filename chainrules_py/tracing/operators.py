@@ -9,16 +9,15 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import NotDifferentiableError, TracerError, describe
-from chainrules_py.primitives.closures.contents import CODE
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
@@ -29,7 +28,7 @@ from chainrules_py.values.holding import holds, is_real
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_table
-from chainrules_py.values.tracers import is_opaque, untraced
+from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded, shape_back
@@ -207,9 +206,14 @@ def _answer(x: Any) -> type:
     return type(x) if sees else x.__dispatch_type__
 
 
+_EXACT = (bool, int, str, range, slice, type(None), type(...), Primitive)
+
+
 def hides(cls: type) -> bool:
     """Tell whether results of a class are taken for constants, and may hold numbers."""
-    return is_opaque(cls) or issubclass(cls, (*CODE, types.BuiltinMethodType))
+    info = type_info(cls)
+    known = info.is_array or info.is_number or info.host is not None or is_structure_type(cls)
+    return not (known or issubclass(cls, _EXACT))
 
 
 def kept(value: Any, *_: Any) -> Any:

@@ -42,6 +42,7 @@ from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
+from chainrules_py.values.holding import MACHINERY, inside
 from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.tracers import searches
@@ -63,8 +64,8 @@ _MAKERS = {"__init__", "__post_init__", "__new__"}
 _ROOT: Path = (None, "", frozenset())
 _PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
-_MACHINERY = {"threading", "queue", "logging", "asyncio", "concurrent", "multiprocessing", "numba"}
-"""Libraries whose objects are no values: they wait, write down what happens, or are compiled."""
+_WAITING = {"concurrent", "threading"}
+"""Libraries whose objects are not compared, for they wait; arrays in them are."""
 _OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
                   "stated", "fixed", "is_program"}  # fmt: skip
 
@@ -374,7 +375,11 @@ class Walk:
             return
         elif (info.is_array or info.is_number) and not own:
             return
-        if cls.__module__.partition(".")[0] in _MACHINERY:
+        library = cls.__module__.partition(".")[0]
+        if library in _WAITING:
+            found = [y for y in inside(x) if type_info(type(y)).memory is not None]
+            self.reach.arrays += found
+        if library in MACHINERY or library in _WAITING or library == "queue":
             return
         if own:
             self.push([(cls, path)], fills)
