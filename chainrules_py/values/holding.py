@@ -88,7 +88,7 @@ def _parts(x: Any) -> list[Any] | None:
         return [x.__array__()]
     if cls.__module__.partition(".")[0] in MACHINERY or is_generator(cls):
         return []
-    if cls in weakref.ProxyTypes or isinstance(x, io.BytesIO):
+    if isinstance(x, io.BytesIO):
         return None
     if isinstance(x, contextvars.ContextVar):
         return [x.get(None)]
@@ -96,13 +96,17 @@ def _parts(x: Any) -> list[Any] | None:
         buffer = memoryview(x)
         return [buffer.obj] if buffer.format in _WHOLE else [0.0]
     found = [y for y in gc.get_referents(x) if y is not cls] + walked(x)
-    return None if not found and _is_closed(cls) else found
+    return None if not found and _is_closed(cls) else found  # type: ignore[arg-type]  # hashable
 
 
 def walked(x: Any) -> list[Any]:
     """List what an object written in C refers to, which the collector does not see."""
     if isinstance(x, weakref.ref):
         return [x()]
+    if type(x) in weakref.ProxyTypes:
+        with contextlib.suppress(ReferenceError):
+            return [x.__init__.__self__]  # which the proxy asks the other for
+        return []
     of_c = types.GetSetDescriptorType, types.MemberDescriptorType
     names = [n for n in ("base", "operands", "iters") if type(getattr(type(x), n, None)) in of_c]
     return [getattr(x, n) for n in names]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import types
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -22,7 +23,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe, register_description
 from chainrules_py.values.forgetting import entering, forget_all, forgets
-from chainrules_py.values.holding import holds, is_real
+from chainrules_py.values.holding import holds, inside, is_real
 
 T = TypeVar("T")
 
@@ -300,11 +301,13 @@ def _relinked(old: Any, new: T) -> T:
         new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
         return new
     for name, x in attributes.items():
-        if x is old:
-            new.__dict__[name] = new
-        elif type(x) is weakref.ref and x() is old:
-            new.__dict__[name] = weakref.ref(new)
+        if _is_it(x, old):
+            new.__dict__[name] = new if x is old else weakref.ref(new)
     return new
+
+
+def _is_it(x: object, it: object) -> bool:
+    return x is it or (type(x) is weakref.ref and x() is it)
 
 
 @functools.cache
@@ -321,6 +324,7 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     slots = _slots(cls, names)
     after = _codes_of(cls, ("__post_init__", "__attrs_post_init__"))
     read = {name for code in after for name in code.co_names}.intersection(names)
+    read = {*names} if any(map(_gives_away, after)) else read
 
     def items(x: object) -> list[tuple[Any, Any]]:
         try:
@@ -331,7 +335,7 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     def rebuild(x: object, values: Sequence[Any]) -> object:
         present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
-        if read:
+        if read or len(getattr(x, "__dict__", ())) > len(present):
             _refuse_derived(x, names, read)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:
@@ -395,9 +399,13 @@ forgets(lambda: (_computed,))
 
 def _refuse_computed(x: Any, entries: Iterable[Any]) -> None:
     """Raise for real numbers in an attribute of a container that are made of what it contains."""
-    if any([holds(entry, is_real) for entry in entries]):
-        for name in sorted(_computed(type(x))):  # type: ignore[arg-type]  # as above
-            if holds(getattr(x, name, None), is_real):
+    real = [entry for entry in entries if holds(entry, is_real)]
+    if real:
+        held = getattr(x, "__dict__", x)
+        found = {} if held is x else {**held}
+        same = [name for name, y in found.items() if any([y is entry for entry in real])]
+        for name in sorted({*_computed(type(x)), *same}):  # type: ignore[arg-type]  # as above
+            if not _is_it(found.get(name), x) and holds(getattr(x, name, None), is_real):
                 _refuse(x, name, "__init__ may have derived from what it contains", "a property")
 
 
@@ -409,17 +417,38 @@ def _refuse(x: object, name: str, how: str, instead: str) -> NoReturn:
     raise NotDifferentiableError(msg)
 
 
+derives: list[Callable[[Any, list[str]], bool]] = []
+"""``derives(x, names)`` tells whether attributes are derived, where an object is made anew."""
+
+
 def _refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
-    """Raise for real numbers in an attribute that are derived from real numbers in fields."""
+    """Raise for an attribute that holds what real numbers in fields are, or may be made of."""
     kept = _cached_properties(type(x))  # type: ignore[arg-type]  # classes are hashable
     slots = [slot.__name__ for slot in _slots(type(x), names) if hasattr(x, slot.__name__)]
-    more = {*getattr(x, "__dict__", ()), *slots} - {*names, *kept}
+    more = sorted({*getattr(x, "__dict__", ()), *slots} - {*names, *kept})
+    found = [(name, y) for name in more if not _is_it(y := getattr(x, name), x)]
+    for name, y in found:
+        if any([part is x for part in itertools.islice(inside(y), _MOST_PARTS)]):
+            how = "are those of an object that this is a part of"
+            _refuse(x, name, how, "an argument of what uses it, a property")
     if not any([holds(getattr(x, name, None), is_real) for name in (read if more else ())]):
         return
-    for name in sorted(more):
-        if holds(getattr(x, name), is_real):
-            how = f"__post_init__ may have derived from {' and '.join(sorted(read))}"
-            _refuse(x, name, how, "a field, a property")
+    real = [name for name, y in found if holds(y, is_real)]
+    if real and any([ask(x, real) for ask in derives] or [True]):
+        how = f"__post_init__ may have derived from {' and '.join(sorted(read))}"
+        _refuse(x, real[0], how, "a field, a property")
+
+
+def _gives_away(code: types.CodeType) -> bool:
+    """Tell whether code of a method uses its object for more than the attributes that it names."""
+    import dis  # which imports inspect
+
+    if not code.co_argcount or code.co_name[0] == "<":  # of a comprehension
+        return False
+    own, steps = code.co_varnames[0], [*dis.get_instructions(code)]
+    kinds = [then.opname.rpartition("_")[2] for step, then in itertools.pairwise(steps)
+             if step.opname != "LOAD_CLOSURE" and step.argval == own]  # fmt: skip
+    return not {"ATTR", "METHOD"}.issuperset(kinds)
 
 
 def _slots(cls: type, names: tuple[str, ...]) -> list[types.MemberDescriptorType]:
@@ -446,6 +475,7 @@ def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
 
 
 _MOST_ENTRIES: Final = 6
+_MOST_PARTS: Final = 1_000
 
 
 def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:

@@ -33,6 +33,7 @@ from tests.fuzz import (
     owned,
     places,
     questions,
+    rebinds,
     seeds,
     statements,
     tied,
@@ -213,6 +214,12 @@ GENERATORS: dict[str, Generator] = {
         handed.verdict,
         lambda: (list(handed.PENS), list(handed.PARTS), list(handed.WRITES), list(keeps.PROGRAMS),
                  [*keeps.DOORS, *keeps.RAW]),
+    ),
+    "rebinds": _tables(
+        "rules of which a half changes an object that it saved; the derivative, or an error",
+        rebinds.verdict,
+        lambda: (list(rebinds.PENS), list(rebinds.OBJECTS), list(rebinds.CHANGES),
+                 list(keeps.PROGRAMS), [*keeps.DOORS, *keeps.RAW]),
     ),
     "keeps, exported": _tables(
         "the same in PyTorch, JAX and autograd",

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import array
 import collections
+import concurrent.futures
+import contextvars
 import ctypes
 import dataclasses
+import decimal
+import fractions
 import functools
+import io
 import itertools
 import operator
+import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_matrix
+from scipy.sparse.linalg import splu
 
 
 @dataclasses.dataclass
@@ -60,6 +68,18 @@ def _generated(w: Any) -> Iterator[Any]:
     yield w
 
 
+def _resolved(w: Any) -> Any:
+    future: Any = concurrent.futures.Future()
+    future.set_result(w)
+    return future
+
+
+def _in_context(w: Any) -> Any:
+    variable: Any = contextvars.ContextVar("variable")
+    variable.set(w)
+    return variable
+
+
 _called: Callable[[Any], Any] = lambda f: f()
 _first, _attribute = operator.itemgetter(0), operator.attrgetter("a")
 
@@ -101,4 +121,18 @@ HIDING: dict[str, Hiding] = {
     "cell": Hiding(types.CellType, lambda c: c.cell_contents),
     "set": Hiding(lambda w: {float(w[0])}),
     "exception": Hiding(ValueError, lambda e: e.args[0]),
+    "future": Hiding(_resolved, lambda f: f.result()),
+    "thread": Hiding(lambda w: threading.Thread(args=(w,)), lambda t: t._args[0]),
+    "broadcast": Hiding(lambda w: np.broadcast(w, 1.0), lambda b: np.array([y for y, _ in b])),
+    "context variable": Hiding(_in_context, lambda v: v.get()),
+    "structured array": Hiding(lambda w: np.array([(t,) for t in w], [("a", float)])),
+    "factorised": Hiding(lambda w: splu(csc_matrix(np.diag(w)))),
+    "bytes": Hiding(lambda w: w.tobytes()),
+    "bytearray": Hiding(lambda w: bytearray(w.tobytes())),
+    "file in memory": Hiding(lambda w: io.BytesIO(w.tobytes())),
+    "decimal": Hiding(lambda w: decimal.Decimal(float(w[0]))),
+    "fraction": Hiding(lambda w: fractions.Fraction(float(w[0]))),
+    "class": Hiding(lambda w: type("Made", (), {"a": w}), _attribute),
+    "base of a class": Hiding(lambda w: type("M", (type("Made", (), {"a": w}),), {}), _attribute),
+    "convenience polynomial": Hiding(np.polynomial.Polynomial),
 }

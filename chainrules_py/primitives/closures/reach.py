@@ -172,7 +172,7 @@ class Reach:
     def values(self) -> Iterator[tuple[Path, Any]]:
         """Yield where each value was, and what it was."""
         for place in self.places:
-            for key, x in _pairs(place.before):
+            for key, x in pairs(place.before):
                 yield _step(place.path, place.mark, key), x
 
     def digest(self) -> int:
@@ -193,7 +193,7 @@ class Reach:
             now = before if mark is None else _read(place)
             if _as_before(now, before):
                 continue
-            before, now = dict(_pairs(before)), dict(_pairs(now))
+            before, now = dict(pairs(before)), dict(pairs(now))
             if mark is WHOLE:
                 before, now = {None: frozenset(before)}, {None: frozenset(now)}
             for key in [*before, *[key for key in now if key not in before]]:
@@ -267,7 +267,7 @@ class Walk:
 
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
-        stand = () if always else [_stands(*p, place.mark is None) for p in _pairs(place.before)]
+        stand = () if always else [_stands(*p, place.mark is None) for p in pairs(place.before)]
         always = always or self.reach.writes
         if always or not all(stand):
             self.reach.places.append(place)
@@ -290,7 +290,7 @@ class Walk:
         """Note what a value holds, and have that visited."""
         before = _read((x, read))
         if not _LEAVES.issuperset(map(type, before if isinstance(before, tuple) else [self])):
-            self.push([(y, _step(path, mark, key)) for key, y in _pairs(before)], fills)
+            self.push([(y, _step(path, mark, key)) for key, y in pairs(before)], fills)
         self.note(Place(x, read, before, path, mark, fills), bool(mark))
 
     def visit(self, x: Any, path: Path, fills: bool) -> None:
@@ -484,7 +484,7 @@ def _shown(x: Any) -> str:
     return repr(x) if issubclass(type(x), _PLAIN) else describe(x)
 
 
-def _pairs(held: Any) -> Iterable[tuple[Any, Any]]:
+def pairs(held: Any) -> Iterable[tuple[Any, Any]]:
     """Return what is held, each with its name, key or number; of a set with itself."""
     if isinstance(held, dict):
         return held.items()

@@ -8,20 +8,23 @@ calls to come: it writes to none of these.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.contents import content
-from chainrules_py.primitives.closures.reach import Reach, Walk
+from chainrules_py.primitives.closures.contents import attributes, content, reader, rest
+from chainrules_py.primitives.closures.reach import Reach, pairs
 from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.holding import inside, is_real
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.tracers import is_opaque
 from chainrules_py.values.type_info import type_info
@@ -62,7 +65,8 @@ def _owning_half(half: Any, statement: Statement, writes: bool, seed: str) -> An
     if made is None:
         each = half, half.batched, *half.parts
         made, many, *parts = [
-            owning(watched(f, statement, writes, seed, _SAVED)) if callable(f) else f for f in each
+            owning(watched(f, statement, writes, seed, _SAVED, i == 1)) if callable(f) else f
+            for i, f in enumerate(each)
         ]
         made.statement, made.parts, made.batched = half.statement, tuple(parts), many
         half.owning = made
@@ -118,7 +122,12 @@ _ALONE = _references((object(),), 0)  # which depends on how Python counts its o
 
 
 def watched(
-    f: Callable[..., Any], statement: Statement, always: bool, first: str, rest: str
+    f: Callable[..., Any],
+    statement: Statement,
+    always: bool,
+    first: str,
+    besides: str,
+    many: bool = False,
 ) -> Callable[..., Any]:
     """Wrap what a person wrote, so that it is an error if it writes to what it is given.
 
@@ -132,8 +141,10 @@ def watched(
         Whose it is.
     always : bool
         Whether it may write at every call.
-    first, rest : str
+    first, besides : str
         What it is given: first, and besides.
+    many : bool, optional
+        Whether one call may be many, one for each direction.
 
     Raises
     ------
@@ -145,40 +156,37 @@ def watched(
     def unwriting(*given: Any, **options: Any) -> Any:
         if not state.next:
             return f(*given, **options)
-        state.next = state.always
         others = flatten((given[1:], options))[0]
-        objects = [x for x in others if is_opaque(type(x))] if rest == _SAVED else []
-        before = {rest: _marks([*others, *_inside(objects)]), first: _marks(flatten(given[:1])[0])}
         pullbacks = [x for x in others if type(x) is types.FunctionType and x.__closure__]
+        inner = [y for x in pullbacks for y in flatten(_cells(x))[0]]
+        objects = [x for x in (*others, *inner) if _has_state(x)] if besides == _SAVED else []
+        held = [y for x in others if besides == _SAVED and is_opaque(type(x)) for y in inside(x)]
+        before = {besides: _marks([*others, *held]), first: _marks(flatten(given[:1])[0])}
         known = [_check_again(x, statement) for x in pullbacks]
+        states = [_check_state(x, statement) for x in objects]
         try:
             found = f(*given, **options)
         except ValueError as error:  # NumPy's: of what is read-only anyway
             if "read-only" in str(error):
-                shown = f"an array, read-only here, among its {first} and {rest}"
+                shown = f"an array, read-only here, among its {first} and {besides}"
                 raise MutationError(_written(statement, shown)) from error
             raise
         for what, marks in before.items():
             for x in _written_to(marks):
                 raise MutationError(_written(statement, f"its {what} {describe(x)}"))
-        if rest != _SAVED:  # which may be a memory of what was computed
+        if besides != _SAVED:  # which may be a memory of what was computed
             now = flatten((given[1:], options))[0]
             if [*map(id, now)] != [*map(id, others)]:
-                raise MutationError(_written(statement, f"a container among its {rest}"))
-        if not state.always and any([_written_to(m) for m in known]):
-            state.next = state.always = True
+                raise MutationError(_written(statement, f"a container among its {besides}"))
+        written = [_updated(x, statement, was) for x, was in zip(objects, states, strict=True)]
+        for x, names in zip(objects, written, strict=True):
+            if names and (many or id(x) not in _STATES):
+                _refuse_updated(x, names[0], statement)
+        state.always = state.always or any(written) or any(map(_written_to, known))
+        state.next = state.always
         return found
 
     return unwriting
-
-
-def _inside(objects: list[Any]) -> list[Any]:
-    """List the arrays that objects hold, named or not."""
-    if not objects:
-        return []
-    reach = Reach(())
-    Walk(reach, _MOST).over(objects)
-    return reach.arrays
 
 
 _Marks: TypeAlias = list[tuple[Any, Any, Any]]
@@ -226,8 +234,7 @@ def _check_again(pullback: types.FunctionType, statement: Statement) -> _Marks:
 
     It may use one as scratch, and be called once; and remember what it has computed of others.
     """
-    names, cells = pullback.__code__.co_freevars, pullback.__closure__ or ()
-    held = {name: content(cell) for name, cell in zip(names, cells, strict=True)}
+    held = _cells(pullback)
     own = {name: _marks([held[name]]) for name in updated(pullback.__code__)}
     if pullback not in _CALLED:
         _CALLED[pullback] = _marks(flatten(list(held.values()))[0]), own
@@ -241,3 +248,81 @@ def _check_again(pullback: types.FunctionType, statement: Statement) -> _Marks:
         )
         raise MutationError(msg)
     return before
+
+
+_States: TypeAlias = dict[str, tuple[Any, Any]]
+_STATES: dict[int, tuple[weakref.ref[Any], _States]] = {}
+"""What objects held when the pullbacks that saved them were called first."""
+
+
+def _has_state(x: Any) -> bool:
+    """Tell whether something saved may know more after a call than before."""
+    cls = type(x)
+    if cls.__module__.startswith("chainrules_") or isinstance(x, (types.FunctionType, type)):
+        return False
+    return callable(x) or is_opaque(cls)
+
+
+def _check_state(x: Any, statement: Statement) -> _States:
+    """Raise if a call before has changed an object that is saved; return what it holds now."""
+    known = _STATES.get(id(x))
+    if known is not None and known[0]() is x:
+        for name in _updated(x, statement, known[1]):
+            _refuse_updated(x, name, statement)
+        return known[1]
+    state, key = _state(x), id(x)
+    with contextlib.suppress(TypeError):  # which such cannot be told from others later
+        _STATES[key] = weakref.ref(x, lambda _: _STATES.pop(key, None)), state
+    return state
+
+
+def _refuse_updated(x: Any, name: str, statement: Statement) -> NoReturn:
+    msg = (
+        f"a pullback of {statement!r} has changed {describe(x)}{name}, which it had saved: called "
+        f"once more, it would give another derivative; compute a new value, and store it in no "
+        f"object that the rule saved"
+    )
+    raise MutationError(msg)
+
+
+def _state(x: Any) -> _States:
+    """Return the real numbers in attributes and items of an object, with their fingerprints."""
+    found, seen, waiting = dict[str, Any](), dict[int, Any](), [("", x)]
+    for path, y in waiting:  # it grows meanwhile
+        if is_real(y):
+            found[path] = y, _marks([y])
+        elif id(y) not in seen and len(seen) < _MOST and not isinstance(y, _STATELESS):
+            seen[id(y)] = y
+            read, mark, has_attributes = reader(type(y))
+            if type(y) is types.FunctionType:
+                read = _cells
+            named = attributes(y) if has_attributes else {}
+            waiting += [(f"{path}.{n}", z) for n, z in named.items()]
+            held = pairs(read(y) if read else rest(y))
+            waiting += [(f"{path}[{n!r}]" if mark else path, z) for n, z in held]
+    return found
+
+
+_STATELESS = (type, types.ModuleType, str, bytes, int)
+
+
+def _cells(f: types.FunctionType) -> dict[str, Any]:
+    """Return what a function has captured, by name."""
+    return dict(zip(f.__code__.co_freevars, map(content, f.__closure__ or ()), strict=True))
+
+
+def _updated(x: Any, statement: Statement, before: _States) -> list[str]:
+    """Name the numbers in an object that are others by now, and that code reads."""
+    if not before:
+        return []
+    now = _state(x)
+    both = [(name, *was, *now[name]) for name, was in before.items() if name in now]
+    changed = [name for name, y, marks, z, others in both if not _same(y, marks, z, others)]
+    names = Reach([*statement.recipe.functions, x]).names if changed else ()
+    return [name for name in changed if name.rpartition(".")[2].partition("[")[0] in names]
+
+
+def _same(x: Any, marks: _Marks, y: Any, others: _Marks) -> bool:
+    if marks and others:
+        return marks[0][2] == others[0][2]
+    return not marks and not others and bool(x == y)

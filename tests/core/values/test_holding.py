@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import logging
 import threading
+import types
 import weakref
 
 import attrs
@@ -82,6 +83,25 @@ def _by_property(derive):
     return Made(W)
 
 
+def _given(x, derive):
+    _set(x, derive(x.a * 2.0))
+
+
+def _set(x, value):
+    object.__setattr__(x, "o", value)
+
+
+def _by_functions(derive):
+    @dataclasses.dataclass(frozen=True)
+    class Made:
+        a: object
+
+        def __post_init__(self):
+            _given(self, derive)
+
+    return Made(W)
+
+
 def _in_slots(derive):
     class Base:
         __slots__ = ("o",)
@@ -142,6 +162,7 @@ MAKING = {
     "attrs": _by_fields(attrs.define(slots=False)),
     "inherited": _inherited,
     "by a property": _by_property,
+    "by functions that are given it": _by_functions,
     "slots": _in_slots,
     "dict": _of_dict,
     "list": _of_list,
@@ -160,6 +181,69 @@ def test_numbers_that_were_derived_are_not_moved_alone_wherever_they_are(make, h
     x = MAKING[make](HIDING[hidden].make)
     with pytest.raises(NotDifferentiableError, match=r"Made\.o is no field"):
         grad(lambda x: np.sum(_entry(x) ** 2))(x)
+
+
+SIZES = {
+    "empty": np.empty_like,
+    "zeros": np.zeros_like,
+    "zeros of each": lambda w: [np.zeros_like(x) for x in w],
+    "grid": lambda w: np.linspace(0.0, 1.0, len(w)),
+    "list": lambda w: [0.1] * len(w),
+    "root of the size": lambda w: w.shape[0] ** 0.5,
+    "constant": lambda w: 5.0 if w.ndim else 6.0,
+    "bytes": lambda w: b"abc",
+    "places": lambda w: np.argsort(w) * 0.5,
+}
+
+
+@pytest.mark.parametrize("make", [*MAKING][:6])
+@pytest.mark.parametrize("kept", SIZES)
+def test_numbers_that_are_made_of_sizes_are_not_derived(make, kept):
+    x = MAKING[make](SIZES[kept])
+    ((_, t),) = grad(lambda x: np.sum(_entry(x) ** 2))(x).fields()
+    assert np.all(t == 2.0 * W)
+
+
+def test_an_object_that_somebody_keeps_is_not_made_anew():
+    kept = []
+
+    @dataclasses.dataclass
+    class Made:
+        a: object
+
+        def __post_init__(self):
+            kept.append(self)
+            self.o = np.zeros_like(self.a)
+
+    with pytest.raises(NotDifferentiableError, match=r"Made\.o is no field"):
+        grad(lambda x: np.sum(x.a))(Made(W))
+
+
+@dataclasses.dataclass
+class Node:
+    w: object
+    kids: list = dataclasses.field(default_factory=list)
+
+
+LINKS = {
+    "itself": lambda x: x,
+    "weak": weakref.ref,
+    "proxy": weakref.proxy,
+    "list": lambda x: [x],
+    "namespace": lambda x: types.SimpleNamespace(x=x),
+    "method": lambda x: x.__repr__,
+    "closure": lambda x: lambda: x,
+}
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("link", LINKS)
+def test_a_part_that_refers_to_what_it_is_a_part_of(link, deep):
+    leaf = Node(W)
+    root = Node(W, [Node(W, [leaf]) if deep else leaf])
+    leaf.parent = LINKS[link](root)
+    with pytest.raises(NotDifferentiableError, match=r"Node\.parent is no field"):
+        grad(lambda root: np.sum(root.w))(root)
 
 
 @pytest.mark.parametrize("make", MAKING)
