@@ -199,7 +199,7 @@ class Reach:
             for key in [*before, *[key for key in now if key not in before]]:
                 was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
                 ours = _step(path, mark, key)
-                if was is is_now or (not own and (_equal(was, is_now) or self.is_own(ours))):
+                if was is is_now or (not own and (equal(was, is_now) or self.is_own(ours))):
                     continue
                 if was is _NOTHING and (fills or _finds(x, key)):
                     continue
@@ -456,11 +456,11 @@ def _as_before(now: Any, before: Any) -> bool:
     return not isinstance(before, dict) or all(map(operator.is_, now.values(), before.values()))
 
 
-def _equal(x: Any, y: Any) -> bool:
+def equal(x: Any, y: Any) -> bool:
     """Tell whether two plain values are equal."""
     cls = type(x)
     if issubclass(cls, tuple) and cls is type(y):
-        return len(x) == len(y) and all(map(_equal, x, y))
+        return len(x) == len(y) and all(map(equal, x, y))
     plain = [issubclass(c, _PLAIN) or type_info(c).is_number for c in (cls, type(y))]
     return x is y or (all(plain) and bool(x == y))
 

@@ -14,11 +14,10 @@ import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
-from weakref import WeakKeyDictionary
 
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.contents import attributes, content, reader, rest
-from chainrules_py.primitives.closures.reach import Reach, pairs
+from chainrules_py.primitives.closures.reach import Reach, equal, pairs
 from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
@@ -157,12 +156,9 @@ def watched(
         if not state.next:
             return f(*given, **options)
         others = flatten((given[1:], options))[0]
-        pullbacks = [x for x in others if type(x) is types.FunctionType and x.__closure__]
-        inner = [y for x in pullbacks for y in flatten(_cells(x))[0]]
-        objects = [x for x in (*others, *inner) if _has_state(x)] if besides == _SAVED else []
+        objects = [x for x in others if _has_state(x)] if besides == _SAVED else []
         held = [y for x in others if besides == _SAVED and is_opaque(type(x)) for y in inside(x)]
         before = {besides: _marks([*others, *held]), first: _marks(flatten(given[:1])[0])}
-        known = [_check_again(x, statement) for x in pullbacks]
         states = [_check_state(x, statement) for x in objects]
         try:
             found = f(*given, **options)
@@ -182,7 +178,7 @@ def watched(
         for x, names in zip(objects, written, strict=True):
             if names and (many or id(x) not in _STATES):
                 _refuse_updated(x, names[0], statement)
-        state.always = state.always or any(written) or any(map(_written_to, known))
+        state.always = state.always or any(written)
         state.next = state.always
         return found
 
@@ -223,33 +219,6 @@ def _written_to(marks: _Marks) -> list[Any]:
     return [x for x, memory, mark in marks if memory.fingerprint(x, False) != mark]
 
 
-_CALLED: WeakKeyDictionary[types.FunctionType, tuple[_Marks, dict[str, _Marks]]] = (
-    WeakKeyDictionary()
-)
-"""The arrays that pullbacks had captured when they were called first, and those they update."""
-
-
-def _check_again(pullback: types.FunctionType, statement: Statement) -> _Marks:
-    """Raise if a pullback that is called once more has written to an array that it captured.
-
-    It may use one as scratch, and be called once; and remember what it has computed of others.
-    """
-    held = _cells(pullback)
-    own = {name: _marks([held[name]]) for name in updated(pullback.__code__)}
-    if pullback not in _CALLED:
-        _CALLED[pullback] = _marks(flatten(list(held.values()))[0]), own
-    before, was = _CALLED[pullback]
-    prints = {name: [m for *_, m in marks] for name, marks in own.items()}
-    others = [x for name in own for x, _, m in was[name] if m not in prints[name]]
-    for x in [*_written_to(before), *others]:
-        msg = (
-            f"a pullback of {statement!r} has written to {describe(x)}, which it captured: called "
-            f"once more, it would give another derivative; write to an array that it makes itself"
-        )
-        raise MutationError(msg)
-    return before
-
-
 _States: TypeAlias = dict[str, tuple[Any, Any]]
 _STATES: dict[int, tuple[weakref.ref[Any], _States]] = {}
 """What objects held when the pullbacks that saved them were called first."""
@@ -258,13 +227,17 @@ _STATES: dict[int, tuple[weakref.ref[Any], _States]] = {}
 def _has_state(x: Any) -> bool:
     """Tell whether something saved may know more after a call than before."""
     cls = type(x)
-    if cls.__module__.startswith("chainrules_") or isinstance(x, (types.FunctionType, type)):
-        return False
-    return callable(x) or is_opaque(cls)
+    if cls is types.FunctionType:
+        return bool(x.__closure__)
+    ours = cls.__module__.startswith("chainrules_") or isinstance(x, type)
+    return not ours and (callable(x) or is_opaque(cls))
 
 
 def _check_state(x: Any, statement: Statement) -> _States:
-    """Raise if a call before has changed an object that is saved; return what it holds now."""
+    """Raise if a call before has changed an object that is saved; return what it held then.
+
+    It may use what it holds as scratch, and be called once; and remember what it has computed.
+    """
     known = _STATES.get(id(x))
     if known is not None and known[0]() is x:
         for name in _updated(x, statement, known[1]):
@@ -286,7 +259,7 @@ def _refuse_updated(x: Any, name: str, statement: Statement) -> NoReturn:
 
 
 def _state(x: Any) -> _States:
-    """Return the real numbers in attributes and items of an object, with their fingerprints."""
+    """Return the real numbers in what something holds, with their fingerprints."""
     found, seen, waiting = dict[str, Any](), dict[int, Any](), [("", x)]
     for path, y in waiting:  # it grows meanwhile
         if is_real(y):
@@ -295,34 +268,29 @@ def _state(x: Any) -> _States:
             seen[id(y)] = y
             read, mark, has_attributes = reader(type(y))
             if type(y) is types.FunctionType:
-                read = _cells
+                names, cells = y.__code__.co_freevars, y.__closure__ or ()
+                held: Any = [(f".{n}", content(c)) for n, c in zip(names, cells, strict=True)]
+            else:
+                held = pairs(read(y) if read else rest(y))
+                held = [(f"[{n!r}]" if mark else "", z) for n, z in held]
             named = attributes(y) if has_attributes else {}
+            waiting += [(path + n, z) for n, z in held]
             waiting += [(f"{path}.{n}", z) for n, z in named.items()]
-            held = pairs(read(y) if read else rest(y))
-            waiting += [(f"{path}[{n!r}]" if mark else path, z) for n, z in held]
     return found
 
 
 _STATELESS = (type, types.ModuleType, str, bytes, int)
 
 
-def _cells(f: types.FunctionType) -> dict[str, Any]:
-    """Return what a function has captured, by name."""
-    return dict(zip(f.__code__.co_freevars, map(content, f.__closure__ or ()), strict=True))
-
-
 def _updated(x: Any, statement: Statement, before: _States) -> list[str]:
-    """Name the numbers in an object that are others by now, and that code reads."""
+    """Name the numbers in an object that are others by now: written to, or put where code reads."""
     if not before:
         return []
     now = _state(x)
     both = [(name, *was, *now[name]) for name, was in before.items() if name in now]
-    changed = [name for name, y, marks, z, others in both if not _same(y, marks, z, others)]
-    names = Reach([*statement.recipe.functions, x]).names if changed else ()
-    return [name for name in changed if name.rpartition(".")[2].partition("[")[0] in names]
-
-
-def _same(x: Any, marks: _Marks, y: Any, others: _Marks) -> bool:
-    if marks and others:
-        return marks[0][2] == others[0][2]
-    return not marks and not others and bool(x == y)
+    changed = [(name, y is z) for name, y, was, z, is_now in both
+               if not (was[0][2] == is_now[0][2] if was and is_now else equal(y, z))]  # fmt: skip
+    names = Reach([*statement.recipe.functions, x]).names if changed else set()
+    names |= updated(x.__code__) if type(x) is types.FunctionType else set()
+    last = [name.rpartition(".")[2].partition("[")[0] for name, _ in changed]
+    return [name for (name, same), n in zip(changed, last, strict=True) if same or n in names]
