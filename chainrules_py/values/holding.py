@@ -84,6 +84,8 @@ def _parts(x: Any) -> list[Any] | None:
     if hasattr(cls, "dtype"):  # an array, or what stands for one
         kept = getattr(getattr(x, "dtype", None), "hasobject", False)
         return x.ravel().tolist() if kept else []
+    if cls.__module__.startswith("chainrules_"):
+        return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
         return [x.__array__()]
     if cls.__module__.partition(".")[0] in MACHINERY or is_generator(cls):

@@ -266,7 +266,7 @@ def _state(x: Any) -> _States:
             found[path] = y, _marks([y])
         elif id(y) not in seen and len(seen) < _MOST and not isinstance(y, _STATELESS):
             seen[id(y)] = y
-            read, mark, has_attributes = reader(type(y))
+            read, mark, has_attributes = reader(type(y))  # type: ignore[arg-type]  # hashable
             if type(y) is types.FunctionType:
                 names, cells = y.__code__.co_freevars, y.__closure__ or ()
                 held: Any = [(f".{n}", content(c)) for n, c in zip(names, cells, strict=True)]
