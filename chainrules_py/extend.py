@@ -31,6 +31,7 @@ _HOMES: dict[str, str] = {
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
+    "chainrules_py.values.holding": "attributes content",
     "chainrules_py.values.tracers": "find_tracers hidden highest_tracer is_opaque untraced varies",
     "chainrules_py.values.type_info": (
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "
@@ -45,7 +46,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
     "chainrules_py.primitives.closures.captured": "captured check_captured recording",
     "chainrules_py.primitives.closures.reach": "Reach knows written",
-    "chainrules_py.primitives.closures.contents": "attributes content is_library",
+    "chainrules_py.primitives.closures.contents": "is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advice_at advise",
     "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",

@@ -86,8 +86,6 @@ from chainrules_py.primitives.closures.captured import (
     recording,
 )
 from chainrules_py.primitives.closures.contents import (
-    attributes,
-    content,
     is_library,
 )
 from chainrules_py.primitives.closures.convert import (
@@ -352,6 +350,10 @@ from chainrules_py.values.generators import (
     register_generator,
     states,
     with_generators,
+)
+from chainrules_py.values.holding import (
+    attributes,
+    content,
 )
 from chainrules_py.values.library import (
     Library,

@@ -18,9 +18,10 @@ from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, is_zero
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.derived import derives
 from chainrules_py.values.holding import inside, is_real
 from chainrules_py.values.pytree import partition, unflatten
-from chainrules_py.values.structure import derives, fields_of
+from chainrules_py.values.structure import fields_of
 from chainrules_py.values.type_info import type_info
 
 
@@ -195,7 +196,8 @@ def _derives(x: Any, names: list[str]) -> bool:
         dots = engine.jvp(made, tuple(numbers), tuple([y * math.nan for y in numbers]))[1]
     except Exception:
         return True
-    return any([not is_zero(dot) and bool((dot != 0).any()) for dot in dots])
+    found = [dot != 0 for dot in dots if not is_zero(dot)]
+    return any([x if isinstance(x, bool) else bool(x.any()) for x in found])
 
 
 _ALONE = sys.getrefcount(object()) + 1  # what has one name

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.reach import Reach, holds_objects
+from chainrules_py.primitives.closures.reach import Reach, written
 from chainrules_py.registry.bind.bind import Bound
 from chainrules_py.tangents.space import Space
+from chainrules_py.values.holding import holds_objects
 from chainrules_py.values.library import Memory
 from chainrules_py.values.locks import at_once
 from chainrules_py.values.type_info import type_info
@@ -137,8 +138,9 @@ class Guard:
                 f"hold large models where it does not name them"
             )
             warnings.warn(msg, RuntimeWarning, stacklevel=2)
+        ours = (*name, reach) if reach.places and type(name) is tuple else name
         for x in reach.arrays:
-            self.hold(x, name)
+            self.hold(x, ours)
         if reach.places:
             self.held[id(reach)] = (reach, name, _PLACES, None)
         return reach
@@ -258,17 +260,26 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     if type(x) is Reach:
         msg = (
             f"{x.changed()}, {_role(name, 'looks at')}, after that: its derivative would be taken "
-            f"with another value than its result. Pass it as an operand, or change it when the "
-            f"gradient has been taken"
+            f"with another value than its result. Pass it as an operand, save the value itself "
+            f"(not a key to find it by), or change it when the gradient has been taken"
         )
         raise MutationError(msg)
+    places = [written(path) for path, y in name[1].values() if y is x] if _reached(name) else []
+    own = "" if not places else (
+        "; scratch that a function and its rule both use, or several calls, is made where it is "
+        "used (np.empty_like), or each has its own"
+    )  # fmt: skip
     msg = (
-        f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
-        f"at values that are gone. Write to a copy (x = x.copy()), or when the gradient has been "
-        f"taken. To find the line that writes, make the array read-only before "
-        f"(x.flags.writeable = False)"
+        f"{', '.join([*places, describe(x)])}, {_role(name)}, was written to after that: its "
+        f"derivative would be taken at values that are gone. Write to a copy (x = x.copy()), or "
+        f"when the gradient has been taken{own}. To find the line that writes, make the array "
+        f"read-only before (x.flags.writeable = False)"
     )
     raise MutationError(msg)
+
+
+def _reached(name: Any) -> bool:
+    return type(name) is tuple and len(name) > 1
 
 
 def holders(entry: tuple[Any, ...]) -> int:
@@ -286,7 +297,7 @@ def _role(name: Any, does: str = "saved") -> str:
         return "which is differentiated in"
     if type(name) is not tuple:
         return str(name)
-    return f"which {_whose(name)} {does}"
+    return f"which {_whose(name)} {'looks at' if _reached(name) else does}"
 
 
 def _whose(name: Any) -> str:

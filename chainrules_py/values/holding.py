@@ -16,7 +16,8 @@ import io
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from chainrules_py.values.forgetting import forgets
@@ -64,8 +65,6 @@ def inside(x: Any) -> Iterator[Any]:
         yield OPAQUE
 
 
-_COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
-_OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
 OPAQUE = object()
 """Stands for values of which nobody knows what they hold."""
 
@@ -73,8 +72,6 @@ OPAQUE = object()
 def _parts(x: Any) -> list[Any] | None:
     """List what a value holds itself; None if nobody knows."""
     cls = type(x)
-    if cls is types.FunctionType:
-        return [x.__closure__, x.__defaults__, x.__kwdefaults__, x.__dict__]
     if isinstance(x, type):  # what a module defines was there before
         home: Any = sys.modules.get(x.__module__)
         with contextlib.suppress(AttributeError):
@@ -82,8 +79,7 @@ def _parts(x: Any) -> list[Any] | None:
                 return []
         return [*vars(x).values(), *x.__bases__]
     if hasattr(cls, "dtype"):  # an array, or what stands for one
-        kept = getattr(getattr(x, "dtype", None), "hasobject", False)
-        return x.ravel().tolist() if kept else []
+        return [*elements(x)] if holds_objects(x) else []
     if cls.__module__.startswith("chainrules_"):
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
@@ -92,13 +88,32 @@ def _parts(x: Any) -> list[Any] | None:
         return []
     if isinstance(x, io.BytesIO):
         return None
-    if isinstance(x, contextvars.ContextVar):
-        return [x.get(None)]
     with contextlib.suppress(TypeError, ValueError, BufferError):
         buffer = memoryview(x)
         return [buffer.obj] if buffer.format in _WHOLE else [0.0]
-    found = [y for y in gc.get_referents(x) if y is not cls] + walked(x)
+    found = [y for _, y in named(x)]
+    if cls is types.FunctionType:
+        return [*found, x.__defaults__, x.__kwdefaults__]
     return None if not found and _is_closed(cls) else found  # type: ignore[arg-type]  # hashable
+
+
+def named(x: Any) -> list[tuple[str, Any]]:
+    """List what a value holds itself, each with how it is written, where it is: ``.w``, ``[0]``."""
+    cls = type(x)
+    read, mark, has_attributes = reader(cls)  # type: ignore[arg-type]  # classes are hashable
+    held: list[tuple[str, Any]] = []
+    with contextlib.suppress(LookupError):
+        if read:
+            held = [(f"[{n!r}]" if mark == "[" else f"{mark or ''}{n if mark else ''}", y)
+                    for n, y in pairs(read(x))]  # fmt: skip
+    if read is None or cls.__bases__ != (object,):  # which may hold more than its base does
+        held += [("", y) for y in rest(x)]
+    return held + [(f".{n}", y) for n, y in (attributes(x) if has_attributes else {}).items()]
+
+
+def cells(f: types.FunctionType) -> dict[str, Any]:
+    """Return what a function has captured, by name."""
+    return dict(zip(f.__code__.co_freevars, map(content, f.__closure__ or ()), strict=True))
 
 
 def walked(x: Any) -> list[Any]:
@@ -114,6 +129,10 @@ def walked(x: Any) -> list[Any]:
     return [getattr(x, n) for n in names]
 
 
+_COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
+_OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
+
+
 @functools.cache
 def _is_closed(cls: type) -> bool:
     """Tell whether values of a class keep what they hold in C, where the collector cannot look."""
@@ -125,7 +144,97 @@ def _is_closed(cls: type) -> bool:
     return not own & {"__dict__", "__slots__", "__call__", "newbyteorder"}
 
 
-forgets(lambda: (_is_closed,))
+WHOLE = "{"
+"""The mark of sets, of which all is one."""
+_READERS: dict[type, tuple[Callable[[Any], Any], str | None]] = {
+    dict: (dict.copy, "["),
+    list: (lambda x: tuple(list.__iter__(x)), "["),
+    tuple: (lambda x: tuple(tuple.__iter__(x)), None),
+    deque: (lambda x: tuple(deque.__iter__(x)), "["),
+    set: (lambda x: frozenset(set.__iter__(x)), WHOLE),
+    frozenset: (lambda x: frozenset(frozenset.__iter__(x)), None),
+    types.FunctionType: (cells, "."),
+    types.CellType: (lambda x: {"": content(x)}, ""),
+    contextvars.ContextVar: (lambda x: {"": x.get()}, ""),
+    weakref.ref: (lambda x: (x(),), None),
+    memoryview: (lambda x: (x.obj,), None),
+}
+"""What values of these classes hold, and how a key of it is written; see `Place`."""
+
+
+@functools.cache
+def reader(cls: type) -> tuple[Callable[[Any], Any] | None, str | None, bool]:
+    """Return how to read what values of a class contain, and whether they have attributes."""
+    known = [_READERS[base] for base in cls.__mro__ if base in _READERS]
+    open_ = bool(slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
+    read, mark = known[0] if known else (None, None)
+    return read, mark, open_
+
+
+def content(cell: Any) -> Any:
+    """Return the content of a closure's cell, or None."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object of somebody's own class."""
+    held = getattr(x, "__dict__", None)
+    found = dict(held) if isinstance(held, dict) else {}
+    for member in slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
+        try:
+            found[member.__name__] = member.__get__(x)
+        except AttributeError:
+            continue
+    return found
+
+
+@functools.cache
+def slots(cls: type) -> tuple[types.MemberDescriptorType, ...]:
+    """Return the slots of a class that Python's code defines."""
+    found = [vars(base).values() for base in cls.__mro__ if "__slots__" in vars(base)]
+    return tuple([x for each in found for x in each if type(x) is types.MemberDescriptorType])
+
+
+def holds_objects(x: Any) -> bool:
+    """Tell whether the elements of an array are objects."""
+    return getattr(getattr(x, "dtype", None), "hasobject", False)
+
+
+def elements(x: Any) -> tuple[Any, ...]:
+    """Return the objects in an array of objects."""
+    return tuple(x.ravel().tolist())
+
+
+def _bytes(x: Any) -> dict[str, int]:
+    return {" (its bytes, by a hash)": hash(memoryview(x).tobytes())}
+
+
+def buffer_or_rest(x: Any) -> tuple[Callable[[Any], Any], str | None]:
+    """Return how to read any object: its bytes, if it has any, or what the collector finds."""
+    try:
+        memoryview(x)
+    except (TypeError, ValueError, BufferError):
+        return rest, None
+    return _bytes, ""
+
+
+def pairs(held: Any) -> Iterable[tuple[Any, Any]]:
+    """Return what is held, each with its name, key or number; of a set with itself."""
+    if isinstance(held, dict):
+        return held.items()
+    return ((y, y) for y in held) if isinstance(held, frozenset) else enumerate(held)
+
+
+def rest(x: Any) -> tuple[Any, ...]:
+    """Return what the collector finds in an object besides its attributes and its class."""
+    known = {id(type(x)), id(getattr(x, "__dict__", None)), *map(id, attributes(x).values())}
+    return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
+
+
+forgets(lambda: (_is_closed, reader, slots))
 
 
 def is_real(x: Any) -> bool:

@@ -14,16 +14,21 @@ properties are dropped, since they were computed from the old values; and real n
 from __future__ import annotations
 
 import copy
-import functools
-import itertools
-import types
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Final, Generic, NoReturn, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
-from chainrules_py.errors import NotDifferentiableError, describe, register_description
+from chainrules_py.errors import describe, register_description
+from chainrules_py.values.derived import (
+    cached_properties,
+    codes_of,
+    gives_away,
+    is_it,
+    refuse_computed,
+    refuse_derived,
+    slots_of,
+)
 from chainrules_py.values.forgetting import entering, forget_all, forgets
-from chainrules_py.values.holding import holds, inside, is_real
 
 T = TypeVar("T")
 
@@ -250,7 +255,7 @@ def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
-    _refuse_computed(x, x)
+    refuse_computed(x, x)
     return _with_attributes_of(x, type(x)._make(values))
 
 
@@ -258,7 +263,7 @@ def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]
     _same_number(x, len(x), values)
     if type(x) is tuple:
         return tuple(values)
-    _refuse_computed(x, x)
+    refuse_computed(x, x)
     return _with_attributes_of(x, tuple.__new__(type(x), values))
 
 
@@ -266,7 +271,7 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _same_number(x, len(x), values)
     if type(x) is list:
         return list(values)
-    _refuse_computed(x, x)
+    refuse_computed(x, x)
     new = copy.copy(x)
     list.__setitem__(new, slice(None), values)
     return _relinked(x, new)
@@ -276,7 +281,7 @@ def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     _same_number(x, len(x), values)
     if type(x) is dict:
         return dict(zip(x, values, strict=True))
-    _refuse_computed(x, x.values())
+    refuse_computed(x, x.values())
     new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)
@@ -287,7 +292,7 @@ def _with_attributes_of(old: Any, new: T) -> T:
     attributes = getattr(old, "__dict__", None)
     if attributes:
         new.__dict__.update(attributes)
-        stale = _cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
+        stale = cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
         for name in stale & attributes.keys():
             del new.__dict__[name]
         return _relinked(old, new)
@@ -301,30 +306,19 @@ def _relinked(old: Any, new: T) -> T:
         new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
         return new
     for name, x in attributes.items():
-        if _is_it(x, old):
+        if is_it(x, old):
             new.__dict__[name] = new if x is old else weakref.ref(new)
     return new
 
 
-def _is_it(x: object, it: object) -> bool:
-    return x is it or (type(x) is weakref.ref and x() is it)
-
-
-@functools.cache
-def _cached_properties(cls: type) -> frozenset[str]:
-    """Name the attributes that do not survive a rebuild, since they belong to the old values."""
-    found = [item for base in cls.__mro__ for item in base.__dict__.items()]
-    return frozenset(name for name, x in found if isinstance(x, functools.cached_property))
-
-
-forgets(lambda: (_structures, _cached_properties))
+forgets(lambda: (_structures,))
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
-    slots = _slots(cls, names)
-    after = _codes_of(cls, ("__post_init__", "__attrs_post_init__"))
+    slots = slots_of(cls, names)
+    after = codes_of(cls, ("__post_init__", "__attrs_post_init__"))
     read = {name for code in after for name in code.co_names}.intersection(names)
-    read = {*names} if any(map(_gives_away, after)) else read
+    read = {*names} if any(map(gives_away, after)) else read
 
     def items(x: object) -> list[tuple[Any, Any]]:
         try:
@@ -336,7 +330,7 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
         present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
         if read or len(getattr(x, "__dict__", ())) > len(present):
-            _refuse_derived(x, names, read)
+            refuse_derived(x, names, read)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:
             try:
@@ -351,121 +345,6 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     return Structure("fields", names, items, rebuild)
 
 
-def _codes_of(cls: type, methods: Iterable[str]) -> list[types.CodeType]:
-    """List the code of methods of a class, with that of its bases, and of what they name."""
-    seen: set[str] = set()
-    waiting, codes = [*methods], list[types.CodeType]()
-    while waiting:
-        name = waiting.pop()
-        for f in [vars(base)[name] for base in cls.__mro__ if name in vars(base)]:
-            for part in ("__func__", "fget", "func"):  # of a class method, a property, a cached one
-                f = getattr(f, part, f)
-            found = [f.__code__] if hasattr(f, "__code__") else []
-            for code in found:
-                found += [const for const in code.co_consts if isinstance(const, types.CodeType)]
-                waiting += {*code.co_names} - seen
-                seen.update(code.co_names)
-            codes += found
-    return codes
-
-
-@functools.cache
-def _computed(cls: type) -> frozenset[str]:
-    """Name the attributes that are made of more than a parameter when an object is made."""
-    import dis  # which imports inspect
-
-    made = set[str]()
-    for code in _codes_of(cls, ("__new__", "__init__")):
-        steps = [*dis.get_instructions(code)]
-        given: set[Any] = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
-        given -= {step.argval for step in steps if step.opname == "STORE_FAST"}
-        depth, start = 0, 0  # of the stack, and where it was empty
-        for i, step in enumerate(steps):
-            if step.opname == "STORE_ATTR":
-                kept = [x.opname == "LOAD_CONST" or x.argval in given for x in steps[:i]]
-                whole = [k or x.opname in _MOVING for k, x in zip(kept, steps, strict=False)]
-                if not (all(whole[start:]) or (kept[-2] and not steps[i - 1].is_jump_target)):
-                    made.add(step.argval)
-            depth += dis.stack_effect(step.opcode, step.arg, jump=False)
-            start = start if depth else i + 1
-    return frozenset(made)
-
-
-_MOVING = {"SWAP", "COPY", "STORE_ATTR", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "NOP"}
-
-
-forgets(lambda: (_computed,))
-
-
-def _refuse_computed(x: Any, entries: Iterable[Any]) -> None:
-    """Raise for real numbers in an attribute of a container that are made of what it contains."""
-    real = [entry for entry in entries if holds(entry, is_real)]
-    if real:
-        held = getattr(x, "__dict__", x)
-        found = {} if held is x else {**held}
-        same = [name for name, y in found.items() if any([y is entry for entry in real])]
-        for name in sorted({*_computed(type(x)), *same}):  # type: ignore[arg-type]  # as above
-            if not _is_it(found.get(name), x) and holds(getattr(x, name, None), is_real):
-                _refuse(x, name, "__init__ may have derived from what it contains", "a property")
-
-
-def _refuse(x: object, name: str, how: str, instead: str) -> NoReturn:
-    msg = (
-        f"{type(x).__qualname__}.{name} is no field, and holds numbers that {how}: their "
-        f"derivative would be lost; make it {instead} or a functools.cached_property"
-    )
-    raise NotDifferentiableError(msg)
-
-
-derives: list[Callable[[Any, list[str]], bool]] = []
-"""``derives(x, names)`` tells whether attributes are derived, where an object is made anew."""
-
-
-def _refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
-    """Raise for an attribute that holds what real numbers in fields are, or may be made of."""
-    kept = _cached_properties(type(x))  # type: ignore[arg-type]  # classes are hashable
-    slots = [slot.__name__ for slot in _slots(type(x), names) if hasattr(x, slot.__name__)]
-    more = sorted({*getattr(x, "__dict__", ()), *slots} - {*names, *kept})
-    found = [(name, y) for name in more if not _is_it(y := getattr(x, name), x)]
-    for name, y in found:
-        if any([part is x for part in itertools.islice(inside(y), _MOST_PARTS)]):
-            how = "are those of an object that this is a part of"
-            _refuse(x, name, how, "an argument of what uses it, a property")
-    if not any([holds(getattr(x, name, None), is_real) for name in (read if more else ())]):
-        return
-    real = [name for name, y in found if holds(y, is_real)]
-    if real and any([ask(x, real) for ask in derives] or [True]):
-        how = f"__post_init__ may have derived from {' and '.join(sorted(read))}"
-        _refuse(x, real[0], how, "a field, a property")
-
-
-def _gives_away(code: types.CodeType) -> bool:
-    """Tell whether code of a method uses its object for more than the attributes that it names."""
-    import dis  # which imports inspect
-
-    if not code.co_argcount or code.co_name[0] == "<":  # of a comprehension
-        return False
-    own, steps = code.co_varnames[0], [*dis.get_instructions(code)]
-    kinds = [then.opname.rpartition("_")[2] for step, then in itertools.pairwise(steps)
-             if step.opname != "LOAD_CLOSURE" and step.argval == own]  # fmt: skip
-    return not {"ATTR", "METHOD"}.issuperset(kinds)
-
-
-def _slots(cls: type, names: tuple[str, ...]) -> list[types.MemberDescriptorType]:
-    """List the slots to copy.
-
-    attrs keeps the values of cached properties of a slotted class in slots of their own; besides
-    its fields these are the only slots that it makes, and they are left out.
-    """
-    return [
-        member
-        for base in cls.__mro__
-        for name, member in base.__dict__.items()
-        if isinstance(member, types.MemberDescriptorType)
-        and not (name not in names and "__attrs_attrs__" in base.__dict__)
-    ]
-
-
 def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
     if len(values) != expected:
         msg = (
@@ -475,7 +354,6 @@ def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:
 
 
 _MOST_ENTRIES: Final = 6
-_MOST_PARTS: Final = 1_000
 
 
 def picture_of(cls: type, entries: Sequence[tuple[Any, str]]) -> str:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import contextvars
 import functools
-import gc
 import itertools
 import sys
 import types
-import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, names_in
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import walked
+from chainrules_py.values.holding import cells
 
 
 def names_of(f: Any) -> Names:
     """Return the names that a function uses; none if it is a library's, or no function."""
     known = type(f) is types.FunctionType and not is_of_library(f)
     return names_in(f.__code__) if known else NO_NAMES
-
-
-def content(cell: Any) -> Any:
-    """Return the content of a closure's cell, or None."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # not yet assigned
-        return None
 
 
 def globals_of(f: types.FunctionType) -> dict[str, Any]:
@@ -54,34 +42,10 @@ def is_library(name: str) -> bool:
     return "site-packages" in file or "dist-packages" in file
 
 
-def attributes(x: Any) -> dict[str, Any]:
-    """Return the attributes of an object of somebody's own class."""
-    held = getattr(x, "__dict__", None)
-    found = dict(held) if isinstance(held, dict) else {}
-    for member in _slots(type(x)):  # type: ignore[arg-type]  # classes are hashable
-        try:
-            found[member.__name__] = member.__get__(x)
-        except AttributeError:
-            continue
-    return found
-
-
-@functools.cache
-def _slots(cls: type) -> tuple[Any, ...]:
-    return tuple(
-        [
-            member
-            for base in cls.__mro__
-            for member in base.__dict__.values()
-            if "__slots__" in base.__dict__ and type(member) is types.MemberDescriptorType
-        ]
-    )
-
-
 def looked_up(f: types.FunctionType) -> dict[str, Any]:
     """Return what a function has captured, its defaults, and the globals that its code names."""
     code = f.__code__
-    found = dict(zip(code.co_freevars, map(content, f.__closure__ or ()), strict=True))
+    found = cells(f)
     given, n = f.__defaults__, code.co_argcount
     if given:
         found |= dict(zip(code.co_varnames[n - len(given) : n], given, strict=True))
@@ -142,56 +106,13 @@ def library_names(cls: type) -> frozenset[str]:
     return frozenset(found)
 
 
-def rest(x: Any) -> tuple[Any, ...]:
-    """Return what the collector finds in an object besides its attributes and its class."""
-    known = {id(type(x)), id(getattr(x, "__dict__", None)), *map(id, attributes(x).values())}
-    return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
-
-
-def elements(x: Any) -> tuple[Any, ...]:
-    """Return the objects in an array of objects."""
-    return tuple(x.ravel().tolist())
-
-
-def _bytes(x: Any) -> dict[str, int]:
-    return {" (its bytes, by a hash)": hash(memoryview(x).tobytes())}
-
-
-def buffer_or_rest(x: Any) -> tuple[Callable[[Any], Any], str | None]:
-    """Return how to read any object: its bytes, if it has any, or what the collector finds."""
-    try:
-        memoryview(x)
-    except (TypeError, ValueError, BufferError):
-        return rest, None
-    return _bytes, ""
-
-
-WHOLE = "{"
-"""The mark of sets, of which all is one."""
-_READERS: dict[type, tuple[Callable[[Any], Any], str | None]] = {
-    dict: (dict.copy, "["),
-    list: (lambda x: tuple(list.__iter__(x)), "["),
-    tuple: (lambda x: tuple(tuple.__iter__(x)), None),
-    deque: (lambda x: tuple(deque.__iter__(x)), "["),
-    set: (lambda x: frozenset(set.__iter__(x)), WHOLE),
-    frozenset: (lambda x: frozenset(frozenset.__iter__(x)), None),
-    types.CellType: (lambda x: {"": content(x)}, ""),
-    contextvars.ContextVar: (lambda x: {"": x.get()}, ""),
-    weakref.ref: (lambda x: (x(),), None),
-    memoryview: (lambda x: (x.obj,), None),
-}
-"""What values of these classes hold, and how a key of it is written; see `Place`."""
 CODE = (types.FunctionType, types.MethodType, functools.partial)
 
 
 @functools.cache
-def reader(cls: type) -> tuple[Callable[[Any], Any] | None, str | None, bool]:
-    """Return how to read what values of a class contain, and whether they have attributes."""
-    plugins.see_libraries(None, (cls,))  # which says whose memory its arrays are
-    known = [_READERS[base] for base in cls.__mro__ if base in _READERS]
-    open_ = bool(_slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
-    read, mark = known[0] if known else (None, None)
-    return read, mark, open_
+def see(cls: type) -> None:
+    """Have the library of a class say whose memory its arrays are."""
+    plugins.see_libraries(None, (cls,))
 
 
-forgets(lambda: (reader, library_names, _slots))
+forgets(lambda: (library_names, see))

@@ -11,14 +11,10 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.contents import (
-    attributes,
-    content,
-    globals_of,
-    is_of_library,
-)
+from chainrules_py.primitives.closures.contents import globals_of, is_of_library
 from chainrules_py.primitives.closures.freeze import names_in
 from chainrules_py.primitives.closures.search import is_container
+from chainrules_py.values.holding import attributes, content
 from chainrules_py.values.structure import fields_of, rebuild
 
 LASTING = (types.ModuleType, type, types.BuiltinFunctionType)

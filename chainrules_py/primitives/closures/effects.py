@@ -8,17 +8,15 @@ texts; and nothing in what was copied because it holds a traced value, for that 
 
 from __future__ import annotations
 
-from collections import deque
-from types import CellType
 from typing import Any, NoReturn
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.contents import attributes, content
 from chainrules_py.primitives.closures.convert import Closure, Operator, closed
 from chainrules_py.primitives.closures.reach import Reach, knows
 from chainrules_py.primitives.closures.search import is_container
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.holding import named
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of
 from chainrules_py.values.tracers import find_host, find_tracers
@@ -80,13 +78,13 @@ class Still(Operator):
         if "held" not in known:
             known["call"] = self.f.filled() if isinstance(self.f, Closure) else self.f
             copies = self.f.copies if isinstance(self.f, Closure) else _parts(self.f)
-            known["held"] = [(x, _held(x)) for x in copies]
+            known["held"] = [(x, dict(named(x))) for x in copies]
         y = known["call"](*operands)
         for x, before in known["held"]:
-            now = _held(x)
+            now = dict(named(x))
             for name in {**before, **now}:
                 if now.get(name, known) is not before.get(name, known):
-                    shown = name if isinstance(x, dict) else f"{describe(x)}.{name}".rstrip(".")
+                    shown = name[2:-2] if isinstance(x, dict) else f"{describe(x)}{name}"
                     _refuse(shown, getattr(known["call"], "__name__", type(x).__name__))
         return y
 
@@ -102,14 +100,6 @@ def _parts(x: Any) -> list[Any]:
     if isinstance(x, (Closure, Operator)) or not is_container(type(x)):
         return []
     return [x, *[part for _, y in fields_of(x) for part in _parts(y)]]
-
-
-def _held(x: Any) -> dict[Any, Any]:
-    if isinstance(x, dict):
-        return dict(x)
-    if type(x) is CellType:
-        return {"": content(x)}
-    return dict(enumerate(x)) if isinstance(x, (list, deque)) else attributes(x)
 
 
 def _refuse(place: str, name: str) -> NoReturn:

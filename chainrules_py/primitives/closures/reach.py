@@ -22,27 +22,33 @@ from typing import Any, NamedTuple, TypeAlias, final
 from chainrules_py.errors import describe
 from chainrules_py.primitives.closures.contents import (
     CODE,
-    WHOLE,
-    attributes,
-    buffer_or_rest,
     called_by_python,
     chosen,
-    elements,
     imported,
     is_library,
     library_names,
     looked_up,
     members,
     names_of,
-    reader,
-    rest,
+    see,
 )
 from chainrules_py.primitives.closures.convert import Closure
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
-from chainrules_py.values.holding import MACHINERY, inside
+from chainrules_py.values.holding import (
+    MACHINERY,
+    WHOLE,
+    attributes,
+    buffer_or_rest,
+    elements,
+    holds_objects,
+    inside,
+    pairs,
+    reader,
+    rest,
+)
 from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.tracers import searches
@@ -57,8 +63,7 @@ It begins with None, the name of a function, and the names that the function cha
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _MOST = 10_000
 """How many values are looked at; see `Reach.whole`."""
-_SKIPPED = (types.CodeType, types.FrameType, *_PLAIN)
-_LEAVES = {*_PLAIN} - {str}
+_SKIPPED, _LEAVES = (types.CodeType, types.FrameType, *_PLAIN), {*_PLAIN} - {str}
 _MAKERS = {"__init__", "__post_init__", "__new__"}
 """Methods that give a new object its attributes, which is no change."""
 _ROOT: Path = (None, "", frozenset())
@@ -359,8 +364,9 @@ class Walk:
 
     def object(self, x: Any, cls: type, path: Path, fills: bool) -> None:
         """Look at an object: its memory, what it contains, its attributes and its class."""
-        (read, mark, has_attributes), own = reader(cls), not is_library(cls.__module__)
-        info = type_info(cls)
+        see(cls)
+        (read, mark, has_attributes), info = reader(cls), type_info(cls)
+        own, library = not is_library(cls.__module__), cls.__module__.partition(".")[0]
         if info.memory is not None:
             self.reach.arrays.append(x)
             if holds_objects(x):
@@ -375,11 +381,9 @@ class Walk:
             return
         elif (info.is_array or info.is_number) and not own:
             return
-        library = cls.__module__.partition(".")[0]
         if library in _WAITING:
-            found = [y for y in inside(x) if type_info(type(y)).memory is not None]
-            self.reach.arrays += found
-        if library in MACHINERY or library in _WAITING or library == "queue":
+            self.reach.arrays += [y for y in inside(x) if type_info(type(y)).memory is not None]
+        if library in _WAITING | MACHINERY | {"queue"}:
             return
         if own:
             self.push([(cls, path)], fills)
@@ -395,11 +399,6 @@ class Walk:
             self.hold(x, read, path, mark, fills)
         if has_attributes:
             self.by_names(x, attributes, path, fills, library_names(cls))
-
-
-def holds_objects(x: Any) -> bool:
-    """Tell whether the elements of an array are objects."""
-    return getattr(x.dtype, "hasobject", False)
 
 
 def _of_ours(x: Any) -> Any:
@@ -482,13 +481,6 @@ def _shown(x: Any) -> str:
     if isinstance(x, frozenset) and all([issubclass(type(y), _PLAIN) for y in x]) and len(x) < 9:
         return repr(set(x)) if x else "empty"
     return repr(x) if issubclass(type(x), _PLAIN) else describe(x)
-
-
-def pairs(held: Any) -> Iterable[tuple[Any, Any]]:
-    """Return what is held, each with its name, key or number; of a set with itself."""
-    if isinstance(held, dict):
-        return held.items()
-    return ((y, y) for y in held) if isinstance(held, frozenset) else enumerate(held)
 
 
 def _step(path: Path, mark: str | None, key: Any) -> Path:

@@ -9,14 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.config import Config
-from chainrules_py.primitives.closures.contents import (
-    attributes,
-    content,
-    globals_of,
-    is_of_library,
-)
+from chainrules_py.primitives.closures.contents import globals_of, is_of_library
 from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.holding import attributes, content
 from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 

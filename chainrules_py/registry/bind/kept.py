@@ -16,14 +16,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.contents import attributes, content, reader, rest
-from chainrules_py.primitives.closures.reach import Reach, equal, pairs
+from chainrules_py.primitives.closures.reach import Reach, equal
 from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.holding import inside, is_real
+from chainrules_py.values.holding import inside, is_real, named
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.tracers import is_opaque
 from chainrules_py.values.type_info import type_info
@@ -164,7 +163,10 @@ def watched(
             found = f(*given, **options)
         except ValueError as error:  # NumPy's: of what is read-only anyway
             if "read-only" in str(error):
-                shown = f"an array, read-only here, among its {first} and {besides}"
+                shown = (
+                    f"an array, read-only here: among its {first} and {besides}, or scratch that "
+                    f"an earlier call of it needs yet (make that where it is used)"
+                )
                 raise MutationError(_written(statement, shown)) from error
             raise
         for what, marks in before.items():
@@ -266,16 +268,7 @@ def _state(x: Any) -> _States:
             found[path] = y, _marks([y])
         elif id(y) not in seen and len(seen) < _MOST and not isinstance(y, _STATELESS):
             seen[id(y)] = y
-            read, mark, has_attributes = reader(type(y))  # type: ignore[arg-type]  # hashable
-            if type(y) is types.FunctionType:
-                names, cells = y.__code__.co_freevars, y.__closure__ or ()
-                held: Any = [(f".{n}", content(c)) for n, c in zip(names, cells, strict=True)]
-            else:
-                held = pairs(read(y) if read else rest(y))
-                held = [(f"[{n!r}]" if mark else "", z) for n, z in held]
-            named = attributes(y) if has_attributes else {}
-            waiting += [(path + n, z) for n, z in held]
-            waiting += [(f"{path}.{n}", z) for n, z in named.items()]
+            waiting += [(path + step, z) for step, z in named(y)]
     return found
 
 
