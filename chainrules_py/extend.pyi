@@ -83,6 +83,7 @@ from chainrules_py.errors import (
 from chainrules_py.primitives.closures.captured import (
     captured,
     check_captured,
+    knows,
     recording,
 )
 from chainrules_py.primitives.closures.contents import (
@@ -103,7 +104,6 @@ from chainrules_py.primitives.closures.freeze import (
 )
 from chainrules_py.primitives.closures.reach import (
     Reach,
-    knows,
     written,
 )
 from chainrules_py.primitives.dispatch import (

@@ -148,6 +148,13 @@ WAYS = {
     ),
     "class": Way("class A: w = W0", "A.w", "A.w = new"),
     "class of an object": Way("class A: w = W0\n    a = A()", "a.w", "A.w = new"),
+    "inherited by a class": Way("class A: w = W0\n    class B(A): pass", "B.w", "B.w = new"),
+    "inherited by an object": Way(
+        "class A: w = W0\n    class B(A): pass\n    a = B()", "a.w", "B.w = new"
+    ),
+    "another class": Way(
+        "class A: w = W0\n    C = type('C', (), {'w': new}); a = A()", "a.w", "a.__class__ = C"
+    ),
     "module": Way("mod = types.ModuleType('settings'); mod.w = w", "mod.w", "mod.w = new"),
     **{
         f"imported by {how}": Way(

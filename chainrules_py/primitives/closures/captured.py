@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.closures.reach import Reach, owner, written
+from chainrules_py.primitives.closures.reach import Reach, Walk, owner, written
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import structure_of
-from chainrules_py.values.tracers import find_tracers
+from chainrules_py.values.tracers import find_tracers, searches
 
 recording: contextvars.ContextVar[tuple[Any, int] | None] = contextvars.ContextVar(
     "recording", default=None
@@ -95,3 +95,16 @@ def _nested(x: Any) -> Iterator[Tracer]:
 def _is_plain(cls: type) -> bool:
     """Tell whether values of a class neither are nor hold tracers, as far as anybody can see."""
     return structure_of(cls) is None and not issubclass(cls, Tracer)
+
+
+def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
+    """Tell whether a function holds a value that passes a test, however it would get there.
+
+    Whether code names it is asked of what modules hold alone. Of too many values the answer is yes.
+    """
+    walk = Walk(Reach(()), 100_000)
+    walk.over([f])
+    return not walk.reach.whole or any(map(is_it, walk.seen.values()))
+
+
+searches.append(knows)

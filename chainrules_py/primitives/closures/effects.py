@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.primitives.closures.captured import knows
 from chainrules_py.primitives.closures.convert import Closure, Operator, closed
-from chainrules_py.primitives.closures.reach import Reach, knows
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.closures.search import is_container
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer

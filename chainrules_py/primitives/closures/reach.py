@@ -51,7 +51,6 @@ from chainrules_py.values.holding import (
 )
 from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
-from chainrules_py.values.tracers import searches
 from chainrules_py.values.type_info import type_info
 
 Path: TypeAlias = tuple[Any, str, Any]
@@ -220,19 +219,6 @@ class Reach:
         return any([name in self._own or name in path[2] for name in names])
 
 
-def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Tell whether a function holds a value that passes a test, however it would get there.
-
-    Whether code names it is asked of what modules hold alone. Of too many values the answer is yes.
-    """
-    walk = Walk(Reach(()), 10 * _MOST)
-    walk.over([f])
-    return not walk.reach.whole or any(map(is_it, walk.seen.values()))
-
-
-searches.append(knows)
-
-
 class Walk:
     """Walk over all that can be reached, while the names are found that count.
 
@@ -268,7 +254,8 @@ class Walk:
             lacks = not self.own & self.names <= found.keys()  # what code gives it later
             grows = bool(type(x).__dictoffset__) and not fills
             place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
-            self.note(place, grows if fields is attributes else lacks)
+            inherits = isinstance(x, type) and _inherits(x, wanted, found)
+            self.note(place, grows if fields is _of_object else lacks or inherits)
 
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
@@ -398,7 +385,19 @@ class Walk:
                 self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
         if has_attributes:
-            self.by_names(x, attributes, path, fills, library_names(cls))
+            self.by_names(x, _of_object, path, fills, library_names(cls) | {"__class__"})
+
+
+def _of_object(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object, and its class, if it may be given another."""
+    return attributes(x) | ({"__class__": type(x)} if type(x).__dictoffset__ else {})
+
+
+def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:
+    """Tell whether a class has values from its bases, in place of which it may get its own."""
+    held = [each for base in cls.__mro__[1:-1] for each in vars(base).items()]
+    lacking = [(n, y) for n, y in held if n not in found and (n in wanted or ANY in wanted)]
+    return any([_stands(n, y) is False for n, y in lacking])
 
 
 def _of_ours(x: Any) -> Any:
