@@ -264,8 +264,9 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
             f"(not a key to find it by), or change it when the gradient has been taken"
         )
         raise MutationError(msg)
-    places = [written(path) for path, y in name[1].values() if y is x] if _reached(name) else []
-    own = "" if not places else (
+    found = name[1].values() if _reached(name) else ()
+    places = [*filter(None, [written(path) for path, y in found if y is x])]
+    own = "" if not _reached(name) else (
         "; scratch that a function and its rule both use, or several calls, is made where it is "
         "used (np.empty_like), or each has its own"
     )  # fmt: skip

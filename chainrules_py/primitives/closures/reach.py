@@ -385,7 +385,8 @@ class Walk:
                 self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
         if has_attributes:
-            self.by_names(x, _of_object, path, fills, library_names(cls) | {"__class__"})
+            besides = library_names(cls) | ({"__class__"} if own and not fills else set())
+            self.by_names(x, _of_object, path, fills, besides)
 
 
 def _of_object(x: Any) -> dict[str, Any]:
