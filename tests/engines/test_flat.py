@@ -64,9 +64,17 @@ ENGINES = {
 }
 
 
-def left_behind(step, n):
+TABLES = 2 * 4096
+"""Entries of two tables of JAX's.
+
+A gradient of its own that computes something of constants, as of ``c * c * x``, or by a rule under
+`jax.custom_jvp`, leaves one in each, with a weak reference to what is gone, until they are full.
+"""
+
+
+def left_behind(step, n, before):
     """Return how many objects, and bytes of memory, so many calls leave behind."""
-    for _ in range(100):
+    for _ in range(before):
         step()
     gc.collect()
     objects, size = len(gc.get_objects()), resident()
@@ -83,9 +91,9 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def check(engine, pen, n):
+def check(engine, pen, n, before=100):
     g = export(stated(pen, (object,)), to=engine.partition(" ")[0])
-    objects, size = left_behind(ENGINES[engine](g), n)
+    objects, size = left_behind(ENGINES[engine](g), n, before)
     assert objects < 100
     assert size < 4_000_000
 
@@ -99,4 +107,5 @@ def test_a_hundred(engine):
 @pytest.mark.parametrize("pen", ["rule", "rrule and frule", "custom_vjp", "custom_jvp"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ten_thousand(engine, pen):
-    check(engine, pen, 10_000)
+    fills = engine == "jax" and pen == "custom_jvp"
+    check(engine, pen, 10_000, before=TABLES + 100 if fills else 100)

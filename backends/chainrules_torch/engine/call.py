@@ -319,12 +319,15 @@ class Plan(AnyCall):
         """Run the rule, and pull cotangents back: by maps, if it gives these."""
         needs = tuple(needs)
         bound = self.bound("reverse", needs, again=True)
-        if bound is None or bound.maps is None or bound.later is not None or y[1] is not None:
+        if bound is None or bound.later is not None or y[1] is not None or self.solves:
+            return super().pull(leaves, y, bars, needs)
+        if bound.maps is None and (bound.may_be_zero or bound.wanted != needs):
             return super().pull(leaves, y, bars, needs)
         known = ReusedValue(self.primal, tuple(leaves), self.options, y[0][0])
-        found: list[Any] = known.within(self._by_maps, bound, bound.maps, tuple(leaves), bars[0])
+        pull = self._by_formula if bound.maps is None else self._by_maps
+        found = known.within(pull, bound, tuple(leaves), bars[0])
         if len(found) == len(leaves):
-            return found
+            return list(found)
         rest = iter(found)
         places = zip(leaves, needs, bound.wanted, strict=True)
         return [
@@ -332,14 +335,14 @@ class Plan(AnyCall):
             for x, needed, wanted in places
         ]
 
-    def _by_maps(
-        self,
-        bound: Bound,
-        maps_of: Callable[..., Any],
-        operands: tuple[Any, ...],
-        y_bar: Any,
-    ) -> list[Any]:
-        _, maps = maps_of(operands, self.options)
+    def _by_formula(self, bound: Bound, operands: tuple[Any, ...], y_bar: Any) -> Sequence[Any]:
+        _, record = bound.run(None, *operands, **self.options)
+        answer = record[0](y_bar, *record[2:])
+        return answer if bound.wanted.count(True) > 1 else (answer,)
+
+    def _by_maps(self, bound: Bound, operands: tuple[Any, ...], y_bar: Any) -> Sequence[Any]:
+        assert bound.maps is not None
+        _, maps = bound.maps(operands, self.options)
         tensors: list[Any] = []
         pulls = []
         for x, m, wanted in zip(operands, maps, bound.wanted, strict=True):

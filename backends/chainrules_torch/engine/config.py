@@ -44,7 +44,9 @@ def varies(x: Any) -> bool:
     """Tell whether a value is a tensor that is being differentiated, or mapped over."""
     if not isinstance(x, torch.Tensor):
         return False
-    return _is_wrapped(x) or is_differentiated(x)
+    if _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled()):
+        return True
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
 
 
 def is_tensor(x: Any) -> bool:

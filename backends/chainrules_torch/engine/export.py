@@ -165,11 +165,7 @@ class Exported:
                 pass
             else:
                 if _grad_enabled() and not (_transforms_active() or forward_ad._current_level >= 0):
-                    needs: tuple[bool, ...]
-                    if plan.all_tensors:
-                        needs = tuple(map(_requires_grad, operands))
-                    else:
-                        needs = tuple(map(_needs, operands))
+                    needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
                     if True in needs:
                         out = (plan.short.get(needs) or eager(plan, needs))(*operands)
                         return out if isinstance(out, Tensor) else unwrap(out)

@@ -17,6 +17,10 @@ from chainrules_torch.engine.config import Unlost, is_tensor, varies
 _C: Any = torch._C
 _functorch: Any = _C._functorch
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
+_unwrapped: Callable[[torch.Tensor], torch.Tensor] = _functorch.get_unwrapped
+_level_of: Callable[[torch.Tensor], int] = _functorch.maybe_get_level
+_current_level: Callable[[], int | None] = _functorch.maybe_current_level
 
 
 def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lambda x: x) -> Any:
@@ -35,7 +39,10 @@ def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lam
     """
     if call is not None and plan_of(call).solves:
         return _NOTHING
-    return Unlost(within) if any([varies(within(x)) for x in tensors]) else _NOTHING
+    for x in tensors:
+        if varies(within(x)):
+            return Unlost(within)
+    return _NOTHING
 
 
 def plan_of(call: Any) -> Any:
@@ -98,10 +105,9 @@ def _half(call: Any, tensors: Sequence[Any]) -> Any:
 
 def inside(x: Any) -> Any:
     """Return what a tensor is within the transformation that a pullback belongs to."""
-    if not (is_tensor(x) and _functorch.is_functorch_wrapped_tensor(x)):
+    if not (isinstance(x, torch.Tensor) and _is_wrapped(x)):
         return x
-    level = _functorch.maybe_current_level()
-    return _functorch.get_unwrapped(x) if _functorch.maybe_get_level(x) == level else x
+    return _unwrapped(x) if _level_of(x) == _current_level() else x
 
 
 def below(

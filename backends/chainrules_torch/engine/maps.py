@@ -67,10 +67,15 @@ def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, tensors: Sequence[A
             bar = half(y_bar, *tensors[at : at + n])
         at += n
         if not (isinstance(bar, Tensor) and bar.dtype is dtype and bar.shape == shape):
-            onto = space(y_bar.new_empty((), dtype=dtype)).with_shape(tuple(shape))
-            bar = written(fit(unthunk(bar), onto), onto)
+            bar = fitted(bar, y_bar, dtype, shape)
         bars.append(bar)
     return bars
+
+
+def fitted(bar: Any, y_bar: Any, dtype: Any, shape: Any) -> Any:
+    """Bring a cotangent to its operand, of this dtype and shape."""
+    onto = space(y_bar.new_empty((), dtype=dtype)).with_shape(tuple(shape))
+    return written(fit(unthunk(bar), onto), onto)
 
 
 def static(x: Any) -> tuple[Any, ...]:

@@ -7,6 +7,8 @@ each call is asked for again. Rules that save operands, results and constants ha
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +21,16 @@ from chainrules_py.extend import Bound
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.functions import Plain, kept, pulled
 from chainrules_torch.engine.functorch import unlost
-from chainrules_torch.engine.maps import filled, kept_of, plain_pull, pull_each, pull_plain, static
+from chainrules_torch.engine.maps import (
+    filled,
+    fitted,
+    kept_of,
+    plain_pull,
+    pull_each,
+    pull_plain,
+    static,
+)
+from chainrules_torch.engine.written_out import WrittenOut, written_out
 
 Tensor = torch.Tensor
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
@@ -55,7 +66,11 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     if bound is None or bound.wanted != needs or plan.solves or bound.later is not None:
         return None
     if bound.maps is not None:
-        return _function(plan, needs, _by_maps(plan, bound, bound.maps))
+        forward = _by_maps(plan, bound, bound.maps)
+        if plan.all_tensors and all(needs) and not plan.options:
+            known = written_out(bound.statement, len(needs))
+            forward = forward if known is None else _by_known_maps(plan, known, forward)
+        return _function(plan, needs, forward)
     exact = bound.saves_values and not (bound.is_linear or plan.options)
     return _function(plan, needs, _by_formula(plan, bound)) if exact else None
 
@@ -91,9 +106,13 @@ def _spread(answer: Any, needs: Sequence[bool]) -> Any:
 def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
     """Make the forward of a rule that saves operands and results."""
     run = bound.run
+    short = bound.is_elementwise and plan.all_tensors
 
     def forward(ctx: Any, *leaves: Any) -> Any:
         y, record = run(None, *leaves)
+        if short and isinstance(record[-1], Tensor):  # which no way of broadcasting is beside
+            ctx.half, ctx.to_save = record[0], record[2:]  # as save_for_backward does
+            return y
         if not isinstance(y, Tensor):
             ctx.half = None
             return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
@@ -135,6 +154,47 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
         return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
 
     return forward
+
+
+def _by_known_maps(
+    plan: Plan, known: WrittenOut, general: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Make the forward of a rule that is written out, of which the value alone is computed."""
+    compute, holds = plan.compute, known.holds
+    kept_at = _at([place for places in known.places for place in places])
+    ends = [*itertools.accumulate(map(len, known.places))]
+    halves = [*zip(known.pulls, (0, *ends), ends, strict=False)]
+
+    def pull(forms: list[Any], y_bar: Any, *tensors: Any) -> Any:
+        bars = [half(y_bar, *tensors[start:end]) for half, start, end in halves]
+        try:
+            if list(map(_form, bars)) == forms:
+                return tuple(bars)
+        except AttributeError:  # what is to be computed yet, or is zero
+            pass
+        return tuple([fitted(bar, y_bar, *of) for bar, of in zip(bars, forms, strict=True)])
+
+    def forward(ctx: Any, *leaves: Any) -> Any:
+        if not holds():
+            return general(ctx, *leaves)
+        y = compute(*leaves)
+        if not isinstance(y, Tensor):
+            return general(ctx, *leaves)
+        ctx.to_save = kept_at((y, *leaves))
+        ctx.half = functools.partial(pull, list(map(_form, leaves)))
+        return y
+
+    return forward
+
+
+_form: Callable[[Any], tuple[Any, Any]] = operator.attrgetter("dtype", "shape")
+
+
+def _at(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return what reads the entries at some places of a tuple."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 def _pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:

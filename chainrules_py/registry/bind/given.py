@@ -35,10 +35,9 @@ def check_partial(
     ProjectionError
         If it is no number for each element, or complex where the function is ``real``.
     """
-    cls, dtype = type(p), getattr(like, "dtype", None)
-    if cls is float or (cls is type(like) and dtype is None):
-        return p
-    if not (cls is type(like) and p.dtype is dtype and p.shape == like.shape):
+    cls, dtype = type(p), getattr(p, "dtype", None)
+    same = cls is type(like) and (dtype is None or (dtype is like.dtype and p.shape == like.shape))
+    if not (same or cls is float):
         widest = max(kept, key=_axes, default=like)
         _check(p, widest if _axes(p) > _axes(widest) else like, statement, real)
     return p

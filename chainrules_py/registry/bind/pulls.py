@@ -192,7 +192,7 @@ class Pulls:
                 return lambda y_bar, _, kept: y_bar * kept
         p = _narrow(partial, saved, len(recipe.partials))
         if form == "computed" and not self.request.statement.source.is_ours:
-            return self._checked(p, conjugate)
+            return self._checked(partial, p, conjugate)
         if conjugate:
             if recipe.singular:
                 return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
@@ -210,19 +210,18 @@ class Pulls:
             return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
         return lambda y_bar, *kept: y_bar * p(*kept)
 
-    def _checked(self, p: Partial, conjugate: bool) -> Any:
+    def _checked(self, partial: Partial, p: Partial, conjugate: bool) -> Any:
         """``y_bar conj(p)`` for a partial that a person wrote."""
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
-
-        def given(y_bar: Any, kept: Any) -> Any:
-            return check_partial(p(*kept), y_bar, statement, real, kept)
-
+        given = lambda y_bar, kept: check_partial(p(*kept), y_bar, statement, real, kept)
         # A flag would be among what the rule looks up, where copies of a pullback compare it.
-        if len(self.saved) == 1 and not conjugate:
-            return lambda y_bar, a: times(y_bar, check_partial(p(a), y_bar, statement, real, (a,)))
         if conjugate:
             return lambda y_bar, *kept: times(y_bar, conj(given(y_bar, kept)))
+        if self.saved == (1,) and len(self.recipe.partials) == 1:
+            return lambda y_bar, x: times(
+                y_bar, check_partial(partial(None, x), y_bar, statement, real, (x,))
+            )
         return lambda y_bar, *kept: times(y_bar, given(y_bar, kept))
 
 
