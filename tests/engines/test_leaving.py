@@ -43,6 +43,10 @@ PARTIALS = {
 }
 
 
+def _number(x):
+    return x.item() if hasattr(x, "item") else x
+
+
 def softplus_by(body):
     @primitive
     def softplus(x):
@@ -515,3 +519,32 @@ IN_NUMPY = {
 @pytest.mark.parametrize("name", COMPILED)
 def test_booleans_counts_and_lists_of_arrays_in_what_jax_compiles(name, jax, near):
     near(jax.jit(COMPILED[name])(jax.numpy.asarray(X)), IN_NUMPY[name](X))
+
+
+NUMBERS = {
+    "a partial": (sine_with(lambda _y, x: v.cos(x) * (_number(x) / x)), True),
+    "a body without a rule": (primitive(lambda x: v.sin(x) * _number(x) / x), False),
+    "code": (lambda x: v.sin(x) * _number(x) / x, False),
+}
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+def test_items_of_jax_are_no_constants(form, jax):
+    from chainrules_jax import export
+
+    f, right_once = NUMBERS[form]
+    slope = jax.grad(export(f))
+    if right_once:
+        assert slope(jax.numpy.asarray(X[0])) == pytest.approx(np.cos(X[0]))
+        slope = jax.grad(slope)
+    with pytest.raises(NotDifferentiableError, match="asks for values"):
+        slope(jax.numpy.asarray(X[0]))
+
+
+def test_bodies_with_a_rule_may_read_items(jax):
+    from chainrules_jax import export
+
+    f = export(softplus_by(lambda x: v.log(1.0 + v.exp(x)) * (_number(x) / _number(x))))
+    near_slope = jax.grad(f)(jax.numpy.asarray(X[0]))
+    assert near_slope == pytest.approx(SLOPE[0])
+    assert jax.grad(lambda x: x * x.item())(jax.numpy.asarray(2.0)) == 2.0  # JAX's own, as it was

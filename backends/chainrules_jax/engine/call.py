@@ -19,8 +19,9 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from chainrules_bridge import check_hidden, may_hide
+from chainrules_bridge import check_hidden, may_hide, refuse_numpy
 from chainrules_jax.array_types import is_traced
+from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
 from chainrules_jax.engine.linear_pairs import (
     Leaves,
@@ -150,7 +151,7 @@ call_p.multiple_results = True
 
 
 def _evaluate(*leaves: Any, program: Any) -> list[Any]:
-    return program.value(*map(as_array, leaves))  # type: ignore[no-any-return]
+    return without_item(False, program.value, *map(as_array, leaves))  # type: ignore[no-any-return]
 
 
 call_p.def_impl(_evaluate)
@@ -258,7 +259,11 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     if found is not None and found[0] is word and _same(found[1], leaves):
         return found[2]
     if word is scan or program.is_looked_into(program.operands(leaves)):
-        return program.closed(program.value(*leaves))  # JAX differentiates through the body
+        try:  # JAX differentiates through the body
+            return program.closed(without_item(word is not scan, program.value, *leaves))
+        except ValueError as error:
+            refuse_numpy(error, word, "JAX", asked="callbacks do not support JVP" in str(error))
+            raise
     if lookups(word):
         is_captured(word, is_traced, True)
     return program.closed(call_p.bind(*varying_alike(leaves), program=program))

@@ -9,6 +9,7 @@ from typing import Any
 from chainrules_bridge import refuse_numpy, supported
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
+from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values
 from chainrules_jax.engine.transform import transformations
@@ -79,7 +80,7 @@ def _called(f: Any, call: Resolved) -> Any:
     if call.word is None:
         assert call.call is not None
         try:
-            return call.call()
+            return without_item(True, call.call)
         except (TypeError, AttributeError, IndexError) as error:  # as JAX's own are
             refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
             raise

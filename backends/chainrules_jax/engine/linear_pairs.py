@@ -15,6 +15,7 @@ from chainrules_bridge import UNFIT, refused_rule, warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
+from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.mesh_axes import tangent_type
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
@@ -146,9 +147,11 @@ class Program:
         """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
         try:
             if not isinstance(self.word, HigherOrder):
-                return f(*operands, **options)
-            with hosted(config):
-                return f(*operands, **options)
+                if f is self._implementation:
+                    return f(*operands, **options)
+                return without_item(True, f, *operands, **options)
+            with hosted(config):  # what solves looks at numbers, to choose its steps
+                return without_item(False, f, *operands, **options)
         except LEAVES as error:
             if self._is_body(f):
                 raise
