@@ -493,7 +493,7 @@ TOPICS = {
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
-    "tests/engines/torch/test_written_out.py": "rules that PyTorch runs once, beside those it runs each time",
+    "tests/engines/torch/test_written_out.py": "rules that are run once",
     "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
     "tests/engines/test_random.py": "functions that draw random numbers, imported and stated",
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",

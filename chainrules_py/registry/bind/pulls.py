@@ -214,7 +214,7 @@ class Pulls:
         """``y_bar conj(p)`` for a partial that a person wrote."""
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
-        given = lambda y_bar, kept: check_partial(p(*kept), y_bar, statement, real, kept)
+        given: Any = lambda y_bar, kept: check_partial(p(*kept), y_bar, statement, real, kept)
         # A flag would be among what the rule looks up, where copies of a pullback compare it.
         if conjugate:
             return lambda y_bar, *kept: times(y_bar, conj(given(y_bar, kept)))
