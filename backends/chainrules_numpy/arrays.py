@@ -347,6 +347,8 @@ def add_at_numpy(buffer: np.ndarray, y: Any, *arrays: Any, index: Any) -> None:
 
 
 _MANY = 500
+_PIECE = 16_384
+"""How many elements are added at once."""
 _WHOLE = (slice, None, None, None)
 
 
@@ -372,9 +374,19 @@ def _add_along(buffer: np.ndarray, y: Any, places: np.ndarray, axis: int) -> Non
         flat = np.where(flat < 0, flat + n, flat)
     if axis:
         flat = (np.arange(0, lead * n, n)[:, None] + flat).reshape(-1)
+    if axis or not places.ndim:
+        _add_rows(buffer, y, flat, width)
+        return
+    per = flat.size // len(places)  # in pieces, one after the other: so little memory is needed
+    rows = max(_PIECE // (per * width or 1), 1)
+    for k in range(0, len(places), rows):
+        _add_rows(buffer, y[k : k + rows], flat[k * per : (k + rows) * per], width)
+
+
+def _add_rows(buffer: np.ndarray, y: Any, places: np.ndarray, width: int) -> None:
     if width > 1:
-        flat = (flat[:, None] * width + np.arange(width)).reshape(-1)
-    np.add.at(buffer.reshape(-1), flat, y.reshape(-1))
+        places = (places[:, None] * width + np.arange(width)).reshape(-1)
+    np.add.at(buffer.reshape(-1), places, y.reshape(-1))
 
 
 @v.take.implement

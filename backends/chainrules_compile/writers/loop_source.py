@@ -10,7 +10,7 @@ from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.values import is_array, size
 from chainrules_py.program import Call, Program, Value
 
-LARGE = 500
+LARGE = 200
 """From how many elements on the name of an array is given back when it is dead."""
 
 

@@ -24,6 +24,7 @@ from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.writers.spelling import is_matrix
+from chainrules_numpy import arrays
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
@@ -693,6 +694,26 @@ def test_numbers_keep_their_classes(first, exact):
             assert list(map(type, found)) == list(map(type, wanted))
             np.testing.assert_allclose(found[0], wanted[0])
         assert len(compiled.programs) == 1
+
+
+def of_rows(table, places):
+    return np.sum(np.tanh(table[places].sum(-2)) ** 2)
+
+
+@pytest.mark.parametrize("piece", [arrays._PIECE, 8])
+def test_what_is_added_at_places_is_added_in_pieces(monkeypatch, piece):
+    """In the same order, so with the same bits."""
+    monkeypatch.setattr(arrays, "_PIECE", piece)
+    rng = np.random.default_rng(0)
+    for shape in ((400, 3), (20, 20, 3), (1, 1200)):
+        places = rng.integers(-50, 50, shape)
+        table, g = rng.standard_normal((50, 4)), value_and_grad(of_rows)
+        compiled, wanted = compile(g), np.zeros((50, 4))
+        assert same(compiled(table, places), g(table, places))
+        y = np.tanh(table[places].sum(-2))
+        rows = 2 * y * (1 - y * y)
+        np.add.at(wanted, places, np.broadcast_to(rows[..., None, :], (*shape, 4)))
+        np.testing.assert_array_equal(g(table, places)[1], wanted)
 
 
 def test_products_of_matrices_as_a_method_have_the_same_bits():
