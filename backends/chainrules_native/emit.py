@@ -171,7 +171,8 @@ def _reduction(kernels: Kernels, _: Storage, item: Reduction) -> None:
     """Write a reduction: NumPy runs over the axes by their steps, the shortest innermost."""
     source, out = item.source, item.out
     kept = _kept_strides(item)
-    kind, step = c_type(out.dtype), out.dtype.itemsize
+    step, is_complex = out.dtype.itemsize, out.dtype.kind == "c"
+    kind = raw_type(out.dtype) if is_complex else c_type(out.dtype)
     axes = numpy_order(source.shape, source.strides)
     dims, (steps, into) = together(
         tuple([source.shape[d] for d in axes]),
@@ -180,7 +181,9 @@ def _reduction(kernels: Kernels, _: Storage, item: Reduction) -> None:
     pointers = [address(out), address(source)]
     size = max(out.size, 0)
     lines = []
-    if item.start is not None:
+    if is_complex:
+        lines.append(f"  memset(a0, 0, {size * step});\n")
+    elif item.start is not None:
         lines.append(f"  for (I i = 0; i < {size}; i++) (({kind}*)a0)[i] = {item.start};\n")
     else:
         lines.append(_first(item, kept, kind))

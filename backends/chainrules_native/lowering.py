@@ -219,6 +219,8 @@ class Lowering:
         if len(xs) > 3 or ufunc is np.power:
             raise UnwritableError
         shape, dtype = form(y)
+        if math.prod(shape) == 1 and ufunc in (np.multiply, np.square):
+            raise UnwritableError  # how one number is rounded depends on how NumPy steps over it
         loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + dtype.char)
         given = []
         for x, kind in zip(xs, wanted, strict=True):

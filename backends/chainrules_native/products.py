@@ -17,10 +17,10 @@ from chainrules_native.text import c_type
 from chainrules_py.program import Call, Value
 
 
-def product(s: Lowering, y: Value, a: View, b: View) -> View:
-    """Lower a product as ``np.matmul`` computes it."""
+def product(s: Lowering, y: Value, a: View, b: View, chars: str = "fd") -> View:
+    """Lower a product as ``np.matmul`` computes it, of dtypes that have one of these characters."""
     shape, dtype = form(y)
-    if not (a.dtype == b.dtype == dtype) or dtype.char not in "fd":
+    if not (a.dtype == b.dtype == dtype) or dtype.char not in chars:
         raise UnwritableError
     loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
     out = s.result(y)
@@ -37,7 +37,8 @@ def product(s: Lowering, y: Value, a: View, b: View) -> View:
         target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
     if not target.size:
         return out
-    s.add(Product(target, a, b, loop, not s.exact and is_small(a, b)))
+    is_loop = not s.exact and dtype.kind == "f" and is_small(a, b)
+    s.add(Product(target, a, b, loop, is_loop))
     return out
 
 
@@ -120,7 +121,7 @@ def _matmul(s: Lowering, call: Call) -> View:
     if call.options or not all([is_array(x) for x in call.operands]):
         raise UnwritableError
     a, b = [s.view(x) for x in call.operands]
-    return product(s, call.results[0], a, b)
+    return product(s, call.results[0], a, b, "fdFD")
 
 
 def _dot(s: Lowering, call: Call) -> View:

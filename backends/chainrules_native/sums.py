@@ -94,9 +94,15 @@ def truth(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
 def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
     """Lower a reduction along axes."""
     _, dtype = form(y)
-    if dtype != view.dtype or dtype.char not in "fdlq":
+    if dtype != view.dtype or dtype.char not in ("fdlqFD" if ufunc is np.add else "fdlq"):
         raise UnwritableError
-    start = None if ufunc not in _STARTS else literal(_STARTS[ufunc], dtype)
+    start = (
+        None
+        if ufunc not in _STARTS
+        else "0"
+        if dtype.kind == "c"
+        else literal(_STARTS[ufunc], dtype)
+    )
     if start is None and view.size == 0:
         raise UnwritableError
     loop = s.loop(ufunc, f"{dtype.char}{dtype.char}->{dtype.char}")
@@ -109,7 +115,7 @@ def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, 
             total = Operation(out, [given], is_total=True)
             s.operate(total, view.size)
             return out
-    if ufunc is np.add and dtype.kind == "f":
+    if ufunc is np.add and dtype.kind in "fc":
         if everything:
             view = _buffered(s, view)
         elif _has_parts(view, axes):

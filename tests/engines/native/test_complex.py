@@ -1,6 +1,7 @@
 """Real programs that compute with complex numbers between: in C where these have no gaps."""
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -96,3 +97,54 @@ def test_none_is_refused(maker, monkeypatch):
         for middle, end in itertools.product(MIDDLES, ENDS if maker else ENDS[:2]):
             f = value_and_grad(program(MAKERS[maker], middle, end))
             compile(f, target="c", background=False)(X)
+
+
+def test_products_and_sums_are_in_c():
+    def f(x):
+        z = x + 1j * x[::-1]
+        products = z @ z.T, z @ z[0], z[0] @ z[1], z[None] @ z.T, z.T[:, ::2] @ z[::2, :2]
+        return (*products, np.sum(z), np.sum(z, axis=0), np.sum(z.T, axis=0), np.sum(z[:, 1:]))
+
+    g = compile(f, target="c", background=False)
+    for x in (X, -X, np.asfortranarray(X), X * -0.0, X.astype(np.float32)):
+        assert same(g(x), f(x))
+    assert not re.search(r"matmul|\bsum", g.source), g.source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(9,), (5, 40, 6), (3000,), (7, 300), (600, 1), (2, 3, 4, 5)])
+@pytest.mark.parametrize("one", [np.complex128(1j), np.complex64(1j)])
+def test_sums_are_added_in_the_order_of_numpy_s(shape, one):
+    x = np.random.default_rng(2).standard_normal(shape).astype(one.real.dtype)
+    axes = [None, *range(len(shape)), *[(0, d) for d in range(1, len(shape))]]
+
+    def f(x):
+        z = x * one
+        return (*[np.sum(z, axis=axis) for axis in axes], np.sum(z.T, axis=0), np.mean(z[::2]))
+
+    g = compile(f, target="c", background=False)
+    for y in (x, -x, np.asfortranarray(x), x[::-1], x * -0.0):
+        assert same(g(y), f(y))
+
+
+ONE = ["multiply", "square", "add", "subtract", "divide", "sin", "exp", "sqrt", "absolute", "conj"]
+
+
+@pytest.mark.parametrize(
+    "kind", [np.complex128, pytest.param(np.complex64, marks=pytest.mark.slow)]
+)
+def test_one_number_is_rounded_as_numpy_rounds_it(kind):
+    def f(z, w):
+        ufuncs = [getattr(np, name) for name in ONE]
+        return tuple([g(z, w) if g.nin == 2 else g(z) for g in ufuncs])
+
+    rng = np.random.default_rng(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for shape in ((), (1,), (1, 1)):
+            g, h = (compile(f, target="c", background=False) for _ in range(2))
+            for _ in range(20):
+                z, w = [kind(complex(*rng.standard_normal(2))) for _ in range(2)]
+                assert same(h(z, w), f(z, w))
+                z, w = (np.full(shape, x) for x in (z, w))
+                assert same(g(z, w), f(z, w)), g.source
