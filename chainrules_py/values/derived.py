@@ -7,6 +7,7 @@ number, or something that cannot be looked into.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import types
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import holds, inside, is_real, slots
+from chainrules_py.values.holding import holds, inside, is_real, may_hold, slots
 
 _MOST = 1_000
 
@@ -109,16 +110,28 @@ def refuse_derived(x: object, names: tuple[str, ...], read: set[str]) -> None:
     named = [slot.__name__ for slot in slots_of(type(x), names) if hasattr(x, slot.__name__)]
     more = sorted({*getattr(x, "__dict__", ()), *named} - {*names, *kept})
     found = [(name, y) for name in more if not is_it(y := getattr(x, name), x)]
+    found = [pair for pair in found if may_hold(type(pair[1]))]  # type: ignore[arg-type]  # hashable
     for name, y in found:
         if any([part is x for part in itertools.islice(inside(y), _MOST)]):
             how = "are those of an object that this is a part of"
             _refuse(x, name, how, "an argument of what uses it, a property")
-    if not any([holds(getattr(x, name, None), is_real) for name in (read if more else ())]):
+    if not any([holds(getattr(x, name, None), is_real) for name in (read if found else ())]):
         return
     real = [name for name, y in found if holds(y, is_real)]
-    if real and any([ask(x, real) for ask in derives] or [True]):
+    ids = [id(getattr(x, name, None)) for name in (*names, *real)]
+    known = _free.get(id(x))
+    if not real or (known is not None and known[0]() is x and known[1] == ids):
+        return
+    if any([ask(x, real) for ask in derives] or [True]):
         how = f"__post_init__ may have derived from {' and '.join(sorted(read))}"
         _refuse(x, real[0], how, "a field, a property")
+    with contextlib.suppress(TypeError):  # of slots alone
+        key = id(x)
+        _free[key] = weakref.ref(x, lambda _: _free.pop(key, None)), ids
+
+
+_free: dict[int, tuple[weakref.ref[Any], list[int]]] = {}
+"""Objects of which no attribute is derived, each with what it held then."""
 
 
 def gives_away(code: types.CodeType) -> bool:

@@ -65,6 +65,12 @@ def inside(x: Any) -> Iterator[Any]:
         yield OPAQUE
 
 
+@functools.cache
+def may_hold(cls: type) -> bool:
+    """Tell whether values of a class may be, or hold, a number that is not whole."""
+    return not (cls.__module__.partition(".")[0] in MACHINERY or issubclass(cls, _NOTHING))
+
+
 OPAQUE = object()
 """Stands for values of which nobody knows what they hold."""
 
@@ -84,7 +90,7 @@ def _parts(x: Any) -> list[Any] | None:
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
         return [x.__array__()]
-    if cls.__module__.partition(".")[0] in MACHINERY or is_generator(cls):
+    if is_generator(cls) or not may_hold(cls):  # type: ignore[arg-type]  # classes are hashable
         return []
     if isinstance(x, io.BytesIO):
         return None
@@ -234,7 +240,7 @@ def rest(x: Any) -> tuple[Any, ...]:
     return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
 
 
-forgets(lambda: (_is_closed, reader, slots))
+forgets(lambda: (_is_closed, may_hold, reader, slots))
 
 
 def is_real(x: Any) -> bool:

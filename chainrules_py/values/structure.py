@@ -29,6 +29,7 @@ from chainrules_py.values.derived import (
     slots_of,
 )
 from chainrules_py.values.forgetting import entering, forget_all, forgets
+from chainrules_py.values.holding import may_hold
 
 T = TypeVar("T")
 
@@ -312,6 +313,7 @@ def _relinked(old: Any, new: T) -> T:
 
 
 forgets(lambda: (_structures,))
+_NONE: dict[str, Any] = {}
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
@@ -329,7 +331,9 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     def rebuild(x: object, values: Sequence[Any]) -> object:
         present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
-        if read or len(getattr(x, "__dict__", ())) > len(present):
+        more = getattr(x, "__dict__", _NONE)
+        kinds = [type(more[n]) for n in more if n not in names] if len(more) > len(present) else ()
+        if read or any(map(may_hold, kinds)):
             refuse_derived(x, names, read)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:
