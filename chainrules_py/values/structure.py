@@ -333,7 +333,7 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
         _same_number(x, len(present), values)
         more = getattr(x, "__dict__", _NONE)
         kinds = [type(more[n]) for n in more if n not in names] if len(more) > len(present) else ()
-        if read or any(map(may_hold, kinds)):
+        if read or any(map(may_hold, kinds)):  # type: ignore[arg-type]  # hashable
             refuse_derived(x, names, read)
         new = _with_attributes_of(x, object.__new__(type(x)))
         for slot in slots:
