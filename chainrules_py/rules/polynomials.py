@@ -1,8 +1,10 @@
 """Rules for polynomials: linear in the coefficients, and smooth where no two roots meet."""
 
 from chainrules_py.registry.pens import rule
+from chainrules_py.rules.support.spectra import beyond, least
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.vocabulary import (
+    abs,
     arange_like,
     astype,
     concat,
@@ -12,14 +14,22 @@ from chainrules_py.vocabulary import (
     flip,
     full_like,
     index,
+    less_equal,
     matmul,
     matrix_transpose,
     polyval,
+    report,
     reshape,
+    resolution,
     roots,
     sum,
     vander,
     zeros_like,
+)
+
+MEETING = (
+    "roots: roots are equal, or too close to tell, and split like a root: what depends on them has "
+    "no derivative there, or one without digits; differentiate functions of the coefficients"
 )
 
 
@@ -71,18 +81,30 @@ def _argument_pull(y_bar, p, x):
 
 @rule(roots, batched=True)
 def roots_rule(p):
-    """p(z) = 0, so p'(z) ż = -ṗ(z); infinite where two roots are one."""
+    """p(z) = 0, so p'(z) ż = -ṗ(z); reported where roots meet, up to rounding."""
     z = roots(p)
     return z, (LinearMap(_roots_push, _roots_pull, p, z),)
 
 
 def _roots_push(p_dot, p, z):
-    return -divide(_coefficients_push(p_dot, z, p.shape[0]), polyval(derivative(p), z))
+    t = _coefficients_push(p_dot, z, p.shape[0])
+    y, meeting = _slopes_at(p, z)
+    report(beyond(meeting, t, least(t)), message=MEETING)
+    return -divide(t, y)
 
 
 def _roots_pull(z_bar, p, z):
-    t = divide(z_bar, conj(polyval(derivative(p), z)))
-    return -matmul(t, conj(powers_of(z, z, p.shape[0])))
+    y, meeting = _slopes_at(p, z)
+    report(meeting, message=MEETING)
+    return -matmul(divide(z_bar, conj(y)), conj(powers_of(z, z, p.shape[0])))
+
+
+def _slopes_at(p, z):
+    """p'(z), and where it has no digits: its error is p'' times that of z, ε Σ |pₖ zᵏ| / |p'|."""
+    slopes = derivative(p)
+    y = polyval(slopes, z)
+    error = resolution(z) * polyval(abs(p), abs(z)) * abs(polyval(derivative(slopes), z))
+    return y, less_equal(abs(y) * abs(y), 64.0 * error)
 
 
 @rule(vander, batched=True)

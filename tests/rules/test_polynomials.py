@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.polynomial import polynomial as ascending
 
-from chainrules_py import NotDifferentiableError, TracerError, UnsupportedKeywordError, frule, rrule
+from chainrules_py import (
+    DegeneracyWarning,
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+    frule,
+    rrule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp, vjp
 
@@ -30,9 +39,39 @@ def test_roots_undo_poly():
 
 def test_roots_that_meet_are_infinitely_steep():
     """sqrt(t) at 0 is what they move by; which of two infinities it is, nothing says."""
-    with np.errstate(all="raise"):
+    with np.errstate(all="raise"), pytest.warns(DegeneracyWarning, match="roots are equal"):
         _, y_dot = frule((np.array([0.0, 0.0, 1.0]),), np.roots, np.array([1.0, 0.0, 0.0]))
     assert not np.isfinite(y_dot).any()
+
+
+MEETING = {
+    **{f"{n} at {z}": np.poly([z] * n) for n in (2, 3, 4) for z in (0.0, 1.0, -3.0, 1e3, 1e-3)},
+    "and one more": np.poly([1.0, 1.0, 5.0]),
+    "complex": np.poly([1.0 + 1j, 1.0 + 1j, 2.0]),
+    **{f"close by {d}": np.poly([1.0, 1.0 + d]) for d in (1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)},
+    **{f"three by {d}": np.poly([1.0, 1.0 + d, 1.0 - d]) for d in (1e-9, 1e-5, 1e-3, 0.1)},
+    "simple": np.poly([1.0, 2.0, 3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("name", MEETING)
+def test_what_takes_roots_alike_is_right_or_reported(name, mode):
+    """The sum of their squares, which is (p1 / p0)² - 2 p2 / p0."""
+    p = MEETING[name]
+    p_dot = np.random.default_rng(3).standard_normal(len(p))
+    wanted = np.real(2 * p[1] * (p_dot[1] - p[1] * p_dot[0]) - 2 * (p_dot[2] - p[2] * p_dot[0]))
+    f = lambda p: v.real(v.sum(np.roots(p) ** 2))
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always", DegeneracyWarning)
+        if mode == "forward":
+            found = jvp(f, (p,), (p_dot.astype(p.dtype),))[1]
+        else:
+            found = np.sum(np.real(np.conj(grad(f)(p)) * p_dot))
+    reported = any([w.category is DegeneracyWarning for w in caught])
+    size = np.sum(np.abs(p)) ** 2
+    assert reported or abs(found - wanted) < 0.05 * max(1.0, abs(wanted), 1e-6 * size)
+    assert not (reported and name in ("simple", "close by 1.0", "three by 0.1", "close by 0.001"))
 
 
 def test_roots_at_the_border_of_the_shape():

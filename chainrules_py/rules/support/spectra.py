@@ -44,6 +44,11 @@ def threshold(s, *tangents):
     return size * (resolution(s) ** 0.5 / max(1, s.shape[-1]))
 
 
+def least(t):
+    """Compute the limit of vanished elements: √ε of their sum."""
+    return resolution(t) ** 0.5 * sum(abs(t), axis=-1, keepdims=True)
+
+
 def beyond(mask, numerator, limit):
     """Where a numerator, whose denominator vanishes, does not."""
     return logical_and(mask, greater(abs(numerator), limit))

@@ -268,14 +268,70 @@ def test_gradients_are_those_of_pytorch():
     np.testing.assert_allclose(g, t.grad.numpy(), rtol=1e-10, atol=1e-10)
 
 
-def test_sums_over_equal_eigenvalues_are_exact(no_warnings):
-    """Of a matrix that has all its eigenvectors, and of one that has not."""
+def test_sums_over_equal_eigenvalues_are_exact():
+    """Of a matrix that has all its eigenvectors; of one that has not, it cannot be told."""
     change = draw(3, 3)
     whole = change @ np.diag([2.0, 2.0, 1.0]) @ np.linalg.inv(change)
     block = np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     for x in (whole, block, change @ block @ np.linalg.inv(change), np.eye(3)):
-        g = grad(lambda x: v.sum(v.real(np.linalg.eigvals(x)) ** 1))(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            g = grad(lambda x: v.sum(v.real(np.linalg.eigvals(x)) ** 1))(x)
         np.testing.assert_allclose(g, np.eye(3), atol=1e-6)
+        assert bool(caught) == (x is not whole and x[0, 1] != 0)
+
+
+def jordan(value, n, corner=0.0):
+    block = value * np.eye(n, dtype=type(value)) + np.eye(n, k=1)
+    block[-1, 0] = corner
+    return block
+
+
+MATRICES = {
+    **{f"{n} at {value}": jordan(value, n) for n in (2, 3) for value in (1.0, 0.0, 1.0 + 2.0j)},
+    "lower": jordan(1.0, 2).T,
+    "full": np.array([[3.0, 1.0], [-1.0, 1.0]]),
+    "one more": np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0]]),
+    "turned": np.linalg.qr(draw(3, 3))[0],
+    **{f"corner {c}": jordan(1.0, 2, c) for c in (1e-17, 1e-16, 1e-15, 1e-14, 1e-12, 1e-8, 1.0)},
+    **{f"far {c}": jordan(1.0, 3, c) for c in (1e-16, 1e-12, 1e-6, 1.0)},
+}
+MATRICES["turned"] = MATRICES["turned"] @ MATRICES["one more"] @ MATRICES["turned"].T
+MATRICES["two"] = np.block([[jordan(1.0, 2), np.zeros((2, 2))], [np.eye(2), jordan(2.0, 2)]])
+# Of eigenvalues, and the same of traces and determinants.
+ALIKE = {
+    "squares": (lambda w: v.sum(w**2), lambda x: np.trace(x @ x)),
+    "cubes": (lambda w: v.sum(w**3), lambda x: np.trace(x @ x @ x)),
+    "product": (v.prod, np.linalg.det),
+    "polynomial": (lambda w: v.sum(np.poly(w)), lambda x: np.linalg.det(np.eye(len(x)) - x)),
+}
+VALUES = {"eigvals": np.linalg.eigvals, "eig": lambda x: np.linalg.eig(x)[0]}
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_what_takes_eigenvalues_alike_is_right_or_reported(name, mode):
+    """Wherever they split like a root: a right number is one that differences agree with."""
+    x = MATRICES[name]
+    direction = draw(*x.shape)
+    with np.errstate(all="ignore"):
+        for of_values, of_matrix in ALIKE.values():
+            wanted = difference(lambda x, f=of_matrix: np.real(f(x)), x, direction)
+            for values in VALUES.values():
+                f = lambda x, g=of_values, values=values: v.real(g(values(x)))
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", DegeneracyWarning)
+                    try:
+                        if mode == "forward":
+                            found = jvp(f, (x,), (direction,))[1]
+                        else:
+                            found = inner_product(grad(f)(x), direction)
+                    except np.linalg.LinAlgError:
+                        assert name == "3 at 0.0"  # eigenvectors that are singular to the last bit
+                        continue
+                reported = any([w.category is DegeneracyWarning for w in caught])
+                assert reported or abs(found - wanted) < 0.05 * max(1.0, abs(wanted))
+                assert not (reported and name in ("corner 1.0", "far 1.0", "corner 1e-08"))
 
 
 def test_eigenvalues_that_meet_for_want_of_vectors_are_reported():
