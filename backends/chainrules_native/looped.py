@@ -175,7 +175,8 @@ def is_known(x: Any) -> bool:
 def spec_of(x: Value, view: View) -> Spec:
     """Return what C is told of a value that is somewhere."""
     buffer = view.version.buffer
-    kind = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}.get(x.type or object, SCALAR)
+    kinds: dict[Any, int] = {np.ndarray: ARRAY, float: FLOAT, bool: BOOL}
+    kind = kinds.get(x.type, SCALAR)
     return Spec(kind, view.dtype, view.shape, view.strides, buffer.low, buffer.nbytes)
 
 

@@ -257,7 +257,7 @@ def as_planned(program: Program, plan: Plan, library: Any) -> Program:
         loops = [_address(name, types) for name, types in piece.loops]
         rest = piece.work, piece.guarded, piece.large
         native = calls.program(library, piece.name, inputs, outputs, loops, *rest)
-        results = [instead.get(i, values[i]) for i, *_ in piece.outputs]
+        results = [instead[i] if i in instead else values[i] for i, *_ in piece.outputs]
         ok = [Value(f"{piece.name}_fits", bool)] if piece.guarded else []
         given = tuple([values[i] for i, *_ in piece.inputs])
         found.append(Call(native, given, {}, (*results, *ok)))

@@ -17,7 +17,7 @@ from chainrules_native.text import c_type
 from chainrules_py.program import Call, Value
 
 
-def product(s: Lowering, y: Value, a: View, b: View, chars: str = "fd") -> View:
+def product(s: Lowering, y: Value, a: View, b: View, *, chars: str = "fd") -> View:
     """Lower a product as ``np.matmul`` computes it, of dtypes that have one of these characters."""
     shape, dtype = form(y)
     if not (a.dtype == b.dtype == dtype) or dtype.char not in chars:
@@ -121,7 +121,7 @@ def _matmul(s: Lowering, call: Call) -> View:
     if call.options or not all([is_array(x) for x in call.operands]):
         raise UnwritableError
     a, b = [s.view(x) for x in call.operands]
-    return product(s, call.results[0], a, b, "fdFD")
+    return product(s, call.results[0], a, b, chars="fdFD")
 
 
 def _dot(s: Lowering, call: Call) -> View:

@@ -217,7 +217,8 @@ def test_what_killed_processes_left_goes(empty):
     for name, age in (("making_old", 7200), ("making_new", 60)):
         (empty / name).mkdir()
         (empty / name / "program.c").write_text("int f(void) { return 1; }")
-        os.utime(empty / name, (time.time() - age,) * 2)
+        begun = time.time() - age
+        os.utime(empty / name, (begun, begun))
     once()
     assert [p.name for p in empty.iterdir() if p.is_dir()] == ["making_new"]
 
