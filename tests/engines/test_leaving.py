@@ -5,6 +5,8 @@ A body is called back. A rule is refused wherever somebody may ask for its deriv
 
 import itertools
 import math
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -548,3 +550,14 @@ def test_bodies_with_a_rule_may_read_items(jax):
     near_slope = jax.grad(f)(jax.numpy.asarray(X[0]))
     assert near_slope == pytest.approx(SLOPE[0])
     assert jax.grad(lambda x: x * x.item())(jax.numpy.asarray(2.0)) == 2.0  # JAX's own, as it was
+
+
+@pytest.mark.slow
+def test_where_nothing_of_numpy_was_asked_for_yet(torch, jax):
+    code = """
+import jax, torch, chainrules_jax, chainrules_torch
+silu = chainrules_jax.export(chainrules_torch.import_rule(torch.nn.functional.silu))
+print(float(jax.jit(jax.grad(silu))(jax.numpy.asarray(0.0))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "0.5\n", done.stderr

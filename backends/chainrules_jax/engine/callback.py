@@ -14,7 +14,7 @@ from chainrules_bridge import check_promised, tried
 from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import Primitive, RuleError, Scalar
-from chainrules_py.extend import partition, unflatten, where_defined
+from chainrules_py.extend import partition, see, unflatten, where_defined
 
 Body = Callable[..., Any]
 
@@ -95,6 +95,7 @@ def called_back(
     f: Primitive[..., Any], body: Body, result: Callable[..., Any] | None, vectorized: bool
 ) -> Body:
     """Turn a function of NumPy's arrays into one of JAX's."""
+    see(f, (np.ndarray,))  # nobody may have asked for anything of NumPy's yet
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
