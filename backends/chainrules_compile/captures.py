@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_compile.alike import bits_of
+from chainrules_compile.asked import asks_class
 from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError, Unfit
@@ -99,6 +100,11 @@ class Captures:
         """Tell whether code that is reached may ask which values are one object."""
         functions = functions_from([*self._roots, *self._values()])
         return any([asks_identity(f.__code__) for f in functions])
+
+    def asks_class(self) -> str:
+        """Return the name of code that asks for the exact class of numbers; or an empty text."""
+        functions = functions_from([*self._roots, *self._values()])
+        return next((f.__qualname__ for f in functions if asks_class(f)), "")
 
     def _values(self) -> list[Any]:
         return [x for _, x in self.reach.values()]

@@ -249,6 +249,12 @@ class Making:
         self.entry.asks_identity = self.captures.ask_identity()
         self.recorder.outside = self.captures.arrays
         self.state = self.captures.state()
+        if name := self.captures.asks_class():
+            msg = (
+                f"{name} asks for the class of a value by type(x), and a value that is noted shows "
+                f"one of its own; write isinstance(x, float)"
+            )
+            raise Unfit(msg)
         iterator = self.captures.iterator()
         if iterator is not None:
             msg = (

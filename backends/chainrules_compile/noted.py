@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, Unfit, UnhashableError
-from chainrules_py.extend import Tracer, describe, type_info
+from chainrules_py.extend import Tracer, describe, is_library, stood_for, type_info
 from chainrules_py.program import Value
 
 
@@ -288,9 +288,25 @@ def fields_of(cls: type) -> dict[str, Any]:
         for name in OF_NUMBERS:
             if hasattr(cls, name):
                 fields[name] = property(functools.partial(member_of, name=name))
+    if cls in stood_for or cls is np.bool_:
+        fields["__class__"] = property(shown_class)
     return fields | {"__slots__": (), "__dispatch_type__": cls, "payload_type": cls}
 
 
+def shown_class(x: Any) -> type:
+    """Return the class of a noted value as `isinstance` asks for it.
+
+    To people's code, and to NumPy's for them, it is that of what it stands for; engines and other
+    libraries have to know that it is none of these.
+    """
+    frame: Any = sys._getframe(1)
+    while (name := frame.f_globals.get("__name__", "")) in _ON_BEHALF:
+        frame = frame.f_back
+    stands = name.partition(".")[0] in ("functools", "numpy") or not is_library(name)
+    return x.__dispatch_type__ if stands else type(x)
+
+
+_ON_BEHALF = ("abc", "typing")
 PYTHON_NUMBERS = (float, complex)
 ROUNDINGS = {"__trunc__": math.trunc, "__floor__": math.floor, "__ceil__": math.ceil}
 
@@ -463,10 +479,12 @@ def _defers(other: Any) -> bool:
         return False
     if issubclass(cls, Tracer):
         return True
-    return not (type_info(cls).is_array or type_info(cls).is_number or cls in (list, tuple))
+    known = type_info(cls).is_array or type_info(cls).is_number
+    return not (known or cls.__module__.partition(".")[0] in _KNOW_NO_BETTER)
 
 
 _PLAIN = frozenset((int, float, complex, bool))
+_KNOW_NO_BETTER = frozenset(("builtins", "numpy", "datetime", "decimal", "fractions"))
 
 for _name in _BINARY.split():
     _function = getattr(operator, _name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures
 from chainrules_compile.errors import Unfit, refused
 from chainrules_compile.halves import GivesFunctions
@@ -52,6 +53,12 @@ def is_on_device(x: Any) -> bool:
     return type_info(type(x)).is_array and not isinstance(x, np.ndarray)
 
 
+def _said_alike(x: Any, want: Any) -> bool:
+    """Tell whether texts, classes and their like are the same; of other objects, yes."""
+    said = isinstance(x, (*PLAIN, type)) or isinstance(want, (*PLAIN, type))
+    return not said or alike(x, want)
+
+
 def same(y: Any, expected: Any) -> bool:
     """Tell whether a program gave what the function gives."""
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)
@@ -59,7 +66,11 @@ def same(y: Any, expected: Any) -> bool:
         return False
     for x, want in zip(xs, wanted, strict=True):
         if not isinstance(want, np.ndarray | np.generic | float | int | complex):
+            if not _said_alike(x, want):
+                return False
             continue
+        if type(x) is not type(want):
+            return False
         x, want = np.asarray(x), np.asarray(want)
         if x.dtype != want.dtype or not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
             return False
@@ -77,6 +88,8 @@ def close(y: Any, expected: Any) -> bool:
                 return False
             x, want = x.get(), want.get()
         if not isinstance(want, np.ndarray | np.generic | float | int | complex):
+            if not _said_alike(x, want):
+                return False
             continue
         x, want = np.asarray(x), np.asarray(want)
         if x.dtype != want.dtype or x.shape != want.shape:

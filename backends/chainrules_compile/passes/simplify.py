@@ -288,9 +288,14 @@ def canonical(call: Call) -> Call:
                 return call_of(ufunc, (x,), {}, call.results, (x,))
     if ufunc is None:
         return call
-    if call.values != call.operands and any([type(x) in (list, tuple) for x in call.operands]):
+    if call.values != call.operands and not all(map(_is_plain, call.operands)):
         return call
     return called(call, ufunc)
+
+
+def _is_plain(x: Any) -> bool:
+    """Tell whether an operand is a value or a number: no list, and no text."""
+    return type(x) is Value or isinstance(x, (int, float, complex, np.generic))
 
 
 _OF_NUMBERS = frozenset((operator.add, operator.sub, operator.mul, operator.truediv, operator.pow))
