@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any, final
 
-from chainrules_py import NotDifferentiableError, Primitive, RuleError, rules_for
+from chainrules_py import MutationError, NotDifferentiableError, Primitive, RuleError, rules_for
 from chainrules_py.extend import (
     Draws,
     FruleRecipe,
@@ -109,6 +109,31 @@ class Run:
         self._guard.watch(reach, f"which {name_of(f)} looks at")
         self._draws = Draws(reach.generators, reach.may_draw())
 
+    def settle(self) -> None:
+        """Watch no longer over arrays that the function wrote to itself."""
+        held = self._guard.held
+        for key, (x, _, memory, before) in [*held.items()]:
+            if type(x) is not Reach and memory.fingerprint(x, False) != before:
+                del held[key]
+
+    def check(self) -> None:
+        """Raise if something that the function looks up is another by now.
+
+        Raises
+        ------
+        MutationError
+            It names that.
+        """
+        self._guard.check()
+
+    def lasts(self) -> bool:
+        """Tell whether everything that the function looks up is what it was."""
+        try:
+            self.check()
+        except MutationError:
+            return False
+        return True
+
     @contextlib.contextmanager
     def again(self) -> Generator[None]:
         """Run it once more.
@@ -118,7 +143,7 @@ class Run:
         MutationError
             If something is another by now.
         """
-        self._guard.check()
+        self.check()
         with self._draws.again():
             yield
 

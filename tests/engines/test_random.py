@@ -402,3 +402,34 @@ def test_a_compiled_program_runs_no_such_rule_twice() -> None:
         torch.compile(torch.func.grad(lambda x: f(x).sum()), backend="aot_eager", fullgraph=True)(
             torch.tensor(X)
         )
+
+
+def _times(draw: Any, x: Any) -> Any:
+    return x * draw()
+
+
+def test_what_jax_traces_once_has_the_derivative_of_its_value() -> None:
+    pytest.importorskip("jax")
+    import_rule = importlib.import_module("chainrules_jax").import_rule
+    for name, draw in ANOTHER.items():
+        f = import_rule(functools.partial(_times, draw))
+        for door, run in DOORS.items():
+            y, slope = run(f)
+            np.testing.assert_allclose(y, slope * X, rtol=1e-6, err_msg=f"{name}, {door}")
+
+
+@pytest.mark.parametrize("engine", ["torch", "jax", "autograd"])
+def test_what_is_changed_between_calls_counts(engine: str) -> None:
+    pytest.importorskip(engine)
+    import_rule = importlib.import_module(f"chainrules_{engine}").import_rule
+    for looking, change in LOOKS.values():
+        f = import_rule(looking)
+        for _ in range(3):
+            slope = looking(X) / X**2
+            np.testing.assert_allclose(f(X), slope * X * X, rtol=1e-6)
+            for x in (X, X[:2]):
+                np.testing.assert_allclose(
+                    grad(lambda x, f=f: np.sum(f(x)))(x), 2.0 * slope[: len(x)] * x, rtol=1e-6
+                )
+            np.testing.assert_allclose(jvp(f, (X,), (X,))[1], 2.0 * slope * X * X, rtol=1e-6)
+            change()

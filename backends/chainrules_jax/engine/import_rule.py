@@ -95,19 +95,25 @@ class _Imported:
     """
 
     def __init__(self, f: Function, operands: int, options: tuple[str, ...]) -> None:
-        self.f = f = _alike(f)
+        self.f = f
         self.n = operands
-        self.compiled = jax.jit(f, static_argnames=options)
-        self._halves: dict[Any, Primitive[..., Any]] = {}
+        self.options = options
+        self._made = _Compiled(f, options)
+
+    def now(self) -> _Compiled:
+        """Return what is compiled of it; anew, if what it looks up is another by now."""
+        if not self._made.lasts():
+            self._made = _Compiled(self.f, self.options)
+        return self._made
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the library that was given."""
         leaves, layout = partition(xs, _is_leaf)
         if any(map(is_value, leaves)):
-            return self.f(*xs, **options)
+            return self.now().f(*xs, **options)
         with _precision(leaves):
             given = unflatten(layout, [*map(_entered, leaves)])
-            return _left(self.compiled(*given, **options), leaves)
+            return _left(self.now().compiled(*given, **options), leaves)
 
     def frule(
         self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
@@ -117,7 +123,7 @@ class _Imported:
         leaves, given = partition(xs, _is_leaf)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
         places = tuple([i for i, t in enumerate(ts) if not is_zero(t)])
-        push = self._half("push", given, places, len(places), options)
+        push = self.now().half("push", given, places, len(places), options)
         found, layout = partition(y, _moves)
         dots = iter(push(*leaves, *[ts[i] for i in places]))
         return y, unflatten_tangent(layout, [next(dots) for _ in found])
@@ -126,17 +132,18 @@ class _Imported:
         self, g: Primitive[..., Any], *xs: Any, **options: Any
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
-        y = g(*xs, **options)
+        y, made = g(*xs, **options), self.now()
         leaves, given = partition(xs, _is_leaf)
         places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
         found, layout = partition(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
+            made.check()
             parts = [
                 zero_tangent(x) if is_zero(t) else t
                 for t, x in zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
             ]
-            pull = self._half("pull", given, places, len(parts), options)
+            pull = made.half("pull", given, places, len(parts), options)
             bars = iter(pull(*leaves, *parts))
             t = unflatten_tangent(
                 given, [next(bars) if i in places else NoTangent() for i in range(len(leaves))]
@@ -145,7 +152,37 @@ class _Imported:
 
         return y, pullback
 
-    def _half(
+
+@final
+class _Compiled:
+    """What JAX has compiled of a function, while all that it looks up is what it was.
+
+    Value, push and pull of the same shapes share what one run of the function traced.
+
+    Attributes
+    ----------
+    compiled : callable
+        The function, compiled.
+    f : callable
+        The function, which looks up and draws what the first run did.
+    """
+
+    def __init__(self, f: Function, options: tuple[str, ...]) -> None:
+        self._runs: list[Run] = []
+        self.f = _alike(f, self._runs)
+        self.compiled = jax.jit(self.f, static_argnames=options)
+        self._halves: dict[Any, Primitive[..., Any]] = {}
+
+    def lasts(self) -> bool:
+        """Tell whether what the function looks up is what it was."""
+        return all([run.lasts() for run in self._runs])
+
+    def check(self) -> None:
+        """Raise if something that it looks up is another by now."""
+        for run in self._runs:
+            run.check()
+
+    def half(
         self,
         name: str,
         layout: TreeDef,
@@ -159,7 +196,7 @@ class _Imported:
         key = (name, tree, *order, places, count, *options.items())
         if key in self._halves:
             return self._halves[key]
-        n = layout.num_leaves
+        n, f = layout.num_leaves, self.compiled
 
         def half(*given: Any) -> tuple[Any, ...]:
             xs, ts = given[:n], given[n:]
@@ -169,7 +206,7 @@ class _Imported:
                 moved = list(xs)
                 for i, x in zip(places, some, strict=True):
                     moved[i] = x
-                y = self.f(*unflatten(layout, moved), **options)
+                y = f(*unflatten(layout, moved), **options)
                 return [x for x in split(y, numbers=True)[0] if is_inexact(x)]
 
             if name == "push":
@@ -183,12 +220,11 @@ class _Imported:
         return found
 
 
-def _alike(f: Function) -> Function:
-    """Have all runs of a function draw and look up what the first one did.
+def _alike(f: Function, runs: list[Run]) -> Function:
+    """Have all runs of a function draw and look up what the first one did, which is put in a list.
 
-    What JAX compiles keeps that; so its derivatives, compiled later, have to have it as well.
+    What JAX compiles keeps that; so what it compiles later has to have it as well.
     """
-    runs: list[Run] = []
 
     @functools.wraps(f)
     def alike(*xs: Any, **options: Any) -> Any:
@@ -196,7 +232,9 @@ def _alike(f: Function) -> Function:
             with runs[0].again():
                 return f(*xs, **options)
         runs.append(Run(f))
-        return f(*xs, **options)
+        y = f(*xs, **options)
+        runs[0].settle()
+        return y
 
     return alike
 
