@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.pytree import flatten_tangent
 from chainrules_py.tangents.space import (
@@ -24,6 +24,7 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
+from chainrules_py.values.holding import holds_objects, inside
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tracers import find_tracers, untraced
@@ -281,7 +282,20 @@ def ignore_derivatives(x: Any) -> Any:
     for tracer in find_tracers(x):
         while isinstance(tracer, Tracer):
             tracer = tracer.ignored()
-    return map_leaves(lambda leaf: own(leaf, (leaf,)), untraced(x))
+    return map_leaves(_constant, untraced(x))
+
+
+def _constant(leaf: Any) -> Any:
+    """Return a leaf that is constant, which nothing in it prevents, in memory of its own."""
+    info = type_info(type(leaf))
+    known = info.is_number or (info.is_array and not holds_objects(leaf))
+    if not known and any([isinstance(y, Tracer) for y in inside(leaf)]):
+        msg = (
+            f"{describe(leaf)} holds a value that is being differentiated, which cannot be taken "
+            f"out of it; make that value constant, or what a function gives: ignore_derivatives(f)"
+        )
+        raise TracerError(msg)
+    return own(leaf, (leaf,))
 
 
 def own_all(

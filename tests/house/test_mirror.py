@@ -471,6 +471,7 @@ TOPICS = {
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",
+    "tests/tape/functions/test_stopped.py": "whatever may hold what is stopped, in both doors",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",
     "tests/tape/functions/test_ended.py": "what is kept of a differentiation inside",
     "tests/tape/functions/test_aliases.py": "random programs with several names for one memory",

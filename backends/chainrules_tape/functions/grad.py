@@ -11,11 +11,9 @@ from chainrules_py.extend import (
     Guard,
     GuardMode,
     Made,
-    find_tracers,
     flatten,
     leaf_tangents,
     made,
-    map_leaves,
     type_info,
     unflatten,
 )
@@ -381,8 +379,7 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(grad(lambda x: x * x * stop_gradient(x)))(3.0)
     6.0
     """
-    constant = ignore_derivatives  # of a function it would make another
-    return map_leaves(lambda y: y if callable(y) and not find_tracers(y) else constant(y), x)
+    return ignore_derivatives((x,))[0]  # of a function alone it would make another
 
 
 config.vjp, config.jvp = vjp, jvp  # what rules call back into
