@@ -21,9 +21,9 @@ import numpy as np
 from chainrules_compile.alike import bits_of
 from chainrules_compile.asked import asks_class
 from chainrules_compile.entropy import watching_entropy
-from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.outside import State
+from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import Reach, is_library, states, type_info
 

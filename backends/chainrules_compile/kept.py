@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from chainrules_compile.entry import Scope
 from chainrules_compile.folder import CacheInfo, Folder
 from chainrules_compile.notes import is_compact
 from chainrules_compile.prints import Prints, UnsaidError, module_of
+from chainrules_compile.scope import Scope
 from chainrules_py import Primitive
 from chainrules_py.extend import LEAF, Space, TreeDef, is_library, structure_of
 from chainrules_py.vocabulary.views import Index

@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrules_compile.background import Serving
 from chainrules_compile.captures import Captures, stated
-from chainrules_compile.entry import Entry, Scope, result_text
+from chainrules_compile.entry import Entry, result_text
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
 from chainrules_compile.labels import labels_of
@@ -27,6 +27,7 @@ from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scans import check_sums
+from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Writer
 from chainrules_py import Primitive

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.scope import Scope
 from chainrules_py import Primitive
 from chainrules_py.extend import Space, describe
 from chainrules_py.vocabulary.views import Index

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from chainrules_compile.calls import expect, is_finite
-from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.facts import classes
 from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
@@ -20,6 +19,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.notes import ELSEWHERE, layout_of
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.scope import Scope
 from chainrules_compile.steady import Unsteady, check_same
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info

@@ -15,8 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.calls import Under, copied
-from chainrules_compile.entry import Scope
 from chainrules_compile.passes.values import changed
+from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import NumpyWriting
 from chainrules_compile.writers.writer import Body
 from chainrules_native.graphs import Graph

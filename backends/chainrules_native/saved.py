@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import name_of
-from chainrules_compile.entry import Scope, identifier
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.loops import unrolled
+from chainrules_compile.scope import Scope, identifier
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Literal
 from chainrules_native.lowering import Lowering, form

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chainrules_compile.entry import Scope
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.values import called, changed
+from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
 from chainrules_native import cache, calls

@@ -17,10 +17,10 @@ import numpy as np
 
 from chainrules_compile import calls as stated
 from chainrules_compile.calls import Under, expect, expect_form, name_of, needed
-from chainrules_compile.entry import Scope
 from chainrules_compile.loops import Loop, Varying, joined, picked, rows_of, stacked_rows
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import changed
+from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive

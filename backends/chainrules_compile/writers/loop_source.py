@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from chainrules_compile.entry import Scope
 from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.scope import Scope
 from chainrules_py.program import Call, Program, Value
 
 LARGE = 200

@@ -24,13 +24,13 @@ from chainrules_compile.calls import (
     silence,
     subtract_at,
 )
-from chainrules_compile.entry import Scope
 from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.scope import Scope
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import handed_down, last_uses, nested

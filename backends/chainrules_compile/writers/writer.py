@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from chainrules_compile.entry import Scope
+from chainrules_compile.scope import Scope
 from chainrules_py.program import Program, Value
 
 

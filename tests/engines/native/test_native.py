@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_compile.entry import Form
+from chainrules_compile.scope import Form
 from chainrules_native import calls, writer
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run

@@ -1,0 +1,94 @@
+"""Names that the source of a program sees, each with its object."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Form(NamedTuple):
+    """What a program assumes of an array: where strides are None, that it is in C order."""
+
+    dtype: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
+class Scope(dict[str, Any]):
+    """Names that a source sees, each with an object; what a name was asked for is remembered.
+
+    Attributes
+    ----------
+    recipes : dict
+        By a name how its object is made, where that was said.
+    again : str
+        What a program returns where its results are not finite, as an expression.
+    exact : bool
+        Whether results need the bits that the function gives.
+    threads : int
+        How many threads a program may run on.
+    arrays : type
+        The class of the arrays that programs compute with.
+    fits : callable or None
+        Makes a function of arrays of their forms, which tells whether they have these; a writer
+        may know a faster one than the expressions of Python.
+    save : callable or None
+        Writes the program under a name to a folder, where the target has a form of its own.
+    labels : list of str
+        What each result is called beside the line that makes it; empty for nothing.
+    titles : dict
+        The same of values in between, by their names in the program.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[Any, str] = {}
+        self._kept: list[Any] = []
+        self._counts: dict[str, int] = {}
+        self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+        self.again = "MISS"
+        self.exact = True
+        self.threads = 1
+        self.arrays: type = np.ndarray
+        self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
+        self.save: Callable[[str, Path], None] | None = None
+        self.labels: list[str] = []
+        self.titles: dict[str, str] = {}
+
+    def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
+        """Return the name of what a factory makes, which is remembered by how it is made."""
+        key = factory, args
+        found = self._names.get(key)
+        if found is None:
+            found = self.name(factory(*args), hint, key)
+            self.recipes[found] = key
+        return found
+
+    def name(self, x: Any, hint: str, key: Any = None) -> str:
+        """Return the name of an object, by default by its identity."""
+        key = ("id", id(x)) if key is None else key
+        found = self._names.get(key)
+        if found is None:
+            base = found = identifier(hint)
+            n = self._counts.get(base, 1)
+            while found in self:
+                n += 1
+                found = f"{base}_{n}"
+            self._counts[base] = n
+            self._names[key] = found
+            self._kept.append(x)
+            self[found] = x
+        return found
+
+
+def identifier(text: str) -> str:
+    """Return a text as a name of Python's."""
+    name = re.sub(r"\W", "_", text)
+    if not name or name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
