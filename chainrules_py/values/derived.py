@@ -86,7 +86,10 @@ def refuse_computed(x: Any, entries: Iterable[Any]) -> None:
     if real:
         held = getattr(x, "__dict__", x)
         found = {} if held is x else {**held}
-        same = [name for name, y in found.items() if any([y is entry for entry in real])]
+        names = x if isinstance(x, dict) else ()
+        by_chance = (int, float, complex)  # one object in all of a code's constants
+        named = {n: y for n, y in found.items() if type(y) not in by_chance or n in names}
+        same = [name for name, y in named.items() if any([y is entry for entry in real])]
         for name in sorted({*_computed(type(x)), *same}):  # type: ignore[arg-type]  # as above
             if not is_it(found.get(name), x) and holds(getattr(x, name, None), is_real):
                 _refuse(x, name, "__init__ may have derived from what it contains", "a property")
