@@ -17,6 +17,7 @@ from chainrules_compat.import_rule import (
     check_flat,
     declared,
     parameters_of_imported,
+    run_again,
     state_imported,
     without_rule,
 )
@@ -29,6 +30,7 @@ from chainrules_py.extend import (
     name_of,
     namespace,
     partition,
+    plain,
     type_info,
     unflatten,
     unflatten_tangent,
@@ -84,7 +86,7 @@ def import_rule(
     [0.5 0.5]
     """
     names, options = parameters_of_imported(f, operands)
-    made = _Imported(f, len(names))
+    made = _Imported(f, len(names), is_new=to is None)
     primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
     frule, rrule = functools.partial(made.frule, primal), functools.partial(made.rrule, primal)
     state_imported(primal, f, frule, rrule, module=__name__, engine="autograd")
@@ -99,8 +101,9 @@ class _Imported:
     order has the next one, and every engine sees them being called.
     """
 
-    def __init__(self, f: Function, operands: int) -> None:
+    def __init__(self, f: Function, operands: int, *, is_new: bool) -> None:
         self.f = f
+        self.is_new = is_new
         self.n = operands
         self._halves: dict[Any, Primitive[..., Any]] = {}
 
@@ -117,7 +120,7 @@ class _Imported:
     ) -> tuple[Any, Any]:
         """Value and tangent."""
         check_flat(self.f, xs)
-        run, y = Run(self.f), g(*xs, **options)
+        run, y = self._first(g, xs, options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
         leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
@@ -130,7 +133,7 @@ class _Imported:
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
         check_flat(self.f, xs)
-        run, y = Run(self.f), g(*xs, **options)
+        run, y = self._first(g, xs, options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
         leaves, layout = partition(y, _moves)
 
@@ -145,6 +148,15 @@ class _Imported:
             return tuple([bars.get(i, NoTangent()) for i in range(self.n)])
 
         return y, pullback
+
+    def _first(
+        self, g: Primitive[..., Any], xs: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[Run, Any]:
+        """Compute the value, of which the run is told that is repeated later."""
+        run, y = Run(self.f), g(*xs, **options)
+        if self.is_new:
+            run.gave(_numbers(xs), _numbers(y))
+        return run, y
 
     def _half(
         self, name: str, places: tuple[int, ...], count: int, options: dict[str, Any]
@@ -163,7 +175,10 @@ class _Imported:
                 whole = list(xs)
                 for n, i in enumerate(places):
                     whole[i] = moved[n]
-                return as_tuple(tuple(_leaves(f(*whole, **options))))
+                y = _leaves(f(*whole, **options))
+                if run := run_again(f):
+                    run.compare(_numbers(boxed(tuple(whole))), _numbers(y))
+                return as_tuple(tuple(y))
 
             varied = as_tuple(tuple([xs[i] for i in places]))
             if name == "push":
@@ -184,6 +199,14 @@ def _moves(x: Any) -> bool:
 def _leaves(y: Any) -> list[Any]:
     """Return the arrays and numbers in a result of autograd's."""
     return [leaf for leaf in flatten(boxed(y))[0] if _moves(leaf)]
+
+
+def _numbers(y: Any) -> list[Any] | None:
+    """Return the numbers in a result, in NumPy's arrays; None where another engine traces it."""
+    try:
+        return [np.asarray(_entered(plain(x))) for x in flatten(y)[0] if _moves(x)]
+    except (AttributeError, TypeError):
+        return None
 
 
 def _conjugate(t: Any) -> Any:

@@ -10,7 +10,7 @@ data (`Transformations`), so that it can be tried (`supported`). Rows of one lib
 from those of another (`derive`).
 """
 
-from chainrules_bridge.again import another, check_same, looking_again, prints, samples
+from chainrules_bridge.again import agree, another, check_same, looking_again, prints, samples
 from chainrules_bridge.bodies import (
     UNFIT,
     CalledBackWarning,
@@ -43,6 +43,7 @@ __all__ = [
     "CalledBackWarning",
     "Transformation",
     "Transformations",
+    "agree",
     "another",
     "assembled",
     "canonical",

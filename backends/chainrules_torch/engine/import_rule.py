@@ -11,13 +11,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_bridge import assembled, canonical, flat, opened
-from chainrules_compat.import_rule import Run, check_flat, state_imported, without_rule
+from chainrules_compat.import_rule import (
+    Run,
+    check_flat,
+    run_again,
+    state_imported,
+    without_rule,
+)
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
-from chainrules_py.extend import Space, flatten, map_leaves, namespace, register_generator
+from chainrules_py.extend import (
+    Space,
+    flatten,
+    kind_of,
+    map_leaves,
+    namespace,
+    plain,
+    register_generator,
+)
 from chainrules_torch.engine.config import Unlost, floats, is_tensor
+from chainrules_torch.engine.opaque import is_abstract
+
+_C: Any = torch._C
 
 
 def import_rule(
@@ -70,7 +88,7 @@ def import_rule(
 
     def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
         check_flat(f, operands)
-        run, y = Run(f), primal(*operands)
+        run, y = _first(f, primal, operands, note=to is None)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
         spaces = opened(onto)[0]
@@ -84,7 +102,7 @@ def import_rule(
 
     def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         check_flat(f, operands)
-        run, y = Run(f), primal(*operands)
+        run, y = _first(f, primal, operands, note=to is None)
         at, onto = _moving(operands), space(y)
         spaces = opened(onto)[0]
 
@@ -102,6 +120,40 @@ def import_rule(
 
     state_imported(primal, f, frule, rrule, module="chainrules_torch", engine="PyTorch")
     return primal
+
+
+def _first(
+    f: Callable[..., Any], primal: Primitive[..., Any], operands: tuple[Any, ...], *, note: bool
+) -> tuple[Run, Any]:
+    """Compute the value, of which the run is told that is repeated later."""
+    run, y = Run(f), primal(*operands)
+    if note:
+        run.gave(_numbers(operands), _numbers(y))
+    return run, y
+
+
+def _numbers(y: Any) -> list[Any] | None:
+    """Return the numbers in a result, in NumPy's arrays; None if it has none yet.
+
+    So it is where an engine traces, or maps.
+    """
+    leaves = [plain(x) for x in flatten(y)[0] if kind_of(x) != "none"]
+    try:
+        leaves = [_tensor(x, None) for x in leaves]
+    except (AttributeError, TypeError):  # a tracer of another engine's
+        return None
+    found = []
+    with temporarily_clear_interpreter_stack():
+        for x in leaves:
+            while is_tensor(x) and _C._functorch.is_gradtrackingtensor(x):
+                x = _C._functorch.get_unwrapped(x)
+            if is_tensor(x):
+                if _C._functorch.is_batchedtensor(x) or is_abstract(x):
+                    return None
+                x = x.detach().cpu().resolve_conj().resolve_neg()
+                x = (x.float() if x.dtype is torch.bfloat16 else x).numpy()
+            found.append(x)
+    return found
 
 
 def _all(operands: tuple[Any, ...]) -> range:
@@ -151,7 +203,10 @@ def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> C
         for i, x in zip(at, moved, strict=True):
             full[i] = x
         with Unlost():
-            return tuple(filter(floats, flatten(f(*full))[0]))
+            y = f(*full)
+        if run := run_again(f):
+            run.compare(_numbers(full), _numbers(y))
+        return tuple(filter(floats, flatten(y)[0]))
 
     return of_some
 
