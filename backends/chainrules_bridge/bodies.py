@@ -197,6 +197,46 @@ def refused_rule(
     )
 
 
+_WORDS = {
+    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "@": "matmul", "**": "power",
+    "//": "floor_divide", "%": "remainder", "<": "less", ">": "greater",
+}  # fmt: skip
+
+
+def refuse_operator(error: TypeError, what: str, engine: str) -> None:
+    """Raise for an operator that has an array of NumPy's on the left of an engine's.
+
+    Parameters
+    ----------
+    error : TypeError
+        What Python, or NumPy, said.
+    what : str
+        Whose code it is.
+    engine : str
+        The engine's name.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If that is what the error is about: it says what to write.
+    """
+    said = str(error).partition("\n")[0]
+    if said.startswith("Concatenation operation is not implemented for NumPy"):
+        said = "unsupported operand type(s) for +: 'numpy.ndarray' and another"
+    said = said.replace("' not supported between instances of '", ": '")
+    sign, _, operands = said.removeprefix("unsupported operand type(s) for ").partition(": ")
+    if not operands.startswith("'numpy.ndarray' and"):
+        return
+    sign = sign.removesuffix("=").partition(" or ")[0].removeprefix("'")
+    word = _WORDS.get(sign)
+    instead = f"vocabulary.{word}(W, x) for W {sign} x" if word else "the words of the vocabulary"
+    msg = (
+        f"{what} has an array of NumPy's on the left of one of {engine}'s, which its operators "
+        f"({sign}) do not take: write {instead}, or make W one of {engine}'s where it is used"
+    )
+    raise NotDifferentiableError(msg) from error
+
+
 def refuse_captured(
     f: Callable[..., Any], operands: Sequence[Any], is_traced: Callable[[Any], bool], engine: str
 ) -> None:

@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, final
 
+import numpy as np
+
 from chainrules_py import (
     Config,
     NotDifferentiableError,
@@ -35,6 +37,7 @@ from chainrules_py.extend import (
     looked_into,
     map_leaves,
     new_level,
+    number_home,
     type_info,
     untraced,
 )
@@ -114,7 +117,10 @@ class _Marked(ArrayLike):
         primal: Callable[..., Any] | None = None,
     ) -> Any:
         """Compute a call, and mark the result; a truth, or a number that counts, cannot be."""
-        y = (primal or primitive)(*self._opened(operands), **options)
+        opened = self._opened(operands)
+        if primal is not None and number_home(primal) is np and any(map(_is_of_another, opened)):
+            primal = None  # an array of NumPy's stood on the left of an operator
+        y = (primal or primitive)(*opened, **options)
         if primitive.__name__ in _OF_SHAPES and not self._among(operands[1:]):
             return y
         return map_leaves(self._marked, y)
@@ -131,6 +137,11 @@ class _Marked(ArrayLike):
     def _marked(self, value: Any) -> Any:
         made = self.results[type(value)](value, self.check)
         return made if made is not value else self.check.refuse("a decision is taken by it")
+
+
+def _is_of_another(x: Any) -> bool:
+    """Tell whether it is an array of a library other than NumPy."""
+    return type_info(type(x)).home is not None
 
 
 def _set_item(self: Any, where: Any, value: Any) -> None:

@@ -15,7 +15,7 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
-from chainrules_bridge import check_hidden, refuse_numpy
+from chainrules_bridge import check_hidden, refuse_numpy, refuse_operator
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -26,6 +26,7 @@ from chainrules_py.extend import (
     flatten,
     is_captured,
     looked_into,
+    name_of,
     partition,
     resolved,
     unflatten,
@@ -158,19 +159,26 @@ class Exported:
                 if not isinstance(x, (tuple, list, dict)) and callable(x):
                     raise NotDifferentiableError(_IN_COMPILED)
             return self._in_graph(*operands, **options)
-        if not (options or is_cast()):
-            try:
-                plan = self._plans.table[tuple(map(type, operands))]
-            except KeyError:
-                pass
-            else:
-                if _grad_enabled() and not (_transforms_active() or forward_ad._current_level >= 0):
-                    needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
-                    if True in needs:
-                        out = (plan.short.get(needs) or eager(plan, needs))(*operands)
-                        return out if isinstance(out, Tensor) else unwrap(out)
-                return applied(plan, plan, operands)
-        return self._call(operands, options)
+        try:
+            if not (options or is_cast()):
+                try:
+                    plan = self._plans.table[tuple(map(type, operands))]
+                except KeyError:
+                    pass
+                else:
+                    if _grad_enabled() and not (
+                        _transforms_active() or forward_ad._current_level >= 0
+                    ):
+                        needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
+                        if True in needs:
+                            out = (plan.short.get(needs) or eager(plan, needs))(*operands)
+                            return out if isinstance(out, Tensor) else unwrap(out)
+                    return applied(plan, plan, operands)
+            return self._call(operands, options)
+        except TypeError as error:
+            whose = "the rule of " if isinstance(self.function, Primitive) else ""
+            refuse_operator(error, f"{whose}{name_of(self.function)}", "PyTorch")
+            raise
 
     def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if is_cast():

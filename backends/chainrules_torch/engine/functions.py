@@ -30,7 +30,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import Half, below, inside, unlost
+from chainrules_torch.engine.functorch import Half, below, inside, refuse_left, unlost
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import owned, split, wrap
@@ -124,10 +124,14 @@ def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[A
     """Pull cotangents back by what was `kept`."""
     if bars and all([bar is None for bar in bars]):
         return (None,) * len(needs)
-    if not _grad_enabled():
-        return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
-    with unlost(ctx.record.call, (*saved, *bars)):  # the graph is kept, to differentiate
-        return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
+    try:
+        if not _grad_enabled():
+            return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
+        with unlost(ctx.record.call, (*saved, *bars)):  # the graph is kept, to differentiate
+            return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
+    except TypeError as error:
+        refuse_left(error, ctx.record.call)
+        raise
 
 
 def transforming(of: AnyCall | None) -> Any:

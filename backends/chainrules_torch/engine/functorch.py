@@ -11,7 +11,7 @@ import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 
-from chainrules_bridge import refused_rule
+from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_torch.engine.config import Unlost, is_tensor, varies
 
 _C: Any = torch._C
@@ -65,6 +65,11 @@ def asks_for_values(error: BaseException) -> bool:
     return type(error) is RuntimeError and any([x in said for x in _LEAVES])
 
 
+def refuse_left(error: TypeError, call: Any) -> None:
+    """Raise for a rule with an array of NumPy's on the left of a tensor, which PyTorch refuses."""
+    refuse_operator(error, f"the rule of {plan_of(call).primal.__name__}", "PyTorch")
+
+
 @final
 class Half:
     """A context in which half of a rule runs: it loses nothing, and says so where it leaves.
@@ -93,6 +98,8 @@ class Half:
         trace: TracebackType | None,
     ) -> None:
         self._lost.__exit__(kind, error, trace)
+        if isinstance(error, TypeError):
+            refuse_left(error, self.call)
         if error is None or not asks_for_values(error):
             return
         primal = plan_of(self.call).primal

@@ -20,7 +20,7 @@ from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.functions import Plain, kept, pulled
-from chainrules_torch.engine.functorch import unlost
+from chainrules_torch.engine.functorch import refuse_left, unlost
 from chainrules_torch.engine.maps import (
     filled,
     fitted,
@@ -85,11 +85,15 @@ def _function(
         saved, half = ctx.saved_tensors, ctx.half  # once: a checkpoint computes them each time
         if half is None:
             return tuple(pulled(ctx, saved, bars, needs))
-        if _grad_enabled():
-            with unlost(None, (*saved, *bars)):  # the graph is kept, to differentiate
+        try:
+            if _grad_enabled():
+                with unlost(None, (*saved, *bars)):  # the graph is kept, to differentiate
+                    answer = half(bars[0], *saved)
+            else:
                 answer = half(bars[0], *saved)
-        else:
-            answer = half(bars[0], *saved)
+        except TypeError as error:
+            refuse_left(error, plan)
+            raise
         return answer if spread is None else _spread(answer, spread)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
