@@ -7,12 +7,11 @@ numbers. Functions of ours are copied with what they use, from their own source.
 from __future__ import annotations
 
 import ast
-import base64
+import builtins
 import copy
+import dis
 import functools
 import inspect
-import math
-import operator
 import re
 import sys
 import types
@@ -20,30 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
-from chainrules_compile.scope import Scope
+from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
-from chainrules_py.extend import Space, describe
-from chainrules_py.vocabulary.views import Index
+from chainrules_py.extend import describe, is_library, namespace
 
-_KNOWN = ("numpy", "scipy", "math", "operator")
-_INDEX = '''class Index(tuple):
-    """An index, with holes for arrays."""
-
-    HOLE = ("array",)
-
-    def join(self, arrays):
-        """Return the index with arrays in the holes."""
-        rest = iter(arrays)
-        return tuple([self._entry(e, rest) if type(e) is tuple else e for e in self])
-
-    def _entry(self, e, rest):
-        if e[0] == "array":
-            return next(rest)
-        return slice(*e[1:]) if e[0] is slice else e[1]
+_NAMESPACE = '''def NAME(x):
+    """Return the namespace of an array."""
+    return numpy
 '''
-_SHORT = 64
-"""Up to so many elements an array is written as numbers."""
 
 
 def module_of(name: str, source: str, scope: Scope) -> str:
@@ -64,7 +49,7 @@ def module_of(name: str, source: str, scope: Scope) -> str:
         if key in scope.recipes:
             factory, args = scope.recipes[key]
             made_by = saving.member(sys.modules[factory.__module__], factory.__name__)
-            saving.lines.append(f"{key} = {made_by}{args}")
+            saving.lines.append(f"{key} = {made_by}{saving.text(args)}")
         elif scope[key] is not MISS and scope[key] is not None:
             saving.define(key, scope[key])
     text = source.replace(
@@ -73,7 +58,25 @@ def module_of(name: str, source: str, scope: Scope) -> str:
     imports = "".join([f"import {module}\n" for module in sorted(saving.imports)])
     lines = "\n".join(saving.lines)
     head = f'"""{name}: recorded, simplified and written by chainrules_compile."""'
-    return f"{head}\n\n{imports}\n{lines}\n\n\n{text}"
+    whole = f"{head}\n\n{imports}\n{lines}\n\n\n{text}"
+    _check(whole, name)
+    return whole
+
+
+def _check(text: str, name: str) -> None:
+    """Raise if a module does not load, or names what is not there."""
+    scope: dict[str, Any] = {"__name__": name}
+    code = compile(text, name, "exec")
+    try:
+        exec(code, scope)  # noqa: S102
+    except Exception as error:
+        refuse(f"what does not load ({type(error).__name__}: {error})", None)
+    codes = [code]
+    for each in codes:
+        codes += [x for x in each.co_consts if isinstance(x, types.CodeType)]
+        wanted = {x.argval for x in dis.get_instructions(each) if x.opname == "LOAD_GLOBAL"}
+        for missing in sorted(wanted - scope.keys() - vars(builtins).keys()):
+            refuse(missing, None)
 
 
 class Left:
@@ -88,137 +91,48 @@ class Left:
         raise NotImplementedError(msg)
 
 
-class _Saving:
+class _Saving(Constants):
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.imports: set[str] = set()
-        self.taken: set[str] = set()
-        self._done: dict[str, Any] = {}
+        super().__init__()
         self._copies: dict[tuple[str, Any], str] = {}
         self._kept: list[Any] = []
 
+    def function(self, x: Any) -> str | None:
+        """Return an expression that gives a function, one of ours too, or a word; or None."""
+        found = self.text(x)
+        if found is None and isinstance(x, Primitive):
+            return self._written(x, sys.modules[x.__module__], x.__name__, x.__name__)
+        return found or self._copy(identifier(getattr(x, "__name__", "f").strip("<>")), x)
+
     def define(self, name: str, x: Any) -> None:
         """Write the line that gives an object a name."""
-        if name in self._done:
-            if self._done[name] is not x:
+        if name in self.done:
+            if self.done[name] is not x:
                 refuse(name, x)
             return
-        self._done[name] = x
-        if getattr(sys.modules["builtins"], name, None) is x:
+        self.done[name] = x
+        if is_builtin(name, x):
             return
-        text = self.text(x)
-        if text is not None:
-            self.lines.append(f"{name} = {text}")
-        elif type(x) is types.FunctionType:
-            self._function(name, x)
-        else:
+        text = self.text(x) or self._copy(name, x)
+        if text is None:
             refuse(name, x)
-
-    def text(self, x: Any) -> str | None:
-        """Return an expression that gives an object, of NumPy's names; or None."""
-        if x is None or x is ... or type(x) in (bool, int, str, complex, slice):
-            return repr(x)
-        if type(x) is float:
-            sign = "-" if math.copysign(1.0, x) < 0 else ""
-            return repr(x) if math.isfinite(x) else f'{sign}float("{abs(x)}")'
-        if x is slice:
-            return "slice"
-        if isinstance(x, types.ModuleType):
-            return self._module(x)
-        if type(x) in (tuple, list, Index):
-            return self._sequence(x)
-        if isinstance(x, (np.ndarray, np.generic, np.dtype, Space)):
-            return self._of_numpy(x)
-        return self._function_of_numpy(x)
-
-    def _function_of_numpy(self, x: Any) -> str | None:
-        owner, module = getattr(x, "__self__", None), getattr(x, "__module__", None)
-        if type(x) is operator.attrgetter:
-            self.imports.add("operator")
-            return f"operator.attrgetter{x.__reduce__()[1]}"
-        if isinstance(owner, np.ufunc):
-            return f"{self.text(owner)}.{x.__name__}"
-        if isinstance(x, (types.MethodDescriptorType, types.GetSetDescriptorType)):
-            self.imports.add("numpy")
-            return f"numpy.{x.__objclass__.__name__}.{x.__name__}"
-        if isinstance(x, np.ufunc):
-            module = "numpy"
-        if type(x) is not types.FunctionType and callable(x) and module:
-            return self._named(module, getattr(x, "__name__", ""), x)
-        if type(x) is types.FunctionType and str(module).partition(".")[0] in _KNOWN:
-            return self._named(str(module), x.__name__, x)
-        return None
-
-    def _module(self, x: types.ModuleType) -> str | None:
-        if not _is_known(x):
-            return None
-        self.imports.add(x.__name__)
-        return x.__name__
-
-    def _sequence(self, x: Any) -> str | None:
-        texts = [self.text(y) for y in x]
-        if None in texts:
-            return None
-        inner = ", ".join(map(str, texts))
-        if type(x) is list:
-            return f"[{inner}]"
-        inner += "," * (len(texts) == 1)
-        if type(x) is Index:
-            if "Index" not in self._done:
-                self._done["Index"] = Index
-                self.lines.append(_INDEX)
-            return f"Index(({inner}))"
-        return f"({inner})"
-
-    def _of_numpy(self, x: Any) -> str | None:
-        self.imports.add("numpy")
-        if isinstance(x, np.dtype):
-            return f"numpy.dtype({x.str!r})"
-        if isinstance(x, np.ndarray):
-            return self._array(x)
-        if isinstance(x, np.generic):
-            return f"numpy.{type(x).__name__}({x.item()!r})" if x.dtype.kind in "fiub" else None
-        self.imports.add("types")
-        facts = f"shape={x.shape}, ndim={x.ndim}, size={x.size}"
-        return f"types.SimpleNamespace({facts}, dtype=numpy.dtype({x.dtype.str!r}))"
-
-    def _named(self, module: str, name: str, x: Any) -> str | None:
-        if x is not None and x is getattr(getattr(np, name, None), "_implementation", None):
-            self.imports.add("numpy")
-            return f"numpy.{name}"
-        for home in (module.removeprefix("_"), "numpy", "numpy.linalg"):
-            known = home.partition(".")[0] in _KNOWN
-            if known and getattr(sys.modules.get(home), name, None) is x:
-                self.imports.add(home)
-                return f"{home}.{name}"
-        return None
-
-    def _array(self, x: np.ndarray) -> str | None:
-        if x.dtype.kind not in "fciub":
-            return None
-        self.imports.add("numpy")
-        if x.size <= _SHORT and (x.dtype.kind != "c") and bool(np.all(np.isfinite(x))):
-            return f"numpy.array({x.tolist()!r}, {x.dtype.str!r})"
-        first: Any = x.flat[0] if x.size and x.dtype.kind != "c" else np.nan
-        # By their bytes: 0.0 and -0.0 are equal, and two arrays.
-        if np.isfinite(first) and np.full(x.shape, first).tobytes() == x.tobytes():
-            return f"numpy.full({x.shape}, {first.item()!r}, {x.dtype.str!r})"
-        self.imports.add("base64")
-        data = base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()
-        read = f"numpy.frombuffer(base64.b64decode({data!r}), {x.dtype.str!r})"
-        return f"{read}.reshape({x.shape})"
+        if text != name:
+            self.lines.append(f"{name} = {text}")
 
     # ------------------------------------------------------------------------ functions of ours
 
-    def _function(self, name: str, f: Any) -> None:
-        """Copy a function, and before it what it uses of its module."""
-        if f.__closure__:
-            refuse(name, f)
-        found = self._copied_of(sys.modules[f.__module__], f.__name__, name)
-        if found is None:
-            refuse(name, f)
-        if found != name:
-            self.lines.append(f"{name} = {found}")
+    def _copy(self, name: str, f: Any) -> str | None:
+        """Copy a function, and before it what it uses of its module; return its name, or None."""
+        module = sys.modules.get(getattr(f, "__module__", None) or "")
+        own = isinstance(f, type) and is_library(f.__module__)
+        free = isinstance(f, types.FunctionType) and not f.__closure__
+        if module is None or not (own or free):
+            return None
+        if f.__name__ != "<lambda>":
+            return self._copied_of(module, f.__name__, name)
+        code: Any = f.__code__
+        node = _lambda(module, code.co_firstlineno)
+        return None if node is None else self._copied(module, name, code, node)
 
     def _copied_of(self, module: Any, name: str, hint: str) -> str | None:
         """Copy what a module defines under a name; return the name that it has here, or None."""
@@ -228,24 +142,19 @@ class _Saving:
             return self._copied_of(home, *_origin(node, name), hint) if home else None
         if node is None:
             return None
+        return self._copied(module, hint, name, node)
+
+    def _copied(self, module: Any, hint: str, name: Any, node: ast.stmt) -> str:
         key = module.__name__, name
         if key not in self._copies:
-            self._copies[key] = here = self._unused(hint)
+            self._copies[key] = here = self.unused(hint, None)
             self.lines.append(_Copying(self, module, name, here).text(node))
         return self._copies[key]
-
-    def _unused(self, name: str) -> str:
-        base, n = name, 1
-        while name in self._done or name in self.taken:
-            n += 1
-            name = f"{base}_{n}"
-        self._done[name] = None
-        return name
 
     def used(self, module: Any, name: str) -> str:
         """Return the name here of what a module knows under a name; write it down before."""
         x = vars(module)[name]
-        if getattr(sys.modules["builtins"], name, None) is x:
+        if is_builtin(name, x):
             return name
         return self._written(x, module, name, name)
 
@@ -259,15 +168,17 @@ class _Saving:
         key = "object", id(word)
         if key in self._copies:
             return self._copies[key]
-        text = None if type(x) in (int, float, str, bool) else self.text(x)
+        if x is namespace:
+            self.imports.add("numpy")
+            return self.once("namespace", _NAMESPACE)
+        text = self.text(x)
         found = None if text is not None else self._copied_of(module, name, hint)
         if found is None:
-            found = self._unused(hint)
+            found = self.unused(hint, None)
             self.lines.append(f"{found} = {text or self._left(module, name)}")
         if isinstance(word, Primitive) and (given := self._defaults(word)):
-            self.imports.add("functools")
-            computing, found = found, self._unused(hint)
-            self.lines.append(f"{found} = functools.partial({computing}, {given})")
+            computing, found = found, self.unused(hint, None)
+            self.lines.append(f"{found} = {self.known('functools.partial')}({computing}, {given})")
         self._kept.append(word)
         self._copies[key] = found
         return found
@@ -279,10 +190,8 @@ class _Saving:
 
     def _left(self, module: Any, name: str) -> str:
         """Return what stands for something that cannot be copied: it says so if it is called."""
-        if "Left" not in self._done:
-            self._done["Left"] = Left
-            self.lines.append(inspect.getsource(Left))
-        return f"Left({f'{module.__name__}.{name}'!r})"
+        left = self.once("Left", inspect.getsource(Left).replace("class Left", "class NAME"))
+        return f"{left}({f'{module.__name__}.{name}'!r})"
 
 
 class _Copying(ast.NodeTransformer):
@@ -330,7 +239,7 @@ class _Copying(ast.NodeTransformer):
         value = node.value
         if isinstance(value, ast.Name) and value.id not in self._local:
             module = vars(self._module).get(value.id)
-            if isinstance(module, types.ModuleType) and not _is_known(module):
+            if isinstance(module, types.ModuleType) and not is_known(module.__name__):
                 return ast.Name(self._saving.member(module, node.attr), ast.Load())
         return self.generic_visit(node)
 
@@ -363,10 +272,21 @@ def _nodes(module: Any) -> dict[str, Any]:
     return found
 
 
+def _lambda(module: Any, line: int) -> ast.stmt | None:
+    """Return a statement that gives a function without a name, if its line has no other."""
+    tree = ast.parse(inspect.getsource(module))
+    lines = [x for x in ast.walk(tree) if isinstance(x, ast.Lambda) and x.lineno == line]
+    return ast.Assign([ast.Name("f", ast.Store())], lines[0]) if len(lines) == 1 else None
+
+
 def _home(module: Any, node: ast.ImportFrom) -> Any:
     """Return the module of ours that names are imported from, or None."""
     found = sys.modules.get(node.module or "")
-    return found if found is not module and found is not None and not _is_known(found) else None
+    return (
+        found
+        if found is not module and found is not None and not is_known(found.__name__)
+        else None
+    )
 
 
 def _origin(node: ast.ImportFrom, name: str) -> tuple[str]:
@@ -382,12 +302,6 @@ def _computing(x: Any, module: Any, name: str) -> tuple[Any, Any, str]:
     elif isinstance(x, (types.FunctionType, type)) or hasattr(x, "__wrapped__"):
         module, name = sys.modules.get(x.__module__, module), x.__name__
     return x, module, name
-
-
-def _is_known(module: types.ModuleType) -> bool:
-    """Tell whether a module is there wherever NumPy and SciPy are."""
-    base = module.__name__.partition(".")[0]
-    return base in _KNOWN or base in sys.stdlib_module_names
 
 
 def refuse(name: str, x: Any) -> None:

@@ -169,3 +169,27 @@ def test_a_module_is_refused(tmp_path):
     g(np.ones(3))
     with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -0.0, 5e-324, 1e300])
+def test_constants_have_their_bits(number, dtype, tmp_path):
+    g = compile(lambda x: (x * number, np.where(x > 0, number, x)), target="c", background=False)
+    x = np.array([1.0, -2.0], dtype)
+    with np.errstate(all="ignore"):
+        wanted = g(x)
+        g.save(tmp_path / "saved")
+    (made,) = (tmp_path / "saved").glob("*.py")
+    code = (
+        f"import numpy as np; from {made.stem} import {made.stem} as f; "
+        f"print([y.tolist() for y in f(np.array([1.0, -2.0], {x.dtype.str!r}))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "saved",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == str([y.tolist() for y in wanted]), done.stderr

@@ -1,0 +1,223 @@
+"""Saved modules: where this library cannot be imported, they give the bits of the program."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import struct
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainrules_tape as ct
+from chainrules_compile import RecordingError, compile
+from chainrules_compile.constants import Constants
+from chainrules_py.vocabulary.views import Index
+from tests.engines.compile.shadow import same
+from tests.engines.compile.test_compiled import CASES, REDUCTIONS
+
+X = np.linspace(-1.0, 2.0, 6)
+
+
+def alone(text: str) -> dict[str, Any]:
+    """Run a text where nothing of this library can be imported."""
+
+    def only(name: str, *given: Any) -> Any:
+        if name.startswith("chainrules"):
+            raise ImportError(name)
+        return __import__(name, *given)
+
+    scope = {"__name__": "saved", "__builtins__": {**vars(builtins), "__import__": only}}
+    exec(text, scope)
+    return scope
+
+
+def bits(x: Any) -> Any:
+    """Return what tells a value from all others: also its NaN, and the signs of its zeros."""
+    if isinstance(x, np.ndarray):
+        order = np.argsort([-abs(step) for step in x.strides], kind="stable").tolist()
+        order = order if x.size else []
+        return type(x), x.shape, x.dtype, order, x.tobytes()
+    if isinstance(x, np.generic) and x.dtype.char in "gG":  # there is padding between
+        return type(x), repr(x)
+    if isinstance(x, np.generic):
+        return type(x), x.dtype, x.tobytes()
+    if type(x) is float:
+        return float, struct.pack("d", x)
+    if type(x) is complex:
+        return complex, struct.pack("dd", x.real, x.imag)
+    if type(x) in (tuple, list, Index):
+        return type(x), [bits(y) for y in x]
+    if type(x) is dict:
+        return dict, [(bits(key), bits(y)) for key, y in x.items()]
+    if type(x) in (slice, range):
+        return type(x), bits((x.start, x.stop, x.step))
+    return type(x), x
+
+
+INF, NAN = float("inf"), float("nan")
+REALS = (0.0, -0.0, 1.5, -1e-320, 1e300, INF, -INF, NAN, -NAN)
+KINDS = "?bBhHiIlLqQefdgFDG"
+PLAIN = (
+    *(*REALS, *[complex(a, b) for a in REALS for b in REALS]),
+    *(0, -7, 1 << 62, 1 << 20000, -(1 << 20000), True, False, None, ..., NotImplemented),
+    *("", "a'\"\\\n\u2026", b"\x00\xff'", (), (1,), (NAN, -0.0), [], [INF, [complex(0.0, NAN)]]),
+    *({}, {"a": NAN, 2: (slice(None), ...)}, {1, 2}, set(), frozenset({"a"}), range(2, 9, 3)),
+    *(slice(None), slice(np.int64(1), None, -2), slice(1.0, NAN), Index(((slice, 1, None, None),))),
+)
+SCALARS: tuple[Any, ...] = (
+    *[np.dtype(k).type(x) for k in KINDS for x in (0, 1)],
+    *[np.dtype(k).type(x) for k in "efdgFDG" for x in (1 / 3, -0.0, INF, -INF, NAN)],
+    *(np.longdouble(1) / 3, np.complex64(complex(NAN, -0.0)), np.str_("a"), np.bytes_(b"a\x00b")),
+    *(np.datetime64("2020-01-01"), np.datetime64("NaT", "ns"), np.timedelta64(3, "25s")),
+)
+DTYPES = (
+    *map(np.dtype, KINDS),
+    *(np.dtype(">f8"), np.dtype("M8[D]"), np.dtype("m8[25s]"), np.dtype("U3"), np.dtype("S4")),
+    *(np.dtype([("a", "f4"), ("b", ">i2", (2, 3))]), np.dtype("V5"), np.dtype(object)),
+)
+MANY = np.random.default_rng(0).standard_normal((2, 3, 40))
+ARRAYS = (
+    *[np.zeros(shape, k) for shape in ((), (0,), (3, 0, 2), (2, 1)) for k in KINDS],
+    *[np.full((2, 3), x) for x in (*REALS, complex(NAN, INF), np.float32(NAN), np.float16(-INF))],
+    *[np.array([1.0, x], k) for x in (-0.0, NAN) for k in "efdgFDG"],
+    *[MANY.transpose(order) for order in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0))],
+    *(MANY[0].T, MANY[:, ::-1], MANY[:, 0], np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])),
+    *(MANY.astype(">f4"), MANY.astype("g"), MANY + 1j, MANY > 0, np.array(["a", "bcd"])),
+    *(np.array([b"a", b"\x00b"]), np.array(["2020", "NaT"], "M8[s]"), np.array([1], "m8[h]")),
+    *(np.array([(1.0, [2, 3])], [("a", "f4"), ("b", "i8", 2)]), np.array([""], "U0")),
+)
+NAMED = (
+    *(float, int, np.ndarray, np.float32, np.add, np.add.reduce, np.sum, np.linalg.svd, np.fft.fft),
+    *(
+        operator.getitem,
+        operator.attrgetter("shape"),
+        np.ndarray.sum,
+        float.conjugate,
+        float.__add__,
+    ),
+    *(list[int], tuple[float, ...], np.random.Generator, types.SimpleNamespace, struct.pack, np),
+)
+CONSTANTS = {
+    f"{kind} {i}": x
+    for kind, xs in (("plain", PLAIN), ("scalar", SCALARS), ("dtype", DTYPES), ("array", ARRAYS))
+    for i, x in enumerate(xs)
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_keep_their_bits(name):
+    constants = Constants()
+    text = constants.text(CONSTANTS[name])
+    imports = "".join([f"import {module}\n" for module in sorted(constants.imports)])
+    given = alone("\n".join([imports, *constants.lines, f"x = {text}"]))["x"]
+    if name.startswith("plain") and type(CONSTANTS[name]) is Index:
+        assert list(given) == list(CONSTANTS[name])
+    else:
+        assert bits(given) == bits(CONSTANTS[name])
+
+
+@pytest.mark.parametrize("x", NAMED, ids=range(len(NAMED)))
+def test_what_has_a_name_is_called_by_it(x):
+    constants = Constants()
+    text = constants.text(x)
+    imports = "".join([f"import {module}\n" for module in sorted(constants.imports)])
+    given = alone(f"{imports}\nx = {text}")["x"]
+    if isinstance(x, operator.attrgetter):
+        assert given.__reduce__() == x.__reduce__()
+    else:
+        assert given == x
+
+
+class Own(np.ndarray):
+    """An array of one's own."""
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones(2).view(Own),
+        np.ma.masked_array([1.0, 2.0], [True, False]),
+        np.array([None, 1], object),
+        object(),
+        [object()],
+        {"a": {1: Own}},
+    ],
+    ids=["subclass", "masked", "objects", "object", "in a list", "in dicts"],
+)
+def test_what_numpy_alone_does_not_have_is_not_written(x):
+    assert Constants().text(x) is None
+
+
+def hessian_of(name):
+    return ct.hessian(lambda x: REDUCTIONS[name](x))
+
+
+def check(tmp_path, f, args):
+    """Save the program of a function, and compare; or see it refused in words."""
+    with np.errstate(all="ignore"):
+        compiled = compile(f)
+        wanted = compiled(*args)
+    compiled.save(tmp_path / "saved.py")
+    text = (tmp_path / "saved.py").read_text(encoding="utf-8")
+    with np.errstate(all="ignore"):
+        found = alone(text)[compiled.__name__](*args)
+    assert same(found, wanted), text
+
+
+def cubed(a):
+    return a**3
+
+
+def in_silence(x):
+    with np.errstate(all="ignore"):
+        return np.sum(x / (x * x)) + np.mean(np.log(x))
+
+
+PROGRAMS = {
+    "a power of a number": (ct.value_and_grad(cubed), (2.0,)),
+    "a power between": (ct.value_and_grad(lambda a: a**2.5), (2.0,)),
+    "a quotient": (ct.value_and_grad(lambda a: np.exp(a) / a), (2.0,)),
+    "clip": (ct.grad(lambda x: np.sum(np.clip(x, -0.5, 0.5))), (X,)),
+    "infinite": (lambda x: np.real(x * complex(0.0, INF)), (X,)),
+    "real transform": (ct.grad(lambda x: np.sum(np.abs(np.fft.rfft(x)) ** 2)), (X,)),
+    "errors handled": (in_silence, (X,)),
+    "dates": (lambda x: x - np.datetime64("2020-01-01"), (np.array(["2020-03-01"], "M8[D]"),)),
+    "single complex": (lambda x: x * np.complex64(1 + 2j), (X,)),
+    "long": (lambda x: x * (np.longdouble(1) / 3), (X,)),
+    "columns": (lambda x, m=MANY[0].T: x @ m[:6], (X,)),
+    "constants": (lambda x: (x, NAN, -0.0, np.float32(INF), (None, "a", slice(1, None))), (X,)),
+}
+REFUSED = ("dataclass", "list in a tuple")
+ALL = {
+    **PROGRAMS,
+    **{f"case: {name}": case for name, case in CASES.items() if name not in REFUSED},
+    **{f"hessian: {name}": (hessian_of(name), (X,)) for name in REDUCTIONS},
+}
+
+
+@pytest.mark.parametrize(
+    "name", [x if x in PROGRAMS else pytest.param(x, marks=pytest.mark.slow) for x in ALL]
+)
+def test_programs_that_are_saved_have_their_bits(tmp_path, name):
+    check(tmp_path, *ALL[name])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_others_are_refused_in_words(tmp_path, name):
+    with pytest.raises(RecordingError, match="NumPy alone cannot have"):
+        check(tmp_path, *CASES[name])
+
+
+FACTOR = 2.0
+
+
+def with_a_global(x):
+    return x * FACTOR
+
+
+def test_copied_functions_have_the_globals_of_now(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    check(tmp_path, lambda x: np.piecewise(x, [x < 0], [with_a_global, 0.0]), (X,))
