@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
-from chainrules_compile.noted import PYTHON_NUMBERS, Members, Noted, Subscripts, fields_of
+from chainrules_compile.fields import PYTHON_NUMBERS, fields_of
+from chainrules_compile.noted import Members, Noted, Subscripts
 from chainrules_py.extend import Library, Memory, register_array_type, see, type_info
 
 METADATA: frozenset[Any] = frozenset(
