@@ -291,6 +291,7 @@ def check_options(
     options: dict[str, Any],
     is_traced: Callable[[Any], bool],
     operands: Sequence[Any] = (),
+    moves: Callable[[Any], bool] | None = None,
 ) -> None:
     """Raise for what is static, and another engine differentiates: rules see no derivative in it.
 
@@ -304,6 +305,8 @@ def check_options(
         Tells whether a value is differentiated.
     operands : sequence, optional
         Its operands, of which some may be held fixed.
+    moves : callable, optional
+        Tells so of these, where they may be traced and have no derivative.
 
     Raises
     ------
@@ -313,11 +316,11 @@ def check_options(
         It names the value that a function or object among the options holds.
     """
     for i in word.fixed if operands else ():
-        if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
+        if not callable(operands[i]) and any(map(moves or is_traced, flatten(operands[i])[0])):
             msg = (
                 f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
-                f"being differentiated, mapped over or compiled: its gradient would be lost; state "
-                f"a derivative in it, or pass a plain value, as ignore_derivatives gives"
+                f"being differentiated: its gradient would be lost; state a derivative in it, or "
+                f"pass a plain value, as ignore_derivatives gives"
             )
             raise NotDifferentiableError(msg)
     for name, value in options.items():
@@ -378,7 +381,10 @@ def is_captured(
     """
     names = captured(lookups(word), is_it=is_traced)
     for i in word.fixed if operands else ():
-        names += _held_by(word, word.operands[i], operands[i], is_traced)
+        leaves = flatten(operands[i])[0]
+        rest = [x for x in leaves if not is_traced(x)]  # the others are seen by `check_options`
+        held = operands[i] if len(rest) == len(leaves) else rest
+        names += _held_by(word, word.operands[i], held, is_traced)
     if names and among:
         msg = (
             f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated, "

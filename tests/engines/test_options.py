@@ -283,3 +283,53 @@ def test_what_reaches_a_rule_and_is_no_operand_raises(engine, doors, way):
     for door, call in doors(functools.partial(use, make())).items():
         with pytest.raises(ChainRulesError, match=r"option|fixed|captured"):
             print(door, call())
+
+
+def _held_by_torch(f: Any) -> dict[str, Any]:
+    import torch
+
+    x, func = torch.tensor([2.0, 4.0], dtype=torch.float64), torch.func
+    ones = torch.ones_like(x)
+    return {
+        "vmap": lambda: func.vmap(f)(x, x),
+        "vmap of grad": lambda: func.vmap(func.grad(f, 1))(x, x),
+        "vmap of jvp": lambda: func.vmap(lambda s, a: func.jvp(lambda q: f(s, q), (a,), (a,)))(
+            x, x
+        ),
+        "vmap of hessian": lambda: func.vmap(func.hessian(f, 1))(x, x),
+        "jacrev of vmap": lambda: func.jacrev(lambda a: func.vmap(f)(x, a))(x),
+        "jacfwd of vmap": lambda: func.jacfwd(lambda a: func.vmap(f)(x, a))(x),
+        "vmap over it alone": lambda: func.jvp(
+            lambda a: func.vmap(lambda s: f(s, a))(x), (x[0],), (ones[0],)
+        ),
+    }
+
+
+def _held_by_jax(f: Any) -> dict[str, Any]:
+    import jax
+
+    x = jax.numpy.asarray([2.0, 4.0])
+    loop = lambda a: jax.lax.scan(lambda c, s: (c + f(s, a), None), 0.0 * a, x)[0]
+    return {
+        "vmap": lambda: jax.vmap(f)(x, x),
+        "jit": lambda: jax.jit(f)(x, x),
+        "jit of grad": lambda: jax.jit(jax.grad(lambda a: f(x[0], a)))(x[1]),
+        "vmap of grad": lambda: jax.vmap(jax.grad(f, 1))(x, x),
+        "hessian of jit": lambda: jax.hessian(jax.jit(f), 1)(x[0], x[1]),
+        "jacfwd of vmap": lambda: jax.jacfwd(lambda a: jax.vmap(f)(x, a))(x),
+        "grad of scan": lambda: jax.grad(loop)(x[1]),
+        "grad of checkpoint": lambda: jax.grad(jax.checkpoint(lambda a: f(x[0], a)))(x[1]),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("custom", [custom_vjp, custom_jvp])
+@pytest.mark.parametrize("engine, doors", [("torch", _held_by_torch), ("jax", _held_by_jax)])
+def test_what_is_held_fixed_may_be_mapped_over_and_compiled(engine, doors, custom):
+    """As the engine differentiates the same function without a rule."""
+    pytest.importorskip(engine)
+    importlib.import_module(f"chainrules_{engine}")
+    native = doors(lambda s, x: s * x * x)
+    for door, call in doors(export(_fixed(custom), to=engine)).items():
+        for found, wanted in zip(np.atleast_1d(call()), np.atleast_1d(native[door]()), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, err_msg=door)

@@ -245,7 +245,7 @@ _KEPT = 2048
 
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation."""
-    check_options(word, options, is_traced, operands)
+    check_options(word, options, is_traced)
     if word.fixed:
         is_captured(word, is_traced, True, operands)
     leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))

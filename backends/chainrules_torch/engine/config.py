@@ -78,6 +78,8 @@ def is_differentiated(x: Any) -> bool:
         return False
     if x.requires_grad and torch.is_grad_enabled():
         return True
+    if _C._functorch.is_batchedtensor(x):
+        return _is_differentiated_below(x)
     if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
         return True
     return _is_wrapped(x) and _is_differentiated_below(x)
@@ -93,7 +95,8 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
     with contextlib.ExitStack() as outside:
         while (functorch.maybe_current_level() or 0) > level > 0:
             outside.enter_context(temporarily_pop_interpreter_stack())
-        if in_forward_mode() and forward_ad.unpack_dual(x).tangent is not None:
+        dual = in_forward_mode() and not functorch.is_batchedtensor(x)
+        if dual and forward_ad.unpack_dual(x).tangent is not None:
             return True
     return is_differentiated(functorch.get_unwrapped(x))
 

@@ -385,7 +385,8 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if plan.may_hide and not is_quiet():
         _refuse_hidden(plan, call, leaves)
     if not (plan.is_static or is_quiet()):
-        check_options(plan.primal, plan.options, _is_moved, call.operands(leaves))
+        held = call.operands(leaves)
+        check_options(plan.primal, plan.options, _is_moved, held, is_differentiated)
     if plan.draws:
         if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body
