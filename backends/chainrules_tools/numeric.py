@@ -11,12 +11,14 @@ import numpy as np
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,
+    NotImplementedTangent,
     Primitive,
     RuleError,
+    export,
     primitive,
     rule,
 )
-from chainrules_py.extend import describe, kind_of, name_of, varies
+from chainrules_py.extend import Tracer, describe, is_structure_type, kind_of, name_of, type_info
 
 
 class NumericDerivativeWarning(UserWarning):
@@ -53,7 +55,8 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
 
     Notes
     -----
-    A push is two or three calls of f, a pull two or three for each element of each operand.
+    A push is two or three calls of f, a pull two or three for each element of each operand. In
+    other engines the steps are taken by NumPy, in double precision.
 
     Examples
     --------
@@ -71,22 +74,23 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
         msg = f"numeric_rule({name_of(f)}): it takes operands alone, not {word.signature}"
         raise RuleError(msg)
     word.opaque = True
-    body = word.__wrapped__
+    body, unstated = word.__wrapped__, _unstated(word)
+    halves = [_halves(body, word.__name__, k, unstated) for k in range(len(word.operands))]
     warned: list[bool] = []
 
     def numeric(*xs: Any) -> Any:
-        if varies(xs):
-            msg = (
-                f"{word.__name__} has a numeric rule, and its derivative is to be differentiated: "
-                f"too few digits are left; state a rule"
-            )
-            raise NotDifferentiableError(msg)
         if not warned:
             warned.append(True)
             msg = f"the derivative of {word.__name__} is that of finite steps (numeric_rule)"
             warnings.warn(msg, NumericDerivativeWarning, stacklevel=2)
-        maps = [_map(body, word.__name__, xs, k) for k in range(len(xs))]
-        return body(*xs), tuple(maps)
+        y = word(*xs)
+        if is_structure_type(type(y)):
+            msg = (
+                f"{word.__name__} has a numeric rule, which is of one array or number, and gave "
+                f"{describe(y)}"
+            )
+            raise NotDifferentiableError(msg)
+        return y, tuple([_map(push, pull, xs) for push, pull in halves])
 
     numeric.__signature__ = word.signature  # type: ignore[attr-defined]
     numeric.__qualname__ = f"numeric_rule({word.__name__})"
@@ -94,22 +98,85 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
     return word
 
 
-def _map(f: Callable[..., Any], name: str, xs: tuple[Any, ...], k: int) -> Any:
-    """Make the derivative in one operand, at a point."""
-    x = xs[k]
+def _unstated(word: Any) -> LinearMap:
+    """Return the derivative of a derivative."""
+    unknown = NotImplementedTangent(
+        f"{word.__name__} has a numeric rule, and its derivative is to be differentiated: too few "
+        f"digits are left; state a rule"
+    )
+    return LinearMap(lambda _: unknown, lambda _: unknown)
 
-    def along(x_dot: Any) -> Any:
+
+def _map(push: Any, pull: Any, xs: tuple[Any, ...]) -> LinearMap:
+    return LinearMap(lambda x_dot: _call(push, x_dot, *xs), lambda y_bar: _call(pull, y_bar, *xs))
+
+
+_EXPORTERS = ("torch", "jax", "mlx")
+"""The engines whose arrays NumPy does not compute with."""
+
+
+def _call(half: Any, *xs: Any) -> Any:
+    """Call half of the rule; arrays of another engine's come back as that engine's."""
+    homes = [type_info(type(x)).home for x in xs if not isinstance(x, Tracer)]
+    for home in filter(None, homes):
+        engine = next((e for e in _EXPORTERS if e in home.__name__.split(".")), None)
+        return (half if engine is None else export(half, to=engine))(*xs)
+    return half(*xs)
+
+
+def _halves(f: Callable[..., Any], name: str, k: int, unstated: LinearMap) -> tuple[Any, Any]:
+    """Make the derivative in one operand, and its transpose: primitives, which engines call back.
+
+    Each is linear in its first operand, and of its derivative in the others nobody knows digits.
+    """
+
+    def along(x_dot: Any, xs: tuple[Any, ...]) -> Any:
+        x = xs[k]
         return _slope(lambda step: f(*xs[:k], x + step * x_dot, *xs[k + 1 :]), name, x, x_dot)
 
-    def pull(y_bar: Any) -> Any:
-        x_bar = np.zeros(np.shape(x))
+    def pushed(x_dot: Any, *xs: Any) -> Any:
+        return along(x_dot, xs)
+
+    def pulled(y_bar: Any, *xs: Any) -> Any:
+        x_bar = np.zeros(np.shape(xs[k]))
         for place in np.ndindex(x_bar.shape):
             unit = np.zeros(x_bar.shape)
             unit[place] = 1.0
-            x_bar[place] = np.sum(np.real(np.conj(y_bar) * along(unit if unit.shape else 1.0)))
+            moved = along(unit if unit.shape else 1.0, xs)
+            x_bar[place] = np.sum(np.real(np.conj(y_bar) * moved))
         return x_bar if x_bar.shape else float(x_bar)
 
-    return LinearMap(along, pull)
+    push, pull = primitive(_by_numpy(pushed)), primitive(_by_numpy(pulled))
+    for half, other in (push, pull), (pull, push):
+        half.opaque = True
+        half.__name__ = f"numeric_rule({name})"
+        rule(half)(_stated(half, other, unstated))
+    return push, pull
+
+
+def _stated(half: Any, other: Any, unstated: LinearMap) -> Callable[..., Any]:
+    def stated(t: Any, *xs: Any) -> Any:
+        return _call(half, t, *xs), (_map(half, other, xs), *[unstated] * len(xs))
+
+    return stated
+
+
+def _by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute by NumPy, in double precision, what may be given arrays of another library."""
+
+    def computed(t: Any, *xs: Any) -> Any:
+        y = f(*map(_wide, (t, *xs)))
+        home = next(filter(None, [type_info(type(x)).home for x in (t, *xs)]), None)
+        return y if home is None else home.asarray(y, dtype=t.dtype)
+
+    return computed
+
+
+def _wide(x: Any) -> Any:
+    if type_info(type(x)).home is not None:
+        x = np.asarray(x)
+    narrow = getattr(x, "dtype", None) in (np.float32, np.float16)
+    return x.astype(np.float64) if narrow else x
 
 
 def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any) -> Any:

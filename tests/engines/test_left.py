@@ -125,13 +125,13 @@ def test_rule_with_a_constant_on_the_left_is_right_or_says_what_to_write(engine,
         stated = form in (mode, "both")
         # A rule of the other mode: what it makes of ones is what its transpose is.
         wanted = LINEAR[name](w, np.ones((2, 2))) if stated else transposed(name, w)
+        found, said = None, ""
         try:
             found = ENGINES[engine](f, mode)
         except (NotDifferentiableError, ProjectionError) as error:
             said = (
                 str(error).replace("vocabulary.", "write ") if "the rule of" in str(error) else ""
             )
-            found = None
             if engine == "mlx":  # whose arrays NumPy makes its own
                 said = str(error).replace("convert it", "write").replace("give an", "write")
         if found is None:

@@ -263,6 +263,53 @@ def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
                 grad(numeric_rule(lambda x: abs(x)))(x)
         with pytest.raises(NotDifferentiableError, match="real numbers"):
             vjp(real, A * 1j)[1](A * 1j)
+        with pytest.raises(NotDifferentiableError, match="of one array or number"):
+            grad(numeric_rule(lambda x: {"a": np.sum(x), "b": (x, 3)}))(A)
+
+
+def numeric_in_torch(f, x):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    f, x = export(f, to="torch"), torch.tensor(x)
+    whole, ones = lambda a: f(a).sum(), torch.ones_like(x)
+    yield torch.func.grad(whole)(x)
+    yield torch.func.jvp(f, (x,), (ones,))[1]
+    yield torch.func.vmap(torch.func.grad(f))(x)
+    leaf = x.requires_grad_()
+    yield torch.autograd.grad(whole(leaf), leaf)[0]
+    yield lambda: torch.func.hessian(whole)(x)
+
+
+def numeric_in_jax(f, x):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    f = export(f, to="jax")
+    whole = lambda a: f(a).sum()
+    yield jax.grad(whole)(x)
+    yield jax.jit(jax.grad(whole))(x)
+    yield jax.jvp(f, (x,), (np.ones_like(x),))[1]
+    yield jax.vmap(jax.grad(f))(x)
+    yield lambda: jax.hessian(whole)(x)
+
+
+def numeric_in_autograd(f, x):
+    autograd = pytest.importorskip("autograd", reason="autograd is not installed")
+    f = export(f, to="autograd")
+    whole = lambda a: f(a).sum()
+    yield autograd.grad(whole)(x)
+    yield autograd.make_jvp(f)(x)(np.ones_like(x))[1]
+    yield lambda: autograd.hessian(whole)(x)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")  # NumPy's, of tensors
+@pytest.mark.parametrize("of", [numeric_in_torch, numeric_in_jax, numeric_in_autograd])
+def test_a_numeric_rule_is_exported(of):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericDerivativeWarning)
+        *first, second = of(numeric_rule(lambda x: np.sin(x) * x), A)
+        for found in first:
+            np.testing.assert_allclose(np.asarray(found), np.cos(A) * A + np.sin(A), rtol=1e-6)
+        with pytest.raises(NotDifferentiableError, match="too few digits"):
+            second()
 
 
 # --------------------------------------------------------------------------------- profiles
