@@ -12,10 +12,10 @@ from chainrules_py.tangents.pytree import flatten_tangent
 from chainrules_py.tangents.space import (
     Space,
     check_real,
-    default_dtype,
     kind_of,
     project,
     space,
+    widened,
     with_dtype,
     zero_tangent,
 )
@@ -29,7 +29,6 @@ from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
-from chainrules_py.vocabulary.manipulation import astype
 
 
 def check_tangent_of(x: Any, t: Any) -> Any:
@@ -132,21 +131,12 @@ def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
 
 def _as_wide(t: Any, of: Space) -> Any:
     """Return a tangent that is as wide as its space: a narrow seed makes no narrow derivative."""
-    dtype = getattr(t, "dtype", None)
-    if dtype is None:
-        return t
-    if of.dtype is not None and of.kind != "int":
-        if getattr(dtype, "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
-            msg = f"{describe(t)} is no tangent of {of!r}, which is wider; give an array like it"
-            raise ProjectionError(msg)
-        return t
-    home = type_info(type(t)).namespace
-    wide = getattr(home, "complex128", None) if of.kind == "complex" else default_dtype(home)
-    if wide is None or dtype == wide:
-        return t
-    if of.dtype is None and type_info(type(t)).is_number and not issubclass(type(t), Tracer):
-        return complex(t) if of.kind == "complex" else float(t)
-    return astype(t, dtype=wide)
+    if of.dtype is None or of.kind == "int":
+        return widened(t)
+    if getattr(getattr(t, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
+        msg = f"{describe(t)} is no tangent of {of!r}, which is wider; give an array like it"
+        raise ProjectionError(msg)
+    return t
 
 
 def _check_shape(t: Any, of: Space, what: str) -> None:

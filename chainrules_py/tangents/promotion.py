@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.space import default_dtype, dtype_kind, kind_of, refuse_numbers
+from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers, widened
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import astype
@@ -53,8 +53,7 @@ def real_numbers(x: Any, like: Any = None) -> Any:
         refuse_numbers(x)
     if kind_of(like) == "real":
         return promoted(x, like)
-    wide = default_dtype(type_info(type(x)).namespace)
-    return x if wide is None else astype(x, dtype=wide)
+    return widened(x)
 
 
 def counts(x: Any, _: Any = None) -> Any:

@@ -15,6 +15,7 @@ from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.own_space import projected
 from chainrules_py.tangents.structural import Tangent, of_container
+from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -25,7 +26,6 @@ from chainrules_py.values.type_info import as_scalar, check_served, namespace_of
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.elementwise import real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
-from chainrules_py.vocabulary.reductions import sum
 
 _kinds: dict[Any, str] = {}
 with_dtype: set[type] = set()
@@ -149,14 +149,9 @@ class Space:
 
 
 @cache
-def default_dtype(xp: Any) -> Any:
-    """Return the dtype that tangents of whole numbers have in a library, if it has one."""
-    return getattr(xp, "float64", None)
-
-
-def _instance(space: Space) -> Any:
-    """Something that dispatches as the primal did; what is made from it is plain."""
-    return _zeros(space, ())
+def default_dtype(xp: Any, kind: str = "real") -> Any:
+    """Return the dtype of tangents of whole numbers and of Python's in a library, if it has it."""
+    return getattr(xp, "complex128" if kind == "complex" else "float64", None)
 
 
 def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
@@ -277,8 +272,18 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
         return _project_tangent(t, onto, batch)
     shape = getattr(t, "shape", ())
     if shape[batch:] != onto.shape:
+        have = getattr(getattr(t, "dtype", None), "itemsize", 0)
+        if have <= (8 if onto.dtype is None else getattr(onto.dtype, "itemsize", 0)):
+            t = _convert(t, onto, batch)  # a narrower sum would lose digits, and overflow
         t = unbroadcast(t, onto.shape, batch)
     return _convert(t, onto, batch)
+
+
+def widened(t: Any) -> Any:
+    """Return what belongs to Python's numbers as wide as these are."""
+    dtype = getattr(t, "dtype", None)
+    wide = None if dtype is None else default_dtype(type_info(type(t)).namespace, kind_of(t))
+    return t if wide is None or dtype == wide else astype(t, dtype=wide)
 
 
 def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
@@ -306,7 +311,7 @@ def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:
         else:  # a Python number, or a tracer of one, has no library to be broadcast in
             if kind_of(t) in ("none", "other"):
                 refuse_tangent(t)
-            t = full_like(_instance(onto), shape=onto.shape, fill=1) * t
+            t = full_like(_zeros(onto, ()), shape=onto.shape, fill=1) * t
     return _convert(t, onto, batch)
 
 
@@ -389,29 +394,6 @@ def refuse_numbers(x: Any) -> NoReturn:
     raise NotDifferentiableError(msg)
 
 
-def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
-    """Sum over the axes that an operand of this shape was broadcast along."""
-    is_array = hasattr(t, "shape") and not issubclass(type(t), type)
-    if not is_array and kind_of(t) == "none":
-        refuse_tangent(t)
-    have = tuple(getattr(t, "shape", ()))[batch:]
-    extra = len(have) - len(shape)
-    stretched = tuple(
-        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
-    )
-    if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
-        msg = (
-            f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
-            f"it is not a shape that {shape} broadcasts to"
-        )
-        raise ProjectionError(msg)
-    # Counted from the end, so that leading batch axes stay where they are.
-    axes = tuple(range(-len(have), -len(shape))) + stretched
-    if axes:
-        t = sum(t, axis=axes, keepdims=True)
-    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
-
-
 def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     dtype = getattr(t, "dtype", None)
     if dtype is onto.dtype and dtype is not None and onto.kind != "int":
@@ -425,14 +407,15 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         t = real(t)
         dtype = getattr(t, "dtype", None)
     if onto.dtype is None:
+        t = widened(t)
         if batch:  # several tangents of one Python number are an array
             return t
         return float(t) if type(t) in (int, bool) else as_scalar(t)
     if dtype is None:
         number: Any = t
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
-            return full_like(_instance(onto), shape=(), fill=number)
-        return full_like(_instance(onto), shape=(), fill=1) * t
+            return full_like(_zeros(onto, ()), shape=(), fill=number)
+        return full_like(_zeros(onto, ()), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:
             if type(dtype).__module__ != type(onto.dtype).__module__ and _is_foreign(t, onto):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, TypeAlias, final
 
+from chainrules_py.errors import ProjectionError
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.type_info import alike, hosted, libraries
 from chainrules_py.vocabulary.manipulation import reshape
@@ -88,6 +89,26 @@ def planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
 @lru_cache(maxsize=_KEPT)
 def _planned(result: Shape, first: Shape, second: Shape) -> tuple[Any, Any]:
     return unbroadcasting(result, first), unbroadcasting(result, second)
+
+
+def unbroadcast(t: Any, shape: tuple[int, ...], batch: int = 0) -> Any:
+    """Sum over the axes that an operand of this shape was broadcast along."""
+    have = tuple(getattr(t, "shape", ()))[batch:]
+    extra = len(have) - len(shape)
+    stretched = tuple(
+        i for i in range(-len(shape), 0) if shape[i] == 1 and -i <= len(have) and have[i] != 1
+    )
+    if extra < 0 or any(h != s and s != 1 for h, s in zip(have[extra:], shape, strict=True)):
+        msg = (
+            f"a cotangent of shape {have} cannot belong to a primal of shape {shape}: "
+            f"it is not a shape that {shape} broadcasts to"
+        )
+        raise ProjectionError(msg)
+    # Counted from the end, so that leading batch axes stay where they are.
+    axes = tuple(range(-len(have), -len(shape))) + stretched
+    if axes:
+        t = sum(t, axis=axes, keepdims=True)
+    return reshape(t, shape=(*t.shape[:batch], *shape)) if extra else t
 
 
 forgets(lambda: (_unbroadcasting, _planned))

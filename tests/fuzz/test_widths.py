@@ -11,8 +11,19 @@ import os
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import (
+    LinearMap,
+    NoTangent,
+    NotDifferentiableError,
+    TracerError,
+    frule,
+    primitive,
+    rrule,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
+from chainrules_py.tangents.space import project
 from chainrules_tape import grad, jvp, linearize, vjp
 from tests.fuzz.widths import check, entered, narrow
 
@@ -36,6 +47,70 @@ def test_one_call_in_six(group):
 @pytest.mark.parametrize("number", range(50))
 def test_every_call(number):
     judge(range(len(entered())), 1000 + number)
+
+
+NUMBERS = {
+    name: call
+    for name in ("add", "subtract", "multiply", "divide", "true_divide", "power", "float_power",
+                 "maximum", "minimum", "fmax", "fmin", "arctan2", "hypot", "logaddexp",
+                 "logaddexp2", "copysign", "nextafter", "fmod", "remainder", "heaviside")
+    for call in [getattr(np, name)]
+}  # fmt: skip
+PLACES = {
+    "first": lambda f, x, d: f(x, d),
+    "second": lambda f, x, d: f(d, x),
+    "in a where": lambda f, x, d: np.where(d > 0, f(x, d), x),
+    "into an array": lambda f, x, d: f(d, 0 * d + x),
+    "written": lambda f, x, d: written(f(d, x), x),
+    "around": lambda f, x, d: np.pad(f(x, d), 1, constant_values=x),
+    "in between": lambda f, x, d: np.linspace(x, f(x, d), 3),
+    "clipped": lambda f, x, d: np.clip(f(d, x), x, None),
+}
+
+
+def written(y, x):
+    """Write into every other element."""
+    y = +y
+    y[::2] = x
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("place", PLACES)
+def test_numbers_of_python_beside_narrow_arrays(place, dtype):
+    """What a float gets is a float: no sum of it is as narrow as the array, in either mode."""
+    data = np.linspace(1.5, 2.5, 40).astype(dtype)
+    for name, function in NUMBERS.items():
+        f = lambda x, function=function: PLACES[place](function, x, data)
+        try:
+            with np.errstate(all="ignore"):
+                y, y_dot = jvp(f, (2.0,), (1.0,))
+        except (TypeError, NotDifferentiableError, TracerError):  # no order; a constant array
+            continue
+        if y.dtype != dtype:
+            continue
+        wide = np.complex128 if dtype == "complex64" else np.float64
+        y_dot = y_dot.astype(wide)
+        y_bar = (np.sign(y_dot.real) * (2.0**11 if dtype == "float16" else 1.0)).astype(dtype)
+        want = np.sum(y_bar.astype(wide) * y_dot).real
+        with np.errstate(all="ignore"):
+            (found,) = vjp(f, 2.0)[1](y_bar)
+        assert isinstance(found, float), name
+        rtol = 2e-2 if dtype == "float16" else 2e-6
+        assert np.isclose(found, want, rtol=rtol, atol=1e-5), name
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_sums_are_as_wide_as_the_primal(dtype, shape):
+    found = project(np.full((1, 30000), 4.1, dtype), onto=np.zeros(shape))
+    assert (found.dtype, found.shape) == (np.float64, shape)
+    assert np.allclose(found, 30000 * np.asarray(4.1, dtype).item(), rtol=1e-14)
+
+
+def test_a_number_in_a_structure():
+    data = np.ones(70000, np.float16)
+    assert grad(lambda p: np.sum(p["w"] * data, dtype=float))({"w": 2.0})["w"] == 70000
 
 
 DATA = [100, 3, 7, 60, 60, 9, 9]

@@ -106,6 +106,8 @@ def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
     dtype = dtype_of(dtype)
     if x.is_complex() and not dtype.is_complex:
         x = x.real
+    if x.device.type == "mps":  # which has no numbers of 64 bits
+        dtype = {torch.float64: torch.float32, torch.complex128: torch.complex64}.get(dtype, dtype)
     return x.to(dtype)
 
 

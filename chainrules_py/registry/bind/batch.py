@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py.registry.bind.kept import owning
 from chainrules_py.tangents.checks import refuse_tangent
-from chainrules_py.tangents.space import Space, kind_of
+from chainrules_py.tangents.space import Space, default_dtype, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero, missing
@@ -109,7 +109,12 @@ def _scalar(t: Any, like: Any) -> Any:
     if issubclass(type(t), Tracer):
         return lift(t, to=namespace_of(type(like)))
     kind = "complex" if type(t) is complex else "real"
-    return full_like(like, shape=(), fill=0.0 if is_zero(t) else t, dtype=_dtype(like, kind))
+    return full_like(
+        like,
+        shape=(),
+        fill=0.0 if is_zero(t) else t,
+        dtype=default_dtype(namespace_of(type(like)), kind),
+    )
 
 
 def _array(like: Any) -> Any:
@@ -117,12 +122,6 @@ def _array(like: Any) -> Any:
     if isinstance(like, (tuple, Tangent)):
         return next((a for a in map(_array, _parts(like)) if a is not None), None)
     return None if is_zero(like) else like
-
-
-def _dtype(like: Any, kind: str) -> Any:
-    """Return the dtype in which a library stores Python's floats, or complex numbers."""
-    xp = namespace_of(type(like))
-    return xp.complex128 if kind == "complex" else xp.float64
 
 
 def aligned(t: Any, ndim: int) -> Any:
@@ -164,7 +163,8 @@ def basis(spaces: Sequence[Any], lender: Any = None) -> list[Any]:
     lender = next((of for of in spaces if of.dtype is not None), lender)
     for of in spaces:
         like = (lender if of.dtype is None else of).with_shape(()).zeros()
-        dtype = _dtype(like, of.kind) if of.dtype is None else of.tangent_dtype
+        xp = namespace_of(type(like))
+        dtype = default_dtype(xp, of.kind) if of.dtype is None else of.tangent_dtype
         eye = eye_like(like, rows=total, columns=of.size, diagonal=-offset, dtype=dtype)
         found.append(reshape(eye, shape=(total, *of.shape)))
         offset += of.size

@@ -20,6 +20,7 @@ from chainrules_py.tangents.space import (
     refuse_numbers,
     space,
     spread_all,
+    widened,
 )
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -206,6 +207,9 @@ class LinearRecipe(Recipe):
     def _pull(self, i: int, request: Request, linear: tuple[bool, ...]) -> Any:
         """Build the pull of one operand."""
         transpose = self._transpose(i)
+        if type_info(request.operands[i]).is_python_number:
+            narrow = transpose
+            transpose = lambda y_bar, *xs, **options: narrow(widened(y_bar), *xs, **options)
         own: Any
         own, classes = (_own_of(transpose, request) if len(linear) == 1 else None) or (None, ())
 
