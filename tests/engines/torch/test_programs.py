@@ -445,6 +445,18 @@ def test_a_rule_computes_in_its_own_dtypes_where_pytorch_casts(code):
     same(found[0], torch.autograd.grad((a @ a).sum(), a)[0])
 
 
+@pytest.mark.parametrize("word", [v.matmul, v.add, v.multiply])
+def test_nothing_in_exported_code_is_cast_and_words_promote(word):
+    own = {v.matmul: torch.matmul, v.add: torch.add, v.multiply: torch.mul}[word]
+    a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert export(lambda x, y: own(x, y))(a, a).dtype is torch.float32
+        for f in (export(word), export(lambda x, y: word(x, y))):
+            same(f(a, a.bfloat16()), own(a.double(), a.double()).float())
+    with pytest.raises(RuntimeError, match="same dtype"), torch.autocast("cpu", torch.bfloat16):
+        export(lambda x, y: x @ y)(a, a.bfloat16())
+
+
 def test_a_module_that_a_rule_takes_hides_no_parameter():
     class Layer(torch.nn.Module):
         def __init__(self):
