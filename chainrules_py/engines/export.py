@@ -291,7 +291,6 @@ def check_options(
     options: dict[str, Any],
     is_traced: Callable[[Any], bool],
     operands: Sequence[Any] = (),
-    moves: Callable[[Any], bool] | None = None,
 ) -> None:
     """Raise for what is static, and another engine differentiates: rules see no derivative in it.
 
@@ -305,8 +304,6 @@ def check_options(
         Tells whether a value is differentiated.
     operands : sequence, optional
         Its operands, of which some may be held fixed.
-    moves : callable, optional
-        Tells so of these, where they may be traced and have no derivative.
 
     Raises
     ------
@@ -316,7 +313,7 @@ def check_options(
         It names the value that a function or object among the options holds.
     """
     for i in word.fixed if operands else ():
-        if not callable(operands[i]) and any(map(moves or is_traced, flatten(operands[i])[0])):
+        if not callable(operands[i]) and any(map(is_traced, flatten(operands[i])[0])):
             msg = (
                 f"{word.operands[i]} of {word.__name__} is held fixed (nondiff_argnums), and is "
                 f"being differentiated: its gradient would be lost; state a derivative in it, or "
@@ -382,8 +379,8 @@ def is_captured(
     names = captured(lookups(word), is_it=is_traced)
     for i in word.fixed if operands else ():
         leaves = flatten(operands[i])[0]
-        rest = [x for x in leaves if not is_traced(x)]  # the others are seen by `check_options`
-        held = operands[i] if len(rest) == len(leaves) else rest
+        hidden = [x for x in leaves if not is_traced(x)]  # `check_options` sees the others
+        held = hidden if len(hidden) < len(leaves) else operands[i]
         names += _held_by(word, word.operands[i], held, is_traced)
     if names and among:
         msg = (

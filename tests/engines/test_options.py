@@ -12,8 +12,10 @@ import pytest
 
 from chainrules_compat import custom_jvp, custom_vjp
 from chainrules_py import (
+    Array,
     ChainRulesError,
     LinearMap,
+    NoTangent,
     NotDifferentiableError,
     TracerError,
     export,
@@ -333,3 +335,43 @@ def test_what_is_held_fixed_may_be_mapped_over_and_compiled(engine, doors, custo
     for door, call in doors(export(_fixed(custom), to=engine)).items():
         for found, wanted in zip(np.atleast_1d(call()), np.atleast_1d(native[door]()), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6, err_msg=door)
+
+
+class _Called(Holder):
+    def __call__(self, x: Any) -> Any:
+        return x * self.w
+
+
+def _module(w: Any) -> Any:
+    import torch
+
+    made: Any = torch.nn.Identity()
+    made.w = w
+    return made
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine, doors", [("torch", _doors_of_torch), ("jax", _doors_of_jax)])
+def test_a_body_sees_the_attributes_of_an_operand_that_can_be_called(engine, doors):
+    """Where it holds what is differentiated, the rule has to say so: that is our error."""
+    pytest.importorskip(engine)
+    importlib.import_module(f"chainrules_{engine}")
+
+    @primitive
+    def f(h, x):
+        return h.w * x * x
+
+    @rule(f, types=(object, Array))
+    def f_rule(h, x):
+        times = lambda t, c: t * c
+        return f(h, x), (NoTangent(), LinearMap(times, times, 2 * h.w * x))
+
+    for make in (_Called, *([_module] if engine == "torch" else [])):
+        for call in doors(lambda x, s, make=make: f(make(s), x)).values():
+            with pytest.raises((NotDifferentiableError, TracerError), match="lost"):
+                print(call())
+        for door, call in doors(lambda x, s, make=make: f(make(3.0), x)).items():
+            if door != "called inside":
+                np.testing.assert_allclose(
+                    np.ravel(call()[-1:] if door == "jvp" else call())[0], 12.0
+                )

@@ -385,8 +385,8 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if plan.may_hide and not is_quiet():
         _refuse_hidden(plan, call, leaves)
     if not (plan.is_static or is_quiet()):
-        held = call.operands(leaves)
-        check_options(plan.primal, plan.options, _is_moved, held, is_differentiated)
+        check_options(plan.primal, plan.options, _is_moved)
+        check_options(plan.primal, {}, is_differentiated, call.operands(leaves))
     if plan.draws:
         if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body

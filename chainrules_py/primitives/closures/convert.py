@@ -93,6 +93,11 @@ class Closure:
         """Call the function, with the values as they are now in it."""
         return self.filled()(*operands)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.filled(), name)
+
     def filled(self) -> Any:
         """Rebuild the original callable, with the values as they are now in it."""
         if self._filled is None:
