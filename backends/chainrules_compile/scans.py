@@ -246,12 +246,11 @@ def scan_turns_rrule(
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
     m, n, k = len(parts), len(given[1]), len(given[2])
-    carried: dict[int, int] = {}  # which results are what is carried on as well
+    carried = _Carried()
 
     def forward(state: Leaves, row: Leaves) -> Any:
         new, ys = around(parts)(state, row)
-        places = {id(x): i for i, x in enumerate(new) if x is not None}
-        carried.update({j: places[id(y)] for j, y in enumerate(ys) if id(y) in places})
+        carried.note(new, ys)
         return new, (*ys, *state)
 
     end, found = turns(forward, given[1], given[2], length, backwards)
@@ -276,7 +275,7 @@ def scan_turns_rrule(
         both = _entries(bars, 2)
         end_bars, y_bars = _entries(_zero(both[0]), n), _entries(_zero(both[1]), len(ys))
         before = [None] * n
-        for j, i in sorted(carried.items(), reverse=True):
+        for j, i in sorted(carried.places.items(), reverse=True):
             # An engine has this cotangent before those that come from the turn after.
             if (bar := y_bars[j]) is not None:
                 end_bars[i] = _plus(end_bars[i], bar[0 if backwards else -1])
@@ -298,6 +297,20 @@ def scan_turns_rrule(
         return mirrored(given, found)
 
     return (end, ys), pullback
+
+
+class _Carried:
+    """Which results of a turn are what is carried on as well; one for all that captured it."""
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        self.places: dict[int, int] = {}
+
+    def note(self, new: Leaves, ys: Leaves) -> None:
+        """Note the results of a turn."""
+        places = {id(x): i for i, x in enumerate(new) if x is not None}
+        self.places.update({j: places[id(y)] for j, y in enumerate(ys) if id(y) in places})
 
 
 def _plus(x: Any, y: Any) -> Any:

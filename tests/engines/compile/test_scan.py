@@ -364,6 +364,26 @@ def check_random(seed):
         compiled = compile(g)
         for k in (1.0, 0.9, 1.2):
             assert compared(g, compiled, (k * W, k * B, k * xs))
+        assert compiled.programs, "it runs as it is"
+
+
+@pytest.mark.parametrize("given", [1, 2])
+def test_what_is_carried_and_given_is_summed_as_in_a_loop(given):
+    """The state has several cotangents in the turn after, and some as a result."""
+
+    def f(w, b, xs):
+        def cell(h, x):
+            new = np.concatenate([x[:1], h[1:]]) * np.cos(w @ x) - h.mean() * x
+            return new, (new,) * given
+
+        h, ys = scan(cell, b, xs)
+        return np.sum(h * h) + sum([np.sum(np.sin(y)) for y in ys])
+
+    g = value_and_grad(f, (0, 1, 2))
+    compiled, xs = compile(g), np.random.default_rng(3).standard_normal((N, 3))
+    for k in (1.0, 0.9):
+        assert same(compiled(k * W, k * B, k * xs), g(k * W, k * B, k * xs))
+    assert compiled.programs
 
 
 def test_random_scans():
