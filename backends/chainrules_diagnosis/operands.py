@@ -30,6 +30,32 @@ def is_sorted(x: Any) -> bool:
     )
 
 
+def times(factor: float, x: Any) -> Any:
+    """Multiply by a number; with a negative one, what increases is put in reverse order.
+
+    Examples
+    --------
+    >>> times(-2.0, np.array([1.0, 3.0, 2.0])), times(-2.0, np.array([1.0, 2.0, 4.0]))
+    (array([-2., -6., -4.]), array([-8., -4., -2.]))
+    """
+    return np.flip(factor * x, -1).copy() if factor < 0 and is_sorted(x) else factor * x
+
+
+def of_both_signs(x: Any) -> Any:
+    """Give every other number of one sign the other one; what increases does so still.
+
+    Examples
+    --------
+    >>> of_both_signs(np.array([1.0, 3.0, 2.0])), of_both_signs(np.array([1.0, 2.0, 4.0]))
+    (array([-1.,  3., -2.]), array([-1.875, -0.875,  1.125]))
+    """
+    if np.iscomplexobj(x) or (np.any(x < 0) and np.any(x > 0)):
+        return x
+    if is_sorted(x):
+        return x - (0.375 * x[..., :1] + 0.625 * x[..., -1:])
+    return x * np.where(np.arange(x.size) % 2, 1.0, -1.0).reshape(x.shape)
+
+
 def with_zeros(x: Any, places: list[int]) -> Any:
     """Put zeros in some places of a copy, counted along the flat array."""
     x = x.copy()
@@ -50,6 +76,11 @@ def with_tie(x: Any) -> Any:
 def is_float_array(x: Any) -> bool:
     """Tell whether it is an array of NumPy of floating numbers, real or complex."""
     return type(x) is np.ndarray and x.dtype.kind in "fc"
+
+
+def is_numpy(x: Any) -> bool:
+    """Tell whether it is an array of NumPy's own class."""
+    return type(x) is np.ndarray
 
 
 def is_number(x: Any) -> bool:
@@ -122,3 +153,47 @@ def symmetric_as(given: Any, x: Any) -> Any:
     """Make a matrix symmetric if another one is: a rule may be for these."""
     is_square = type(x) is np.ndarray and x.ndim == 2 and x.shape[0] == x.shape[1]
     return (x + x.T) / 2 if is_square and np.array_equal(given, given.T) else x
+
+
+def is_whole(x: Any) -> bool:
+    """Tell whether it is a whole number of Python's, or an array of them."""
+    return type(x) is int or (type(x) is np.ndarray and x.dtype.kind in "iu")
+
+
+def floating(x: Any, more: float = 0.0) -> Any:
+    """Make a floating-point number, or an array of them, of whole ones, and add something."""
+    return float(x) + more if type(x) is int else np.asarray(x + more, np.float64)
+
+
+def turned(index: Any, n: int) -> Any:
+    """Count the last of several places, and every second before it, from the other end.
+
+    Examples
+    --------
+    >>> turned(np.array([0, 0, 2]), 3)
+    array([-3,  0, -1])
+    """
+    index = index.copy()
+    some = index.reshape(-1)[::-2]
+    some[...] = np.where(some < 0, some + n, some - n)
+    return index
+
+
+def strided(x: Any) -> Any:
+    """Copy an array to every second place of another one."""
+    room = np.full((*x.shape[:-1], 2 * x.shape[-1] + 1), np.nan, np.result_type(x, np.float16))
+    room = room.astype(x.dtype) if x.dtype.kind in "fc" else np.zeros(room.shape, x.dtype)
+    room[..., 1::2] = x
+    return room[..., 1::2]
+
+
+def upside_down(x: Any) -> Any:
+    """Copy an array to memory in which the last number comes first."""
+    return np.flip(np.ascontiguousarray(np.flip(x)))
+
+
+def read_only(x: Any) -> Any:
+    """Copy an array to memory that nobody may write to."""
+    x = x.copy()
+    x.setflags(write=False)
+    return x

@@ -465,6 +465,7 @@ TOPICS = {
     "tests/testing/test_found.py": "what the judge found in the library",
     "tests/testing/test_kinks.py": "the judge at kinks",
     "tests/testing/planted/test_right.py": "right rules, none of which is called wrong",
+    "tests/testing/planted/test_slips.py": "common slips in rules, found at usual operands",
     "tests/testing/planted/test_wrong.py": "wrong rules, each called by its name",
     "tests/testing/test_planted.py": "what can be asked besides one default call",
     "tests/testing/test_plugin.py": "chainrules_pytest",

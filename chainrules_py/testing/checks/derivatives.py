@@ -238,19 +238,19 @@ def _check_linear_half(case: Case, half: str, given: Any, names: Sequence[str]) 
         combined = given @ np.asarray([[1.0], *[[-0.5]] * (given.shape[1] - 1)])
         want = images @ np.asarray([[1.0], *[[-0.5]] * (given.shape[1] - 1)])
         have = _image(case, half, combined[:, 0])[:, None]
-    scaled = _image(case, half, -3.0 * combined[:, 0])[:, None]
+    scaled = _image(case, half, -0.3 * combined[:, 0])[:, None]
     longest = max(np.max(np.abs(x), initial=0.0) for x in (combined, want))
     far = 1.0 if case.precision > 1e-4 or longest > 1e290 else 4096.0
     much = _image(case, half, far * combined[:, 0])[:, None] / far
-    have, want = np.hstack([have, scaled, much]), np.hstack([want, -3.0 * want, want])
+    have, want = np.hstack([have, scaled, much]), np.hstack([want, -0.3 * want, want])
     if not np.all(np.isfinite(want)) or (far == 1.0 and not np.all(np.isfinite(have))):
         return
-    columns = ["a sum", "a sum times -3", "a sum times 4096, over 4096"]
+    columns = ["a sum", "a sum times -0.3", "a sum times 4096, over 4096"]
     # Sums of several are longer than each of them, and what cancels in a rule is as long.
     allowed = 8 * case.rounding_of(half, want, max(1e-10, 1e4 * case.precision))
     table = Table(have, want, names, columns, allowed, (half, "sum of its parts"))
     if not table.is_within:
-        everything = np.hstack([images, scaled]), np.hstack([given, -3.0 * combined])
+        everything = np.hstack([images, scaled]), np.hstack([given, -0.3 * combined])
         apart = float(np.max(np.abs(have - want))) / scale_of(want)
         compare(table, name_nonlinearity(half, *everything, apart))
 

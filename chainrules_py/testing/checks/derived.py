@@ -18,15 +18,20 @@ from chainrules_diagnosis import (
     compared_in,
     cut,
     extended,
+    floating,
     is_float_array,
     is_number,
     is_one_sided,
     is_sorted,
+    is_whole,
     literals_of,
     of_axes,
+    of_both_signs,
     of_length,
     of_size,
     stacked,
+    times,
+    turned,
     with_tie,
     with_zeros,
     words_for,
@@ -92,25 +97,28 @@ def near_calls(case: Case) -> Iterator[Call]:
 def point_calls(case: Case) -> Iterator[Call]:
     """Other numbers of the same shapes: negated, large and small, rolled, at zeros."""
     places = _floating(case)
-    if not places:
-        return
     for n in compared_in(_written(case)):
         for far in (1.0, 1 / 16):  # there may be another number soon
             beside = functools.partial(around, n=n, far=far)
             if n and (far < 1.0 or all(is_one_sided(case.operands[i], n) for i in places)):
                 yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
-    both_signs = len(places) == 1 and not is_sorted(case.operands[places[0]])
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
         wide = 30.0, 1000.0, -30.0, -1000.0, 1e-3, 1e-9
         for factor in wide if case.precision < 1e-10 else (30.0, -30.0, 1e-3):
             name = "large operands" if abs(factor) > 1.0 else "small operands"
-            if factor > 0.0 or both_signs:
-                yield _call(case, name, functools.partial(np.multiply, factor), places)
+            if factor > 0.0 or len(places) == 1:
+                yield _call(case, name, functools.partial(times, factor), places)
     yield from _same_twice(case)
-    # What is sorted may have to be.
+    yield _call(case, "negative operands", functools.partial(times, -1.0), places)
+    yield _call(case, "operands of both signs", of_both_signs, places)
+    # What is sorted may have to be, unless the function gives the same numbers in another order.
+    back = _call(case, "another order of the elements", _reversed, places)
+    ys = [np.sort(value_vector(y)) for y in (case.y, value_at(case, back.operands))]
+    same = ys[0].shape == ys[1].shape and np.allclose(ys[0], ys[1])
+    if same and any(map(is_sorted, case.operands)):
+        yield back
     places = [i for i in places if not is_sorted(case.operands[i])]
-    yield _call(case, "negative operands", np.negative, places)
     real = [i for i in places if case.parts[i].kind == "real"]
     yield _call(case, "positive operands", np.abs, real)
     for i in places:
@@ -128,6 +136,10 @@ def point_calls(case: Case) -> Iterator[Call]:
                 yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
         yield _call(case, "all zeros", np.zeros_like, [i])
     yield _call(case, "all zeros", np.zeros_like, places)
+
+
+def _reversed(x: Any) -> Any:
+    return np.flip(x, -1).copy() if x.ndim else x
 
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
@@ -163,7 +175,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
         for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
             for k in (count + 1, count):
                 made = _call(case, name, lambda x, k=k: stacked(x, k), chosen)  # type: ignore[misc]
-                if _is_stack(case, made.operands, k):
+                if _is_stack(case, made.operands, k) or _is_of_all(case, made.operands, arrays):
                     yield made
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
             fewer = _call(case, f"another shape: one {what} fewer", cut(axis), arrays)
@@ -225,7 +237,14 @@ def _is_stack(case: Case, operands: tuple[Any, ...], count: int) -> bool:
     if shape is None or getattr(y, "shape", (0,))[-len(shape) - 1 :] != (count, *shape):
         return False
     first = np.asarray(y)[(0,) * (y.ndim - len(shape))]
-    return differs(first, np.asarray(case.y), max(1e-8, case.precision)) is None
+    return differs(np.asarray(first), np.asarray(case.y), max(1e-8, case.precision)) is None
+
+
+def _is_of_all(case: Case, operands: tuple[Any, ...], arrays: list[int]) -> bool:
+    """Tell whether a function sees all numbers of its operands, and not how they are arranged."""
+    flat = tuple([x.reshape(-1) if i in arrays else x for i, x in enumerate(operands)])
+    have, want = (value_vector(value_at(case, xs)) for xs in (operands, flat))
+    return have.shape == want.shape != (0,) and np.allclose(have, want, 1e-6, equal_nan=True)
 
 
 def _index_calls(case: Case) -> Iterator[Call]:
@@ -233,39 +252,40 @@ def _index_calls(case: Case) -> Iterator[Call]:
     xs = case.operands
     lengths = {n for x in xs if is_float_array(x) for n in x.shape}
     for i, x in enumerate(xs):
-        if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size or x.min() < 0:
+        if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size:
             continue
-        repeated = x.copy()
-        repeated.reshape(-1)[:] = x.reshape(-1)[0]
+        several = np.repeat(x, 2, -1) if x.ndim and x.size == 1 else x
+        repeated = np.full_like(several, x.reshape(-1)[0])
         yield Call("a repeated index", (*xs[:i], repeated, *xs[i + 1 :]), case.options)
-        for n in lengths:
-            if x.max() < n:
-                operands = (*xs[:i], x - n, *xs[i + 1 :])
-                if np.array_equal(value_vector(value_at(case, operands)), value_vector(case.y)):
-                    yield Call("a negative index", operands, case.options)
+        for n, index in itertools.product(lengths, (x, repeated)):
+            if -n <= x.min() and x.max() < n:
+                calls = [(*xs[:i], other, *xs[i + 1 :]) for other in (index, turned(index, n))]
+                have, want = (value_vector(value_at(case, call)) for call in calls)
+                if np.array_equal(have, want):
+                    name = "a negative index" if index is x else "a repeated index"
+                    yield Call(name, calls[1], case.options)
 
 
 # ---------------------------------------------------------------------------- whole numbers
 
 
 def whole_number_calls(case: Case) -> Iterator[Call]:
-    """List the same numbers as floating-point ones, where they are whole and need not be."""
-    places = [i for i, x in enumerate(case.operands) if _is_whole(x)]
+    """List floating-point numbers in place of whole ones, the same and others; other whole ones."""
+    xs = case.operands
+    places = [i for i, x in enumerate(xs) if is_whole(x)]
     for chosen in {tuple(places), *[(i,) for i in places]} if places else ():
-        operands = tuple(
-            [_floating_number(x) if i in chosen else x for i, x in enumerate(case.operands)]
+        operands, other = (
+            tuple([floating(x, d) if i in chosen else x for i, x in enumerate(xs)])
+            for d in (0.0, 0.375)
         )
         have, want = _numbers(value_at(case, operands)), _numbers(case.y)
         if have.shape == want.shape and np.allclose(have, want, rtol=1e-6, equal_nan=True):
             yield Call("", operands, case.options)
-
-
-def _is_whole(x: Any) -> bool:
-    return type(x) is int or (type(x) is np.ndarray and x.dtype.kind in "iu")
-
-
-def _floating_number(x: Any) -> Any:
-    return float(x) if type(x) is int else x.astype(np.float64)
+            yield Call("", other, case.options)
+    for i, n in itertools.product(places, (3, 2, 1, 0, -1)):
+        if n != xs[i] if type(xs[i]) is int else xs[i].ndim == 0:
+            other = *xs[:i], _as(xs[i], n), *xs[i + 1 :]
+            yield Call(f"another whole number for argument {i + 1}", other, case.options)
 
 
 def _numbers(y: Any) -> Any:

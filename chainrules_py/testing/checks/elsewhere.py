@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import scale_of
+from chainrules_diagnosis import is_numpy, scale_of
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.table import find_rule, primal_of
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.testing.checks.derived import value_at
-from chainrules_py.testing.checks.layouts import agree, is_numpy
+from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data import hostile
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import mismatch, value_vector

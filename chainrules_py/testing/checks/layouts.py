@@ -7,38 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import is_numpy, read_only, strided, upside_down
 from chainrules_py.testing.checks.derived import value_at
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.errors import NotJudgedError, WrongError
 
-
-def is_numpy(x: Any) -> bool:
-    """Whether it is an array of NumPy's own class."""
-    return type(x) is np.ndarray
-
-
-def _strided(x: Any) -> Any:
-    room = np.full((*x.shape[:-1], 2 * x.shape[-1] + 1), np.nan, np.result_type(x, np.float16))
-    room = room.astype(x.dtype) if x.dtype.kind in "fc" else np.zeros(room.shape, x.dtype)
-    room[..., 1::2] = x
-    return room[..., 1::2]
-
-
-def _backwards(x: Any) -> Any:
-    return np.flip(np.ascontiguousarray(np.flip(x)))
-
-
-def _read_only(x: Any) -> Any:
-    x = x.copy()
-    x.setflags(write=False)
-    return x
-
-
 _LAYOUTS: Mapping[str, tuple[str, Callable[[Any], Any], int]] = {
-    "non-contiguous": ("wrong for non-contiguous input", _strided, 1),
-    "negative stride": ("wrong for non-contiguous input (negative strides)", _backwards, 1),
+    "non-contiguous": ("wrong for non-contiguous input", strided, 1),
+    "negative stride": ("wrong for non-contiguous input (negative strides)", upside_down, 1),
     "Fortran order": ("wrong for non-contiguous input (Fortran order)", np.asfortranarray, 2),
-    "read-only": ("wrong for read-only input", _read_only, 0),
+    "read-only": ("wrong for read-only input", read_only, 0),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import is_numpy
 from chainrules_py.testing.data.case import Case
 from chainrules_py.values.pytree import map_leaves
 
@@ -20,7 +21,7 @@ def smaller(case: Case) -> Case | None:
     where the function does not take them any more, they are made to lie inside.
     """
     lengths: set[int] = set()
-    map_leaves(lambda x: lengths.update(np.shape(x)) if _is_array(x) else None, case.operands)
+    map_leaves(lambda x: lengths.update(np.shape(x)) if is_numpy(x) else None, case.operands)
     short = _shortened(lengths)
     for change in (lambda x: x, lambda x: _inside(x, min(short.values(), default=1))):
         cut = _cutter(short, change)
@@ -35,10 +36,6 @@ def smaller(case: Case) -> Case | None:
     return None
 
 
-def _is_array(x: Any) -> bool:
-    return type(x) is np.ndarray
-
-
 def _shortened(lengths: set[int]) -> dict[int, int]:
     """Choose for each length that is not short a short one, while there are some, of its own."""
     short = {n: n for n in lengths if n <= _SHORT}
@@ -50,7 +47,7 @@ def _shortened(lengths: set[int]) -> dict[int, int]:
 
 def _cutter(short: dict[int, int], change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def cut(x: Any) -> Any:
-        if not _is_array(x):
+        if not is_numpy(x):
             return x
         return change(x[tuple([slice(short[n]) for n in x.shape])].copy())
 
