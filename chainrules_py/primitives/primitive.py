@@ -29,7 +29,7 @@ from chainrules_py.primitives.dispatch import (
     where_defined,
 )
 from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
-from chainrules_py.primitives.signature import REQUIRED, bind_call, parameters_of, told
+from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
 from chainrules_py.values.structure import is_structure_type
@@ -435,9 +435,8 @@ def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
     n = len(parameters.positional)
     if not parameters.by_position_only or parameters.variadic or n > 2:
         return Primitive
-    if parameters.keyword_only:
-        return _WithOptions if n == 1 else Primitive
-    return {1: _Unary, 2: _Binary}.get(n, Primitive)
+    by_n: Any = {1: _WithOptions} if parameters.keyword_only else {1: _Unary, 2: _Binary}
+    return by_n.get(n, Primitive)  # type: ignore[no-any-return]
 
 
 def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
@@ -479,13 +478,14 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
     ...     return width * height
     >>> area(2.0, 3.0)
     6.0
-    >>> area
-    <primitive area>
     """
     if declaration is None:
         return functools.partial(primitive, shape_from_data=shape_from_data)
     if isinstance(declaration, Primitive):
         return declaration
+    if isinstance(declaration, (staticmethod, classmethod)):
+        return type(declaration)(primitive(shape_from_data=shape_from_data)(declaration.__func__))
+    declaration = of_operands(declaration)
     return _class_for(declaration)(declaration, shape_from_data=shape_from_data)
 
 

@@ -95,9 +95,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     >>> found.positional, found.variadic, found.keyword_only, found.defaults
     (('x', 'y'), 'rest', ('axis', 'keepdims'), {'y': 2, 'keepdims': False})
     """
-    if (
-        type(function) is not types.FunctionType or function.__dict__
-    ):  # a wrapper says so in its dict
+    if type(function) is not types.FunctionType or function.__dict__:  # where a wrapper says so
         wrapped = getattr(function, "__wrapped__", None)
         if type(wrapped) is types.FunctionType and not hasattr(function, "__signature__"):
             return parameters_of(wrapped)  # as `inspect` does, for a twentieth of its price
@@ -119,17 +117,6 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     )
 
 
-def _kinds(parameter: Any) -> tuple[Any, ...]:
-    p = parameter
-    return (
-        p.POSITIONAL_ONLY,
-        p.POSITIONAL_OR_KEYWORD,
-        p.VAR_POSITIONAL,
-        p.KEYWORD_ONLY,
-        p.VAR_KEYWORD,
-    )
-
-
 _TOLD: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by id: all have one
 
 
@@ -146,7 +133,8 @@ def told(function: Callable[..., Any]) -> Any:
 def _inspected(function: Callable[..., Any]) -> Parameters:
     import inspect
 
-    kinds: dict[Any, list[str]] = {kind: [] for kind in _kinds(inspect.Parameter)}
+    each: Any = type(inspect.Parameter.VAR_KEYWORD)
+    kinds: dict[Any, list[str]] = {kind: [] for kind in each}
     defaults: dict[str, Any] = {}
     if not callable(function):
         msg = f"{function!r} is given where a function is asked for"
@@ -175,6 +163,18 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
         next(iter(keywords), None),
         defaults,
     )
+
+
+def of_operands(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function; of a ufunc one of its operands alone, as NumPy's options are no rule's."""
+    if not hasattr(function, "nin"):
+        return function
+    names = ", ".join([f"x{i + 1}" for i in range(function.nin)])
+    space = {"__name__": __name__, "ufunc": function}
+    made = eval(f"lambda {names}, /: ufunc({names})", space)  # noqa: S307 - our own text
+    made.__name__ = made.__qualname__ = function.__name__
+    made.__doc__ = function.__doc__
+    return made  # type: ignore[no-any-return]
 
 
 _FIRST_LINE = re.compile(r"(?:\w+\.)*\w+\((?P<parameters>.*)\)(?: *->.*)?")

@@ -8,9 +8,17 @@ import pickle
 import numpy as np
 import pytest
 
-from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, primitive
+from chainrules_py import (
+    NoRuleError,
+    NotDifferentiableError,
+    Primitive,
+    RuleError,
+    primitive,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import where_defined
+from chainrules_tape import grad, jvp
 
 
 @primitive
@@ -142,3 +150,81 @@ def test_words_can_be_pickled_by_reference():
 @pytest.mark.parametrize("word", [v.sin, v.add, v.sum, v.matmul])
 def test_words_print_well(word):
     assert repr(word) == f"<primitive {word.__name__}>"
+
+
+UFUNCS = {
+    f.__name__: f
+    for f in (
+        np.sin,
+        np.exp,
+        np.hypot,
+        np.logaddexp,
+        np.divmod,
+        np.modf,
+        np.add,
+        np.isnan,
+        np.matmul,
+    )
+}
+UFUNCS["of Python"] = np.frompyfunc(lambda x, y: x * y + y, 2, 1)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_are_functions_of_their_operands(name):
+    f = UFUNCS[name]
+    g = primitive(f)
+    assert len(g.operands) == f.nin
+    for make in (lambda k: 0.5 + k, lambda k: np.eye(2) + k):
+        xs = [make(k) for k in range(f.nin)]
+        if name == "matmul" and not np.ndim(xs[0]):
+            continue
+        for have, want in zip(np.atleast_1d(g(*xs)), np.atleast_1d(f(*xs)), strict=True):
+            assert np.array_equal(have, want)
+    with pytest.raises(TypeError, match="out"):
+        g(*xs, out=None)
+
+
+def test_rules_of_ufuncs():
+    g, f = primitive(np.hypot), primitive(np.frompyfunc(lambda x: x * x, 1, 1))
+    assert np.isclose(grad(lambda x: g(x, 4.0))(3.0), 0.6)  # by NumPy's own
+    with pytest.raises(NotDifferentiableError, match="no alias of a word"):
+        grad(f)(3.0)
+    scalar_rule(f, lambda _, x: 2.0 * x)
+    assert grad(f)(3.0) == 6.0
+    scalar_rule(g, lambda z, x, y: 10.0, lambda z, x, y: 20.0)
+    assert grad(lambda x: g(x, 4.0))(3.0) == 10.0
+    assert jvp(lambda y: np.sum(g(np.ones(2), y)), (3.0,), (1.0,))[1] == 40.0
+    assert np.isclose(grad(lambda x: np.hypot(x, 4.0))(3.0), 0.6)
+
+
+class Kinds:
+    """Functions of a class, by both orders of their decorators."""
+
+    @primitive
+    @staticmethod
+    def inner(x):
+        return x * x
+
+    @staticmethod
+    @primitive
+    def outer(x):
+        return x * x
+
+    @primitive
+    @classmethod
+    def inner_of_class(cls, x):
+        return x * x * (cls is not None)
+
+    @classmethod
+    @primitive
+    def outer_of_class(cls, x):
+        return x * x * (cls is not None)
+
+
+@pytest.mark.parametrize("name", ["inner", "outer", "inner_of_class", "outer_of_class"])
+def test_decorators_of_a_class_stand_in_any_order(name):
+    for owner in (Kinds, Kinds()):
+        f = getattr(owner, name)
+        assert f(3.0) == 9.0
+        assert grad(f)(3.0) == 6.0
+        assert jvp(f, (3.0,), (1.0,))[1] == 6.0
