@@ -61,7 +61,11 @@ def parameters_of_imported(
     if not names:
         msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
         raise RuleError(msg)
-    rest = {p.name: p.default for p in found if p.name not in names and p.default is not p.empty}
+    rest = {
+        p.name: p.default
+        for p in found
+        if p.name not in names and (p.kind is p.KEYWORD_ONLY or p.default is not p.empty)
+    }
     return names, rest
 
 
@@ -87,7 +91,7 @@ def declared(
         return value(operands, options)
 
     kind = inspect.Parameter
-    parameters = [kind(name, kind.POSITIONAL_ONLY) for name in names]
+    parameters = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in names]
     parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
     imported.__name__ = imported.__qualname__ = getattr(f, "__name__", type(f).__name__)
     imported.__doc__ = f"{imported.__name__} of {getattr(f, '__module__', 'another engine')}."
@@ -95,6 +99,42 @@ def declared(
     primal = Primitive(imported)
     primal.opaque = True
     return primal
+
+
+@final
+class ByPosition(inspect.Signature):
+    """The signature of a function of operands by position, where another's names are places."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        of_all = inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL, annotation=Any)
+        super().__init__([of_all])
+        self.f = f
+
+    def bind(self, /, *operands: Any, **options: Any) -> inspect.BoundArguments:
+        """Bring a call to the one form.
+
+        Raises
+        ------
+        TypeError
+            If what is given by name has no place; it says how to give it.
+        """
+        if options:
+            try:
+                bound = inspect.signature(self.f).bind(*operands, **options)
+                if bound.kwargs:
+                    bound.apply_defaults()
+                operands, options = bound.args, bound.kwargs
+            except (TypeError, ValueError):  # builtin functions do not tell
+                pass
+            if options:
+                given = ", ".join([f"{name}=..." for name in options])
+                name = getattr(self.f, "__name__", name_of(self.f))
+                msg = (
+                    f"{name}, which is imported, is given {given}: it takes operands by position; "
+                    f"give options beforehand, import_rule(functools.partial({name}, {given}))"
+                )
+                raise TypeError(msg)
+        return super().bind(*operands)
 
 
 @final

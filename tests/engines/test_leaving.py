@@ -3,6 +3,7 @@
 A body is called back. A rule is refused wherever somebody may ask for its derivative.
 """
 
+import importlib
 import itertools
 import math
 import subprocess
@@ -561,3 +562,31 @@ print(float(jax.jit(jax.grad(silu))(jax.numpy.asarray(0.0))))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "0.5\n", done.stderr
+
+
+CALLS = {
+    "by position": lambda f, x: f(x, 2.0),
+    "the second by name": lambda f, x: f(x, k=2.0),
+    "all by name": lambda f, x: f(k=2.0, a=x),
+    "an array by name": lambda f, x: f(2.0, k=x),
+}
+
+
+@pytest.mark.parametrize("engine", ["torch", "jax", "autograd"])
+def test_imported_functions_take_operands_by_name(engine, near):
+    pytest.importorskip(engine)
+    import_rule = importlib.import_module(f"chainrules_{engine}").import_rule
+    f = import_rule(lambda a, k: a * k)
+    for call in CALLS.values():
+        near(call(f, X), 2.0 * X, rtol=1e-6)
+        near(grad(lambda x, call=call: np.sum(call(f, x)))(X), 2.0 + 0.0 * X, rtol=1e-6)
+    option = import_rule(lambda a, *, k: a * k)
+    if engine == "torch":
+        for g in (option, import_rule(importlib.import_module("torch").mul)):
+            for run in (lambda x, g=g: g(x, k=2.0), grad(lambda x, g=g: np.sum(g(x, k=2.0)))):
+                with pytest.raises(TypeError, match=r"import_rule\(functools\.partial\(.*k="):
+                    run(X)
+    else:
+        near(grad(lambda x: np.sum(option(x, k=2.0)))(X), 2.0 + 0.0 * X, rtol=1e-6)
+        with pytest.raises(TypeError, match="misses k"):
+            grad(lambda x: np.sum(option(x)))(X)

@@ -16,6 +16,7 @@ from torch.utils.dlpack import from_dlpack
 
 from chainrules_bridge import assembled, canonical, flat, opened
 from chainrules_compat.import_rule import (
+    ByPosition,
     Run,
     check_flat,
     run_again,
@@ -46,8 +47,9 @@ def import_rule(
     Parameters
     ----------
     f : callable
-        Takes tensors and numbers by position, and gives a tensor, or several. What else it takes is
-        given beforehand: ``functools.partial(torch.logsumexp, dim=0)``.
+        Takes tensors and numbers by position, or by name if it tells its parameters, and gives a
+        tensor, or several. What else it takes is given beforehand:
+        ``functools.partial(torch.logsumexp, dim=0)``.
     to : Primitive, optional
         One that computes the same, and that gets the rule, if it has none.
 
@@ -78,10 +80,15 @@ def import_rule(
     inner = getattr(f, "func", None)
     name = str(getattr(f, "__name__", None) or getattr(inner, "__name__", "imported"))
 
-    def imported(*operands: Any) -> Any:
+    signature = ByPosition(f)
+
+    def imported(*operands: Any, **options: Any) -> Any:
+        if options:
+            return primal(*signature.bind(*operands, **options).args)
         return _computed(f, operands)
 
     imported.__name__ = imported.__qualname__ = name
+    imported.__signature__ = signature  # type: ignore[attr-defined]
     imported.__doc__ = f"PyTorch's {name}, differentiated by PyTorch."
     primal = primitive(imported) if to is None else without_rule(to, f)
     primal.opaque = primal.opaque or to is None
