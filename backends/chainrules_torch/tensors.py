@@ -103,10 +103,19 @@ def beside_tensors(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         [
             # A copy: what PyTorch makes of memory may be written to, and has no steps backwards.
-            torch.from_numpy(np.array(x, order="C")).to(device) if isinstance(x, np.ndarray) else x
+            torch.from_numpy(np.array(native(x), order="C")).to(device)
+            if isinstance(x, np.ndarray)
+            else x
             for x in operands
         ]
     )
+
+
+def native(x: Any) -> Any:
+    """Return an array of NumPy's in the byte order of the machine, the only one PyTorch knows."""
+    if isinstance(x, np.ndarray | np.generic) and not x.dtype.isnative:
+        return x.astype(x.dtype.newbyteorder("="))
+    return x
 
 
 def alike(*xs: Any) -> tuple[torch.Tensor, ...]:

@@ -21,6 +21,7 @@ from chainrules_py import (
     NoRuleError,
     NotDifferentiableError,
     RuleError,
+    Tangent,
     export,
     primitive,
     rrule,
@@ -590,3 +591,43 @@ def test_imported_functions_take_operands_by_name(engine, near):
         near(grad(lambda x: np.sum(option(x, k=2.0)))(X), 2.0 + 0.0 * X, rtol=1e-6)
         with pytest.raises(TypeError, match="misses k"):
             grad(lambda x: np.sum(option(x)))(X)
+
+
+# --------------------------------------------------------------- structures that are called back
+
+PARAMETERS = {
+    "a dict": (dict, lambda a: {"a": a, "name": "k"}, lambda p: p["a"]),
+    "a list": (list, lambda a: [2.0, a], lambda p: p[1]),
+    "a tuple in a tuple": (tuple, lambda a: ((a,), 1), lambda p: p[0][0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+@pytest.mark.parametrize("kind", PARAMETERS)
+def test_a_body_of_structures_is_called_back(kind):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    cls, made, part = PARAMETERS[kind]
+
+    @primitive
+    def scaled(p, x):
+        return np.asarray(part(p)) * np.asarray(x) ** 2
+
+    def scaled_rule(p, x):
+        return scaled(p, x), lambda bar: (
+            Tangent[dict](a=v.sum(bar * x**2)),
+            bar * part(p) * 2 * x,
+        )
+
+    scaled_rule.__annotations__ = {"p": cls}
+    rrule.register(scaled)(scaled_rule)
+    chainrules_torch = pytest.importorskip("chainrules_torch")
+    chainrules_torch.callback(scaled, result=lambda p, x: x)
+    f, x = export(scaled, to="torch"), torch.tensor(X)
+    whole = lambda a: f(made(a), x)
+    for_each = np.outer(X, X**2)
+    np.testing.assert_allclose(torch.func.vmap(whole)(x).numpy(), for_each)
+    compiled = torch.compile(whole, fullgraph=True, backend="aot_eager")
+    np.testing.assert_allclose(compiled(x[0]).numpy(), for_each[0])
+    if cls is dict:
+        slopes = torch.func.vmap(torch.func.grad(lambda a: whole(a).sum()))(x)
+        np.testing.assert_allclose(slopes.numpy(), np.full(2, np.sum(X**2)))

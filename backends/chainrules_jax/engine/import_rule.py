@@ -20,7 +20,7 @@ from chainrules_compat.import_rule import (
 )
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
-from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
+from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
 from chainrules_py.extend import (
     TreeDef,
     canonicalize,
@@ -122,7 +122,10 @@ class _Imported:
         y = g(*xs, **options)
         leaves, given = partition(xs, _is_leaf)
         ts = flatten_tangent(given, canonicalize(xs, tangents))
-        places = tuple([i for i, t in enumerate(ts) if not is_zero(t)])
+        pairs = zip(leaves, ts, strict=True)
+        places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
+        if not places:
+            return y, ZeroTangent()
         push = self.now().half("push", given, places, len(places), options)
         found, layout = partition(y, _moves)
         dots = iter(push(*leaves, *[ts[i] for i in places]))

@@ -22,6 +22,7 @@ from chainrules_py.extend import (
     TreeDef,
     flatten,
     map_leaves,
+    partition,
     unflatten,
     where_defined,
 )
@@ -210,7 +211,7 @@ class _Kernel:
 
     def __call__(self, operands: Sequence[Any]) -> Any:
         """Compute it, or have the operation computed later."""
-        tensors = [x for x in operands if is_tensor(x)]
+        tensors, layout = partition(tuple(operands), is_tensor)
         if not computing.get() and any(map(is_differentiated, tensors)):
             msg = (
                 f"{self.name} is computed by NumPy and has no rule, so that its derivative would "
@@ -222,22 +223,22 @@ class _Kernel:
                 return self.compute(operands)
             with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
                 return self.compute(operands)
-        later = _Late(self, tuple([() if is_tensor(x) else (x,) for x in operands]))
+        later = _Late(self, layout)
         return later.result(run_later(later, tensors))
 
     def compute(self, operands: Sequence[Any]) -> Any:
         """Compute with NumPy, and return tensors on the device of the operands."""
         if self.foreign:  # another library's, which takes memory from PyTorch
-            plain = [_bare(x).contiguous() if is_tensor(x) else x for x in operands]
+            plain = _map_tensors(lambda x: _bare(x).contiguous(), operands)
             return self.body(*plain, **self.options)
         device, narrow = _home(operands)
-        plain = [_array(x) if is_tensor(x) else x for x in operands]
+        plain = _map_tensors(_array, operands)
         y = self.body(*plain, **self.options)
         return map_leaves(lambda leaf: _as_tensor(leaf, device, narrow), y)
 
     def tried(self, operands: Sequence[Any]) -> Any:
         """Return tensors like those of the result, as far as a trial tells."""
-        shown = [_Shown(x) if is_tensor(x) else x for x in operands]
+        shown = _map_tensors(_Shown, operands)
         y = tried(self.f, self.body, shown, self.options, "chainrules_torch")
         device, narrow = _home(operands)
 
@@ -266,9 +267,14 @@ _UNKNOWN = frozenset((torch.bfloat16,))
 
 def _home(operands: Sequence[Any]) -> tuple[torch.device, dict[Any, Any]]:
     """Return the device of a result, and of which other dtype than NumPy gives it is."""
-    tensors = [x for x in operands if is_tensor(x)]
+    tensors = partition(tuple(operands), is_tensor)[0]
     unknown = _UNKNOWN & {x.dtype for x in tensors}
     return tensors[0].device, dict(zip((torch.float32,), unknown, strict=False))
+
+
+def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
+    """Map tensors, also those in structures."""
+    return map_leaves(lambda x: f(x) if is_tensor(x) else x, tuple(operands))
 
 
 def _bare(x: torch.Tensor) -> torch.Tensor:
@@ -296,17 +302,16 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
 class _Late:
     """A kernel with its numbers, which waits for its tensors."""
 
-    __slots__ = ("kernel", "promised", "statics", "treedef")
+    __slots__ = ("kernel", "layout", "promised", "treedef")
 
-    def __init__(self, kernel: _Kernel, statics: tuple[tuple[Any, ...], ...]) -> None:
+    def __init__(self, kernel: _Kernel, layout: TreeDef) -> None:
         self.kernel = kernel
-        self.statics = statics
+        self.layout = layout
         self.promised: list[tuple[int, ...]] | None = None
         self.treedef: TreeDef | None = None
 
-    def _operands(self, tensors: Sequence[Any]) -> list[Any]:
-        rest = iter(tensors)
-        return [entry[0] if entry else next(rest) for entry in self.statics]
+    def _operands(self, tensors: Sequence[Any]) -> Any:
+        return unflatten(self.layout, tensors)
 
     def compute(self, tensors: Sequence[Any]) -> list[Any]:
         """Compute the tensors of the result."""

@@ -35,6 +35,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.config import Unlost, floats, is_tensor
 from chainrules_torch.engine.opaque import is_abstract
+from chainrules_torch.tensors import native
 
 _C: Any = torch._C
 
@@ -252,7 +253,7 @@ def _tensor(x: Any, like: Any) -> Any:
     try:
         return from_dlpack(x)
     except (AttributeError, BufferError, RuntimeError, TypeError):  # read-only, or a scalar
-        return torch.tensor(x)
+        return torch.tensor(native(x))
 
 
 def _back(y: torch.Tensor, home: Any) -> Any:

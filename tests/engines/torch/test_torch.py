@@ -478,6 +478,16 @@ def test_an_imported_function_on_the_tape():
     np.testing.assert_allclose(y_dot, torch.digamma(torch.tensor(x)).numpy())
 
 
+@pytest.mark.parametrize("code", ["<f8", ">f8", ">f4", ">c16", ">i4"])
+def test_arrays_of_another_byte_order_are_entered(code):
+    x = np.array([1.0, 2.0]).astype(code)
+    np.testing.assert_array_equal(import_rule(torch.square)(x), x * x)
+    np.testing.assert_array_equal(export(v.multiply)(torch.ones(2), x).numpy(), x)
+    if x.dtype.kind == "f":
+        slope = chainrules_tape.grad(lambda x: np.sum(import_rule(torch.square)(x)))(x)
+        np.testing.assert_array_equal(slope, 2.0 * x)
+
+
 def test_an_imported_function_shares_memory():
     seen = []
     f = import_rule(lambda x: seen.append(x.data_ptr()) or x * x)
