@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.alike import PLAIN, Same, SameHidden, hidden
-from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.notes import Notes
 from chainrules_compile.outside import Contents
 from chainrules_compile.refusals import recordable
@@ -264,6 +264,9 @@ class Entry:
                 f"was recorded; pass a list of what it gives, or an array"
             )
             raise RecordingError(msg)
+        if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
+            msg = f"{name} is a structured array, whose fields no program computes with; pass each"
+            raise Unfit(msg)
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):

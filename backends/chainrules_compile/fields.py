@@ -126,6 +126,8 @@ def fields_of(cls: type) -> dict[str, Any]:
                 fields[name] = lambda x, f=function: x.recorder.ask(f, x)
         if hasattr(cls, "__round__"):
             fields["__round__"] = rounded
+    if issubclass(cls, np.generic):
+        fields["__getitem__"] = lambda x, where: x.recorder.read(x, where)
     if cls in PYTHON_NUMBERS:
         for name in OF_NUMBERS:
             if hasattr(cls, name):

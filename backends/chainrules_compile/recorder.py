@@ -348,5 +348,7 @@ def forget_views(x: Noted, but: Noted | None = None) -> None:
 
 
 def as_index(entry: Any) -> Any:
-    """Return a list in an index as an array."""
+    """Return a list in an index as an array, and one that holds noted numbers as a noted one."""
+    if any([isinstance(x, Noted) for x in flatten(entry)[0]]):
+        return np.stack([as_index(x) if isinstance(x, (list, tuple)) else x for x in entry])
     return np.asarray(entry) if len(entry) else np.zeros((0,), np.intp)

@@ -78,7 +78,8 @@ def readable(x: Any) -> Any:
     x = untraced(x)
     if type(x) in (list, tuple):
         return type(x)(map(readable, x))
-    return x if type_info(type(x)).host is None else np.asarray(x)
+    read = type_info(type(x)).host is None or hasattr(x, "__array_function__")
+    return x if read else np.asarray(x)
 
 
 def _holds_arrays(value: Any) -> bool:

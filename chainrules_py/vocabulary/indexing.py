@@ -221,7 +221,7 @@ def index(x: Any, where: Any) -> Any:
 
 
 def _as_array(entry: Any, x: Any) -> Any:
-    xp = type_info(type(x)).namespace
+    xp, on = type_info(type(x)).namespace, [type_info(type(y)).host for y in entry]
     if xp is None:
         return _place(entry)
-    return xp.asarray(entry) if len(entry) else xp.zeros((0,), dtype=xp.int64)
+    return (xp.stack if any(on) else xp.asarray)(entry) if on else xp.zeros((0,), dtype=xp.int64)

@@ -218,7 +218,7 @@ def stacked(values: Any, like: Any) -> Any:
         return values if xp is None else xp.asarray(values)
     if issubclass(cls, Tracer):
         return lift(values, to=xp)
-    if type_info(cls).is_array:
+    if type_info(cls).is_array or type_info(cls).is_number:
         return values
     return stack(*[stacked(value, like) for value in values])
 

@@ -848,3 +848,57 @@ def test_texts_and_classes_in_results_are_the_functions(given):
         warnings.simplefilter("ignore")
         found = compiled(given)
     assert (found["kind"], found["none"]) == (f(given)["kind"], f(given)["none"])
+
+
+def eliminated(m):
+    m = m.copy()
+    for k in range(len(m) - 1):
+        p = k + np.argmax(np.abs(m[k:, k]))
+        m[[k, p]] = m[[p, k]]
+        for i in range(k + 1, len(m)):
+            m[i] = m[i] - m[k] * (m[i, k] / m[k, k])
+    return np.prod(np.diag(m))
+
+
+SCORES = np.linspace(-1.0, 2.0, 16)
+EVERYDAY = {
+    "pivots": (eliminated, np.random.default_rng(0).standard_normal((4, 4))),
+    "a list of places": (lambda x: np.sum(x[[0, np.argmax(x)]] ** 2), SCORES),
+    "a list in a tuple": (
+        lambda x: np.sum(x.reshape(4, 4)[[0, np.argmax(x) % 4], [1, 2]] ** 2),
+        SCORES,
+    ),
+    "counts": (lambda x: np.sum(x * x) * np.histogram(x, bins=5)[0][1], SCORES),
+    "counts between": (lambda x: np.sum(x * np.histogram(x, [-9.0, 0.0, 9.0])[0][0]), SCORES),
+    "how many": (lambda x: np.sum(x * x) * np.unique(np.sign(x)).size, SCORES),
+    **{
+        f"a number at {where}": (lambda x, where=where: np.sum(np.sum(x * x)[where]), SCORES)
+        for where in ((), None, ..., (None, ...), (..., None))
+    },
+}
+
+
+@pytest.mark.parametrize("make", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_everyday_ways_to_write_it_are_recorded(name, make):
+    f, x = EVERYDAY[name]
+    g = make(f)
+    compiled = compile(g)
+    rng = np.random.default_rng(1)
+    for given in (x, x, -x, rng.permutation(x), rng.standard_normal(x.shape), abs(x) + 1.0):
+        assert same(compiled(given), g(given))
+    assert compiled.programs
+
+
+FIELDS = np.array([(1.0, 2), (3.0, 4)], [("a", "f8"), ("b", "i8")])
+
+
+@pytest.mark.parametrize(
+    "r", [FIELDS, FIELDS[0], FIELDS.view(np.recarray), FIELDS[:0]], ids=range(4)
+)
+def test_a_structured_array_runs_as_it_is(r):
+    g = value_and_grad(lambda x, r: np.sum(x * np.sum(r["a"]) * np.mean(x)))
+    compiled = compile(g)
+    with pytest.warns(RecordingWarning, match="r is a structured array"):
+        assert same(compiled(A, r), g(A, r))
+    assert same(compiled(2.0 * A, r), g(2.0 * A, r))
