@@ -29,6 +29,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
 from chainrules_py.extend import find_rule
 from chainrules_py.testing.data.differences import derivative
+from chainrules_tape import grad as tape_grad
 from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
 from tests.engines.battery import softplus as user_softplus
 
@@ -478,3 +479,13 @@ def test_what_autograd_does_not_see_is_refused_with_the_line_to_write(name):
         grad(adapter.export(f))(np.ones(3))
     with pytest.raises(TracerError, match=message):
         make_jvp(adapter.export(f))(np.ones(3))(np.ones(3))
+
+
+def test_autograd_and_the_tape_do_not_nest_and_say_so():
+    of_both = [
+        lambda: grad(lambda x: x * tape_grad(lambda y: v.multiply(x, y))(1.0))(3.0),
+        lambda: tape_grad(lambda x: grad(lambda y: v.multiply(x, y))(1.0))(2.0),
+    ]
+    for nested in of_both:
+        with pytest.raises(NoRuleError, match="multiply"):
+            nested()

@@ -612,3 +612,18 @@ def test_integers_of_python_that_jax_carries_are_data(near):
     bars = jax.grad(f, argnums=(0, 1), allow_int=True)(3, 2.0)
     assert bars[0].dtype == jax.dtypes.float0
     near(bars[1], 12.0)
+
+
+def test_what_jax_has_traced_keeps_its_rules():
+    square = primitive(lambda x: x * x)
+
+    def state(slope, **how):
+        half = lambda t, x: slope * x * t
+        rule(square, **how)(lambda x: (square(x), (LinearMap(half, half, x),)))
+
+    state(2.0)
+    f = export(square)
+    forms = [f, jax.jit(f), jax.checkpoint(f)]
+    assert [float(jax.grad(g)(1.0)) for g in forms] == [2.0, 2.0, 2.0]
+    state(10.0, override=True)
+    assert [float(jax.grad(g)(1.0)) for g in forms] == [10.0, 2.0, 2.0]
