@@ -440,3 +440,44 @@ def test_what_is_changed_between_calls_counts(engine: str) -> None:
                 )
             np.testing.assert_allclose(jvp(f, (X,), (X,))[1], 2.0 * slope * X * X, rtol=1e-6)
             change()
+
+
+def _batches() -> Any:
+    import torch
+
+    return torch.nn.BatchNorm1d(3).double()
+
+
+MODULES: dict[str, Any] = {
+    "batches": _batches,
+    "their mean": lambda: (
+        importlib.import_module("torch").nn.BatchNorm1d(3, momentum=None).double()
+    ),
+    "after another": lambda: importlib.import_module("torch").nn.Sequential(_batches(), _batches()),
+    "instances": lambda: (
+        importlib.import_module("torch").nn.InstanceNorm1d(5, track_running_stats=True).double()
+    ),
+}
+"""Modules that write running statistics, of which their results do not depend."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_imported_module_that_is_trained_keeps_its_statistics_as_in_pytorch(module: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    import_rule = importlib.import_module("chainrules_torch").import_rule
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    native, t = MODULES[module](), torch.tensor(x, requires_grad=True)
+    bars = torch.autograd.grad((native(t) ** 3).sum(), t, create_graph=True)[0]
+    twice = torch.autograd.grad((bars * t.detach()).sum(), t)[0]
+    mine = MODULES[module]()
+    f = import_rule(mine)
+    cubes = lambda x: np.sum(f(x) ** 3)
+    np.testing.assert_allclose(grad(cubes)(x), bars.detach(), rtol=1e-10)
+    for found, wanted in zip(mine.buffers(), native.buffers(), strict=True):
+        assert torch.equal(found, wanted)
+    np.testing.assert_allclose(
+        jvp(cubes, (x,), (x,))[1], (bars.detach() * t.detach()).sum(), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        grad(lambda q: np.sum(grad(cubes)(q) * x))(x), twice, rtol=1e-8, atol=1e-10
+    )

@@ -211,12 +211,20 @@ def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> C
         for i, x in zip(at, moved, strict=True):
             full[i] = x
         with Unlost():
-            y = f(*full)
+            y = _called(f, full)
         if run := run_again(f):
             run.compare(_numbers(full), _numbers(y))
         return tuple(filter(floats, flatten(y)[0]))
 
     return of_some
+
+
+def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
+    """Call a function again: what a module counts, and its running statistics, go on once."""
+    if not isinstance(f, torch.nn.Module) or isinstance(f, torch.jit.ScriptModule):
+        return f(*xs)
+    buffers = {name: x.clone() for name, x in f.named_buffers()}
+    return torch.func.functional_call(f, buffers, tuple(xs)) if buffers else f(*xs)
 
 
 # ------------------------------------------------------------------------------- across libraries
