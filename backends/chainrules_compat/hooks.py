@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Self, final
 
 from chainrules_py import (
+    MutationError,
     NotDifferentiableError,
     TracerError,
     ZeroTangent,
@@ -27,6 +28,7 @@ from chainrules_py.extend import (
     annotate,
     any_engine,
     deliver,
+    describe,
     find_tracers,
     name_of,
     primal_of,
@@ -80,7 +82,16 @@ class Passing:
             shown = shown.owned()
         elif memory is not None and memory.read_only is not None:
             shown = memory.read_only(shown)
-        bar = self.f(shown)
+        try:
+            bar = self.f(shown)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            msg = (
+                f"the hook {name_of(self.f)} writes to the cotangent {describe(shown)}, which is "
+                f"read-only, as other values may have it too; give a new one: 2 * g for g *= 2"
+            )
+            raise MutationError(msg) from error
         if bar is None or (bar is shown and not traced):
             return None
         bar = unthunk(bar)

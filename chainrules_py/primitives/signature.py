@@ -165,7 +165,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     )
 
 
-def of_operands(function: Callable[..., Any]) -> Callable[..., Any]:
+def of_operands(function: Any) -> Any:
     """Return a function; of a ufunc one of its operands alone, as NumPy's options are no rule's."""
     if not hasattr(function, "nin"):
         return function
@@ -174,7 +174,7 @@ def of_operands(function: Callable[..., Any]) -> Callable[..., Any]:
     made = eval(f"lambda {names}, /: ufunc({names})", space)  # noqa: S307 - our own text
     made.__name__ = made.__qualname__ = function.__name__
     made.__doc__ = function.__doc__
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 _FIRST_LINE = re.compile(r"(?:\w+\.)*\w+\((?P<parameters>.*)\)(?: *->.*)?")

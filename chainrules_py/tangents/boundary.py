@@ -126,17 +126,12 @@ def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
     except (OverflowError, TypeError) as error:  # of a number too large, or another library
         msg = f"{describe(t)} is no tangent of {of!r}: {error}; give a number, or an array like it"
         raise ProjectionError(msg) from error
-    return _as_wide(found, of)
-
-
-def _as_wide(t: Any, of: Space) -> Any:
-    """Return a tangent that is as wide as its space: a narrow seed makes no narrow derivative."""
     if of.dtype is None or of.kind == "int":
-        return widened(t)
-    if getattr(getattr(t, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
-        msg = f"{describe(t)} is no tangent of {of!r}, which is wider; give an array like it"
+        return widened(found)
+    if getattr(getattr(found, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
+        msg = f"{describe(found)} is no tangent of {of!r}, which is wider; give an array like it"
         raise ProjectionError(msg)
-    return t
+    return found
 
 
 def _check_shape(t: Any, of: Space, what: str) -> None:

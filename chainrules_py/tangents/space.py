@@ -6,6 +6,7 @@ Shape, dtype, realness, device and structure are put right here, once, so that r
 from __future__ import annotations
 
 import contextlib
+import math
 from functools import cache
 from typing import Any, NoReturn, final
 
@@ -113,10 +114,7 @@ class Space:
     @property
     def size(self) -> int:
         """Number of elements."""
-        n = 1
-        for length in self.shape:
-            n *= length
-        return n
+        return math.prod(self.shape)
 
     def with_shape(self, shape: tuple[int, ...]) -> Space:
         """Return the space of arrays like these, in another shape."""
@@ -412,9 +410,8 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
             return t
         return float(t) if type(t) in (int, bool) else as_scalar(t)
     if dtype is None:
-        number: Any = t
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
-            return full_like(_zeros(onto, ()), shape=(), fill=number)
+            return full_like(_zeros(onto, ()), shape=(), fill=t)
         return full_like(_zeros(onto, ()), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:

@@ -7,6 +7,7 @@ array class, on the classes of the tracers of such arrays.
 from __future__ import annotations
 
 import functools
+import numbers
 import operator
 import sys
 import weakref
@@ -86,7 +87,7 @@ class Member:
                 f"or take x.value.{self.name}, which is a constant"
             )
             if x.home is not None:
-                raise AttributeError(msg)
+                raise _MemberError(msg)
             # That it is there, a program may ask.
             refusal = functools.partial(_refuse, msg)
             return refusal if callable(self.native) else refusal()
@@ -306,7 +307,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
             step = cache.table[type(self), type(other)]
         except KeyError:
             if _defers(self, other):
-                return NotImplemented
+                return _beside(other, self, method)
             step = site.step(self, other)
         return step(self, other)
 
@@ -315,7 +316,7 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
             step = cache.table[type(other), type(self)]
         except KeyError:
             if _defers(self, other):
-                return NotImplemented
+                return _beside(other, self, reflected)
             step = site.step(other, self)
         return step(other, self)
 
@@ -352,11 +353,19 @@ def _defers(self: Any, other: Any) -> bool:
     cls = type(other)
     if cls in SEQUENCES:
         return number_home(type_info(type(self)).dispatch_type) is None
+    known: Any = lambda: type_info(cls).is_array or type_info(cls).is_number
+    seen = issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known())
+    return not (seen or is_table(cls))
 
-    def is_known() -> bool:
-        return issubclass(cls, Tracer) or type_info(cls).is_array or type_info(cls).is_number
 
-    return not (is_known() or (see(None, (cls,)) and is_known()) or is_table(cls))
+def _beside(other: Any, x: Any, method: Callable[[Any, Any], Any]) -> Any:
+    """Compute with a fraction as a float does; of an array it makes objects."""
+    if not issubclass(type(other), numbers.Rational):
+        return NotImplemented
+    if type_info(type(x)).is_array:
+        msg = f"{describe(other)} makes objects of the numbers of {describe(x)}; write float(...)"
+        raise NotDifferentiableError(msg)
+    return method(x, float(other))
 
 
 for _name, (_word, _primal) in unary_operators.items():

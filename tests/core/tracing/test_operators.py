@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from chainrules_py import ZeroTangent
+from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent
 from chainrules_tape import grad, jvp, vjp
 
 INF, NAN = math.inf, math.nan
@@ -121,3 +123,44 @@ def test_operators_raise_as_python_does(op):
         grad(lambda x: op(1.0, x))(0.0)
     with pytest.raises(ZeroDivisionError):
         grad(lambda x: x**-1)(0.0)
+
+
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+
+
+@pytest.mark.parametrize("order", ["left", "right"])
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_fractions_are_the_floats_that_python_makes_of_them(name, order):
+    compute, third = getattr(operator, name), Fraction(7, 3)
+
+    def f(x, other):
+        return compute(x, other) if order == "right" else compute(other, x)
+
+    want = f(2.5, third)
+    assert jvp(lambda x: f(x, third), (2.5,), (1.0,))[0] == want
+    for mode in (grad, lambda f: lambda x: jvp(f, (x,), (1.0 + 0 * x,))[1]):
+        assert mode(lambda x: f(x, third))(2.5) == mode(lambda x: f(x, 7 / 3))(2.5)
+        if (name, order) == ("pow", "left"):
+            continue  # Python makes a float of it before NumPy sees it
+        with pytest.raises(NotDifferentiableError, match="Fraction makes objects"):
+            mode(lambda x: np.sum(f(x, third)))(np.ones(2))
+    with pytest.raises(TypeError, match="Decimal"):  # as of a float
+        grad(lambda x: f(x, Decimal(2)))(2.5)
+
+
+class Named(np.ndarray):
+    """Arrays with a method of their own."""
+
+    def norm(self):
+        """Compute the Euclidean norm."""
+        return np.sqrt(np.sum(self * self))
+
+
+def test_methods_of_a_subclass_are_refused_by_an_error_of_ours():
+    x = np.ones(2).view(Named)
+    for compute in (lambda x: x.norm(), lambda x: np.sum(x) * x.norm):
+        with pytest.raises(TracerError, match="norm: this member of Named is not known"):
+            grad(compute)(x)
+        with pytest.raises(AttributeError, match="norm"):
+            jvp(compute, (x,), (x,))
+    assert grad(lambda x: np.sum(x) * hasattr(x, "norm"))(x).tolist() == [0.0, 0.0]
