@@ -114,7 +114,10 @@ def transposed(name, w):
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "engine",
+    [pytest.param(e, marks=[pytest.mark.slow] if e == "jax, compiled" else []) for e in ENGINES],
+)
 def test_rule_with_a_constant_on_the_left_is_right_or_says_what_to_write(engine, form, mode):
     """It is right wherever a mode is transposed, and NumPy's arrays give way to the engine's."""
     if engine == "torch, backward" and mode == "forward":
