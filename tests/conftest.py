@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections import defaultdict
 
@@ -69,7 +70,15 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
-    """Have collections of garbage in tests look at what the tests make, not at all the tests."""
+    """Have what is imported by now stay as it is.
+
+    Collections of garbage in tests look at what the tests make, not at all the tests. CuPy, which
+    Dask imports, is put on the host before anything can load the rules for it.
+    """
+    if "cupy" in sys.modules and not sys.modules["cupy"].is_available():
+        from tests.fake_gpu import cupy_on_host
+
+        cupy_on_host.install()
     gc.collect()
     gc.freeze()
 
