@@ -1,0 +1,180 @@
+"""Questions for classes, texts and everyday ways to write a program: answered as without compile.
+
+What a program of calls cannot answer is left to the function.
+"""
+
+from __future__ import annotations
+
+import functools
+import numbers
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
+
+A = np.array([0.5, -1.5, 2.0])
+
+
+@functools.singledispatch
+def _answered(x):
+    return type(None)
+
+
+for _number in (float, complex, np.floating, np.ndarray):
+    _answered.register(_number)(lambda _, number=_number: number)
+
+
+def _matched(x):
+    match x:
+        case float():
+            return "float"
+        case np.ndarray():
+            return "array"
+        case np.generic():
+            return "number"
+    return "other"
+
+
+CLASS_QUESTIONS = {
+    "isinstance": lambda x: [isinstance(x, c) for c in (float, complex, np.ndarray, np.floating)],
+    "of elements": lambda x: [isinstance(e, np.floating) for e in np.ravel(x)],
+    "numbers": lambda x: [isinstance(x, c) for c in (numbers.Number, numbers.Real)],
+    "isscalar": np.isscalar,
+    "__class__": lambda x: x.__class__ is float,
+    "singledispatch": _answered,
+    "match": _matched,
+    "of results": lambda x: isinstance(np.sum(x > 0), np.integer),
+    "of comparisons": lambda x: isinstance(x > 0, (bool, np.bool_)),
+    "with a text": lambda x: x == "auto",
+    "with another text": lambda x: x != "auto",
+    "with nothing": lambda x: x == None,  # noqa: E711
+}
+
+
+@pytest.mark.parametrize("ask", CLASS_QUESTIONS.values(), ids=CLASS_QUESTIONS)
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5), np.float32(2), np.ones(2), np.array(2.0)])
+def test_questions_for_classes_are_answered_as_without_compile(ask, x):
+    compiled = compile(lambda x: (ask(x), np.sum(x)))
+    (answer, _), want = compiled(x), ask(x)
+    assert type(answer) is type(want)
+    assert np.array_equal(answer, want)
+    assert compiled.programs
+
+
+@pytest.mark.parametrize("first", [0.5, 0.01])
+def test_branches_by_class_hold_for_other_numbers(first):
+    def penalty(w, factor, data):
+        if isinstance(factor, float):
+            factor = max(factor, 0.1)
+        if isinstance(data, np.ndarray):
+            data = np.nan_to_num(data)
+        return np.sum(w * w) * factor + np.sum(data * w)
+
+    f = value_and_grad(penalty)
+    compiled = compile(f)
+    w = np.arange(3.0)
+    for factor in (first, 0.5, 0.01):
+        for data in (w, np.where(w > 0, np.nan, w)):
+            assert same(compiled(w, factor, data), f(w, factor, data))
+
+
+BY_TYPE = {
+    "is": lambda x: 1.0 if type(x) is np.ndarray else 2.0,
+    "==": lambda x: 1.0 if type(x) == np.ndarray else 2.0,  # noqa: E721
+    "in": lambda x: 1.0 if type(x) in (float, np.ndarray) else 2.0,
+    "key": lambda x: {np.ndarray: 1.0}.get(type(x), 2.0),
+    "issubclass": lambda x: 1.0 if issubclass(type(x), np.ndarray) else 2.0,
+    "name": lambda x: 1.0 if (cls := type(x)) is np.ndarray else 2.0 if cls else 0.0,
+}
+
+
+@pytest.mark.parametrize("ask", BY_TYPE.values(), ids=BY_TYPE)
+def test_code_that_compares_exact_classes_runs_as_it_is(ask):
+    compiled = compile(lambda x: np.sum(x) * ask(x))
+    with pytest.warns(RecordingWarning, match=r"isinstance\(x, float\)"):
+        compiled(np.zeros(2))
+    assert compiled(np.ones(2)) == 2.0
+
+
+@pytest.mark.parametrize("make", [np.array, lambda k: np.array(k, object)])
+@pytest.mark.parametrize("text", ["a", b"a"])
+def test_arrays_of_texts_are_compared_element_by_element(make, text):
+    def f(w, keys):
+        total = np.sum((w * (keys != text)) ** 2)
+        return total if keys.dtype == object else total + sum([w[0] for k in keys if k == text])
+
+    g = value_and_grad(f)
+    compiled, keys = compile(g), make([text, type(text)(text[:0]), text])
+    for w in (np.zeros(3), np.ones(3)):
+        assert same(compiled(w, keys), g(w, keys))
+
+
+@pytest.mark.parametrize("given", [1.0, np.ones(2)])
+def test_texts_and_classes_in_results_are_the_functions(given):
+    def f(x):
+        shown = hasattr(x, "__array_function__")
+        return {"kind": "array" if shown else "number", "none": None if shown else 2, "x": x * 2}
+
+    compiled = compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = compiled(given)
+    assert (found["kind"], found["none"]) == (f(given)["kind"], f(given)["none"])
+
+
+def eliminated(m):
+    m = m.copy()
+    for k in range(len(m) - 1):
+        p = k + np.argmax(np.abs(m[k:, k]))
+        m[[k, p]] = m[[p, k]]
+        for i in range(k + 1, len(m)):
+            m[i] = m[i] - m[k] * (m[i, k] / m[k, k])
+    return np.prod(np.diag(m))
+
+
+SCORES = np.linspace(-1.0, 2.0, 16)
+EVERYDAY = {
+    "pivots": (eliminated, np.random.default_rng(0).standard_normal((4, 4))),
+    "a list of places": (lambda x: np.sum(x[[0, np.argmax(x)]] ** 2), SCORES),
+    "a list in a tuple": (
+        lambda x: np.sum(x.reshape(4, 4)[[0, np.argmax(x) % 4], [1, 2]] ** 2),
+        SCORES,
+    ),
+    "counts": (lambda x: np.sum(x * x) * np.histogram(x, bins=5)[0][1], SCORES),
+    "counts between": (lambda x: np.sum(x * np.histogram(x, [-9.0, 0.0, 9.0])[0][0]), SCORES),
+    "how many": (lambda x: np.sum(x * x) * np.unique(np.sign(x)).size, SCORES),
+    **{
+        f"a number at {where}": (lambda x, where=where: np.sum(np.sum(x * x)[where]), SCORES)
+        for where in ((), None, ..., (None, ...), (..., None))
+    },
+}
+
+
+@pytest.mark.parametrize("make", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_everyday_ways_to_write_it_are_recorded(name, make):
+    f, x = EVERYDAY[name]
+    g = make(f)
+    compiled = compile(g)
+    rng = np.random.default_rng(1)
+    for given in (x, x, -x, rng.permutation(x), rng.standard_normal(x.shape), abs(x) + 1.0):
+        assert same(compiled(given), g(given))
+    assert compiled.programs
+
+
+FIELDS = np.array([(1.0, 2), (3.0, 4)], [("a", "f8"), ("b", "i8")])
+
+
+@pytest.mark.parametrize(
+    "r", [FIELDS, FIELDS[0], FIELDS.view(np.recarray), FIELDS[:0]], ids=range(4)
+)
+def test_a_structured_array_runs_as_it_is(r):
+    g = value_and_grad(lambda x, r: np.sum(x * np.sum(r["a"]) * np.mean(x)))
+    compiled = compile(g)
+    with pytest.warns(RecordingWarning, match="r is a structured array"):
+        assert same(compiled(A, r), g(A, r))
+    assert same(compiled(2.0 * A, r), g(2.0 * A, r))

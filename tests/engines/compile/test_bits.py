@@ -1,0 +1,162 @@
+"""Numbers, products and ends of ranges: whatever the passes make of them, bits and classes stay."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+
+import numpy as np
+import pytest
+
+import chainrules_numpy  # noqa: F401 (whose arrays these are)
+from chainrules_compile import compile
+from chainrules_numpy import arrays
+from chainrules_py.extend import flatten
+from chainrules_tape import jvp, value_and_grad, vjp
+from tests.engines.compile.shadow import same
+
+NUMBERS = (2, 2.0, np.float64(2.0), np.float32(2.0), True)
+STEPS = (operator.mul, operator.truediv, operator.add, operator.pow)
+OF_NUMBERS = [*itertools.product((0,), STEPS, range(len(NUMBERS)), (0.1, np.float64(0.1)))]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("first", STEPS)
+def test_numbers_keep_their_classes(first, exact):
+    """Of Python's and of NumPy's numbers, whatever meets."""
+    for _, second, i, k in OF_NUMBERS[:: 11 if exact else 3]:
+
+        def f(x, k, i=i, second=second):
+            s = second(first(k, NUMBERS[i]), NUMBERS[-i])
+            return np.sum(x) * s * (k * 2), s
+
+        g = value_and_grad(f, has_aux=True)
+        compiled = compile(g, exact=exact)
+        for factor in (1.0, 2.0):
+            wanted = flatten(g(np.ones(2), k * factor))[0]
+            found = flatten(compiled(np.ones(2), k * factor))[0]
+            assert list(map(type, found)) == list(map(type, wanted))
+            np.testing.assert_allclose(found[0], wanted[0])
+        assert len(compiled.programs) == 1
+
+
+def of_rows(table, places):
+    return np.sum(np.tanh(table[places].sum(-2)) ** 2)
+
+
+@pytest.mark.parametrize("piece", [arrays._PIECE, 8])
+def test_what_is_added_at_places_is_added_in_pieces(monkeypatch, piece):
+    """In the same order, so with the same bits."""
+    monkeypatch.setattr(arrays, "_PIECE", piece)
+    rng = np.random.default_rng(0)
+    for shape in ((400, 3), (20, 20, 3), (1, 1200)):
+        places = rng.integers(-50, 50, shape)
+        table, g = rng.standard_normal((50, 4)), value_and_grad(of_rows)
+        compiled, wanted = compile(g), np.zeros((50, 4))
+        assert same(compiled(table, places), g(table, places))
+        y = np.tanh(table[places].sum(-2))
+        rows = 2 * y * (1 - y * y)
+        np.add.at(wanted, places, np.broadcast_to(rows[..., None, :], (*shape, 4)))
+        np.testing.assert_array_equal(g(table, places)[1], wanted)
+
+
+def test_numbers_that_are_used_once_stand_where_they_are_used():
+    compiled = compile(lambda x, y: (x * y + 2.0) / (x - y * y) ** 2)
+    assert compiled(2.0, 3.0) == (2.0 * 3.0 + 2.0) / (2.0 - 3.0 * 3.0) ** 2
+    assert "v1 = ((x * y) + 2.0) / ((x - (y * y)) ** 2.0)" in compiled.source
+    deep = compile(lambda x: functools.reduce(lambda y, _: y * x, range(500), x))
+    assert deep(1.5) == functools.reduce(lambda y, _: y * 1.5, range(500), 1.5)
+    assert max(map(len, deep.source.splitlines())) < 100
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_complex_products_are_not_turned_round(n):
+    rng = np.random.default_rng(0)
+    f = compile(lambda x, y: (x * y, y * x, x.real * y.real + y.real * x.real))
+    for _ in range(100):
+        x, y = rng.normal(size=(2, n, 2)).view(complex)[..., 0]
+        found = f(x, y)
+        assert same(found, (x * y, y * x, x.real * y.real + y.real * x.real))
+    assert f.source.count("multiply(") + f.source.count(" * ") <= 4
+
+
+ENDS = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+ROUNDED = {
+    "times one": lambda x: x * 1.0,
+    "one times": lambda x: 1 * x,
+    "by one": lambda x: x / 1.0,
+    "times ones": lambda x: x * np.ones(49),
+    "by ones": lambda x: x / np.ones(49),
+    "negated twice": lambda x: np.negative(-x),
+    "products of negatives": lambda x: (-x) * (-x[::-1]) + (-x) * x[::-1],
+    "difference of a negative": lambda x: x - (-x * x[::-1]),
+    "two numbers": lambda x: 2.0 * (3.0 * x),
+    "minus one": lambda x: -1.0 * x + (-(2.0 * x)),
+    "powers": lambda x: x**2 + x**1 + x**0,
+    "conjugated twice": lambda x: np.conj(np.conj(x)),
+    "by a number": lambda x: x / np.full(49, 2.0),
+    "negative by": lambda x: (-x) / x[::-1],
+    "made complex": lambda x: (x + 1j * x) * 1.0 + 1.0 * (1j * x),
+}
+
+
+def bits(x):
+    """Zeros with their signs, and NaN of one kind."""
+    parts = np.atleast_1d(x).view(float) if np.iscomplexobj(x) else np.atleast_1d(x)
+    return np.where(np.isnan(parts), 0.5, parts), np.signbit(parts) & ~np.isnan(parts)
+
+
+@pytest.mark.parametrize("pulled", [False, True])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_ends_of_numbers_keep_their_bits(name, kind, pulled):
+    x = np.zeros(49, kind)
+    x.real = np.repeat(ENDS, 7)
+    if kind is complex:
+        x.imag = np.tile(ENDS, 7)
+    f = ROUNDED[name]
+    g = (lambda x: vjp(f, x)[1](f(x))[0]) if pulled else f
+    with np.errstate(all="ignore"):
+        found, wanted = compile(g)(x), g(x)
+        assert found.dtype == wanted.dtype
+        for a, b in zip(bits(found), bits(wanted), strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", [float, np.float64, np.float32, np.array])
+def test_ends_of_complex_numbers_keep_their_bits(cls):
+    with np.errstate(all="ignore"):
+        for f in (lambda x: (x + 1j * x) * 1.0, lambda x: 1.0 * (1j * x), lambda x: 1j * x / 1.0):
+            compiled = compile(f)
+            for x in map(cls, ENDS):
+                for a, b in zip(bits(compiled(x)), bits(f(x)), strict=True):
+                    assert np.array_equal(a, b)
+
+
+PRODUCTS_WITH_TRANSPOSES = {
+    "@": lambda a, b: a @ b.mT,
+    "its own first": lambda a, b: a.mT @ b,
+    "dot": lambda a, b: np.dot(a[0], b[0].T),
+    "inner": lambda a, b: np.inner(a[0], b[0]),
+    "tensordot": lambda a, b: np.tensordot(a[0], b[0], ((1,), (1,))),
+    "multi_dot": lambda a, b: np.linalg.multi_dot([a[0], b[0].T, a[0]]),
+    "optimal einsum": lambda a, b: np.einsum("ij,kj->ik", a[0], b[0], optimize=True),
+    "cov": lambda a, b: np.cov(a[0]) + np.cov(b[0]),
+}
+
+
+@pytest.mark.parametrize("way", PRODUCTS_WITH_TRANSPOSES)
+@pytest.mark.parametrize("shape, twice", [((2, 28, 8), np.copy), ((2, 2, 100), np.sin)])
+def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, shape, twice):
+    x = np.random.default_rng(0).normal(size=shape)
+    product = PRODUCTS_WITH_TRANSPOSES[way]
+
+    def f(x):
+        return np.sum(product(twice(x), twice(x)) ** 2)
+
+    for g in (f, value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
+        compiled = compile(g)
+        assert same(compiled(x), g(x))
+        assert same(compiled(x[::-1] * 3.0), g(x[::-1] * 3.0))
+        assert compiled.programs
