@@ -143,6 +143,8 @@ class Compiled(Generic[P, R]):
         except RecordingError:
             raise
         except Exception as error:
+            if isinstance(error.__cause__, RecordingError):  # which NumPy has wrapped
+                raise error.__cause__ from None
             expected = f(*args, **keywords)  # which raises it as well, most often
             msg = (
                 f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, "

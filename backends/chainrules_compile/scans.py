@@ -104,10 +104,10 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     try:
         with steady(f):
             end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
-    except RecordingError:
-        if n > LONG:
+    except (RecordingError, ValueError) as error:
+        if n > LONG or not isinstance(error.__cause__ or error, RecordingError):
             raise
-        raise Unsteady from None  # it may be well turn by turn
+        raise Unsteady from None  # it may be well turn by turn; NumPy wraps what a number raises
     except Changing:
         recorder.go_back(mark)
         return None
