@@ -115,6 +115,15 @@ class Compiled(Generic[P, R]):
                 return found
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
+    def _refused(self, error: Exception, args: Any, keywords: Any) -> RecordingError:
+        """Return the error for one that the function raises only where it is recorded."""
+        if isinstance(error.__cause__, RecordingError):
+            return error.__cause__  # NumPy has wrapped it
+        self._f(*args, **keywords)  # which raises it as well, most often
+        said = f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, and "
+        rest = "gives a result without compile; leave what does so outside, or make it a primitive"
+        return RecordingError(said + rest)
+
     def _record(self, args: Any, keywords: Any) -> Any:
         f: Any = self._f
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
@@ -138,20 +147,12 @@ class Compiled(Generic[P, R]):
         except Unfit as said:
             return self._as_before(said, args, keywords)
         except GivesFunctions:
-            self._halves = Halves(self._f, self._setting.static, self._like)
+            self._halves = Halves(f, self._setting.static, self._like)
             return self._record(args, keywords)
         except RecordingError:
             raise
         except Exception as error:
-            if isinstance(error.__cause__, RecordingError):  # which NumPy has wrapped
-                raise error.__cause__ from None
-            expected = f(*args, **keywords)  # which raises it as well, most often
-            msg = (
-                f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, "
-                f"and gives a result without compile; leave what does so outside, or make it a "
-                f"primitive"
-            )
-            raise RecordingError(msg) from error
+            raise self._refused(error, args, keywords) from error
         y, raised = MISS, None
         try:
             y = made.run(*args, **keywords)
