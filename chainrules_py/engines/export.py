@@ -380,7 +380,9 @@ def is_captured(
     for i in word.fixed if operands else ():
         leaves = flatten(operands[i])[0]
         hidden = [x for x in leaves if not is_traced(x)]  # `check_options` sees the others
-        held = hidden if len(hidden) < len(leaves) else operands[i]
+        # A closure is taken apart into what it captured, of which nobody else tells.
+        seen = not callable(operands[i]) and len(hidden) < len(leaves)
+        held = hidden if seen else operands[i]
         names += _held_by(word, word.operands[i], held, is_traced)
     if names and among:
         msg = (

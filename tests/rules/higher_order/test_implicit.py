@@ -669,7 +669,7 @@ def test_arrays_that_were_written_to_are_noticed():
     a = M.copy()
     _, pullback = vjp(lambda p: root(lambda x: a @ x - p, np.zeros(3)), P)
     a *= 2.0
-    with pytest.raises(MutationError, match="which root saved"):
+    with pytest.raises(MutationError, match="which root looks at"):
         pullback(P)
 
     def f(p):
