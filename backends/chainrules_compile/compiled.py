@@ -115,11 +115,11 @@ class Compiled(Generic[P, R]):
                 return found
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
-    def _refused(self, error: Exception, args: Any, keywords: Any) -> RecordingError:
+    def _refused(self, f: Any, error: Any, args: Any, keywords: Any) -> RecordingError:
         """Return the error for one that the function raises only where it is recorded."""
         if isinstance(error.__cause__, RecordingError):
             return error.__cause__  # NumPy has wrapped it
-        self._f(*args, **keywords)  # which raises it as well, most often
+        f(*args, **keywords)  # which raises it as well, most often
         said = f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, and "
         rest = "gives a result without compile; leave what does so outside, or make it a primitive"
         return RecordingError(said + rest)
@@ -152,7 +152,7 @@ class Compiled(Generic[P, R]):
         except RecordingError:
             raise
         except Exception as error:
-            raise self._refused(error, args, keywords) from error
+            raise self._refused(f, error, args, keywords) from error
         y, raised = MISS, None
         try:
             y = made.run(*args, **keywords)
