@@ -15,6 +15,7 @@ import numpy as np
 
 from chainrules_py import NoTangent, primitive, rrule
 from tests.testing.planted.build import Plant, Right
+from tests.testing.planted.mistaken import taken_along
 
 Array = Any
 Pull = Callable[..., Any]
@@ -281,20 +282,6 @@ def right() -> Iterator[tuple[str, Right]]:
 # --------------------------------------------------------- places, whole numbers, and signs
 
 
-def placed(pull: Any) -> Any:
-    """The elements at some places, with a pull ``(t, x, i)``."""
-
-    @primitive
-    def f(x, i, /):
-        return x[i]
-
-    @rrule.register(f)
-    def f_rrule(x: np.ndarray, i: np.ndarray):
-        return x[i], lambda t: (pull(t, x, i), NoTangent())
-
-    return f
-
-
 def _adding(t, x, i):
     out = np.zeros_like(x)
     np.add.at(out, i, t)
@@ -370,7 +357,7 @@ def single_operands() -> Iterator[tuple[str, Plant]]:
     for i in PLACES:
         for pull in (_duplicates_lost, _equal_places, _from_the_front):
             name = f"places {i}: {pull.__name__.strip('_')}"
-            yield name, Plant(placed(pull), (ROW, np.array(i)), "")
+            yield name, Plant(taken_along(pull), (ROW, np.array(i)), "")
     for (name, partial), given in itertools.product(POWERS.items(), (2, 3)):
         if name != "of two" or given == 2:
             yield f"power {given}: {name}", Plant(raised(partial), (ASCENDING, given), "")
@@ -381,7 +368,7 @@ def single_operands() -> Iterator[tuple[str, Plant]]:
 def single_rights() -> Iterator[tuple[str, Right]]:
     """Right ones."""
     for i in PLACES:
-        yield f"places {i}", Right(placed(_adding), lambda rng, i=i: (ROW, np.array(i)))
+        yield f"places {i}", Right(taken_along(_adding), lambda rng, i=i: (ROW, np.array(i)))
     for p in (2, 3):
         f = raised(lambda x, p: p * x ** (p - 1.0))
         yield f"power {p}", Right(f, lambda rng, p=p: (ASCENDING, p))
