@@ -18,7 +18,7 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.generators import is_generator
@@ -106,13 +106,13 @@ def _parts(x: Any) -> list[Any] | None:
 def named(x: Any) -> list[tuple[str, Any]]:
     """List what a value holds itself, each with how it is written, where it is: ``.w``, ``[0]``."""
     cls = type(x)
-    read, mark, has_attributes = reader(cls)  # type: ignore[arg-type]  # classes are hashable
+    kind, has_attributes = reader(cls)  # type: ignore[arg-type]  # classes are hashable
     held: list[tuple[str, Any]] = []
     with contextlib.suppress(LookupError):
-        if read:
-            held = [(f"[{n!r}]" if mark == "[" else f"{mark or ''}{n if mark else ''}", y)
-                    for n, y in pairs(read(x))]  # fmt: skip
-    if read is None or cls.__bases__ != (object,):  # which may hold more than its base does
+        if kind:
+            held = [(f"[{n!r}]" if kind.mark == "[" else f"{kind.mark}{n}" if kind.mark else "", y)
+                    for n, y in pairs(kind.read(x))]  # fmt: skip
+    if kind is None or cls.__bases__ != (object,):  # which may hold more than its base does
         held += [("", y) for y in rest(x)]
     return held + [(f".{n}", y) for n, y in (attributes(x) if has_attributes else {}).items()]
 
@@ -152,29 +152,63 @@ def _is_closed(cls: type) -> bool:
 
 WHOLE = "{"
 """The mark of sets, of which all is one."""
-_READERS: dict[type, tuple[Callable[[Any], Any], str | None]] = {
-    dict: (dict.copy, "["),
-    list: (lambda x: tuple(list.__iter__(x)), "["),
-    tuple: (lambda x: tuple(tuple.__iter__(x)), None),
-    deque: (lambda x: tuple(deque.__iter__(x)), "["),
-    set: (lambda x: frozenset(set.__iter__(x)), WHOLE),
-    frozenset: (lambda x: frozenset(frozenset.__iter__(x)), None),
-    types.FunctionType: (cells, "."),
-    types.CellType: (lambda x: {"": content(x)}, ""),
-    contextvars.ContextVar: (lambda x: {"": x.get()}, ""),
-    weakref.ref: (lambda x: (x(),), None),
-    memoryview: (lambda x: (x.obj,), None),
+
+
+class Kind(NamedTuple):
+    """How values of a class contain others, besides their attributes.
+
+    Attributes
+    ----------
+    read : callable
+        ``read(x)`` gives what it contains; see `Place`.
+    mark : str or None
+        How a key of that is written.
+    made : callable or None
+        ``made(x, parts)`` makes another value around others.
+    fill : callable or None
+        ``fill(new, items)`` puts others into a copy, which may hold itself.
+    """
+
+    read: Callable[[Any], Any]
+    mark: str | None = None
+    made: Callable[[Any, list[Any]], Any] | None = None
+    fill: Callable[[Any, list[tuple[Any, Any]]], Any] | None = None
+
+
+def _filling(clear: Any, put: Any) -> Callable[[Any, list[tuple[Any, Any]]], Any]:
+    return lambda new, items: (clear(new), put(new, [y for _, y in items]))
+
+
+_KINDS: dict[type, Kind] = {
+    dict: Kind(dict.copy, "[", fill=dict.update),
+    list: Kind(lambda x: tuple(list.__iter__(x)), "[", fill=_filling(list.clear, list.extend)),
+    tuple: Kind(
+        lambda x: tuple(tuple.__iter__(x)), None, lambda x, parts: tuple.__new__(type(x), parts)
+    ),
+    deque: Kind(lambda x: tuple(deque.__iter__(x)), "[", fill=_filling(deque.clear, deque.extend)),
+    set: Kind(lambda x: frozenset(set.__iter__(x)), WHOLE, fill=_filling(set.clear, set.update)),
+    frozenset: Kind(
+        lambda x: frozenset(frozenset.__iter__(x)), None, lambda x, parts: type(x)(parts)
+    ),
+    types.MethodType: Kind(
+        lambda x: (x.__func__, x.__self__), None, lambda _, parts: types.MethodType(*parts)
+    ),
+    types.MappingProxyType: Kind(
+        lambda x: tuple(gc.get_referents(x)), None, lambda _, p: types.MappingProxyType(*p)
+    ),
+    types.FunctionType: Kind(cells, "."),
+    types.CellType: Kind(lambda x: {"": content(x)}, ""),
+    contextvars.ContextVar: Kind(lambda x: {"": x.get()}, ""),
+    weakref.ref: Kind(lambda x: (x(),)),
+    memoryview: Kind(lambda x: (x.obj,)),
 }
-"""What values of these classes hold, and how a key of it is written; see `Place`."""
 
 
 @functools.cache
-def reader(cls: type) -> tuple[Callable[[Any], Any] | None, str | None, bool]:
-    """Return how to read what values of a class contain, and whether they have attributes."""
-    known = [_READERS[base] for base in cls.__mro__ if base in _READERS]
-    open_ = bool(slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
-    read, mark = known[0] if known else (None, None)
-    return read, mark, open_
+def reader(cls: type) -> tuple[Kind | None, bool]:
+    """Return how values of a class contain others, and whether they have attributes."""
+    kind = next((_KINDS[base] for base in cls.__mro__ if base in _KINDS), None)
+    return kind, bool(slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
 
 
 def content(cell: Any) -> Any:

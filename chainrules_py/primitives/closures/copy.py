@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import types
-from collections import deque
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.contents import globals_of, is_of_library
 from chainrules_py.primitives.closures.freeze import names_in
-from chainrules_py.primitives.closures.search import is_container
-from chainrules_py.values.holding import attributes, content
-from chainrules_py.values.structure import fields_of, rebuild
+from chainrules_py.primitives.closures.search import is_container, kind_of
+from chainrules_py.values.holding import attributes, content, pairs
 
 LASTING = (types.ModuleType, type, types.BuiltinFunctionType)
 """Globals that programs do not rebind."""
@@ -62,18 +59,19 @@ class Copy:
         return new
 
     def _make(self, x: Any) -> None:
-        kind = type(x)
-        if kind is types.FunctionType:
+        if type(x) is types.FunctionType:
             self._make_function(x)
-        elif kind is types.MethodType:
-            self._keep(x, types.MethodType(self(x.__func__), self(x.__self__)))
-        elif isinstance(x, functools.partial):
-            named = {name: self(y) for name, y in x.keywords.items()}
-            self._keep(x, kind(self(x.func), *map(self, x.args), **named))
-        elif is_container(kind):
-            self._keep(x, rebuild(x, [self(field) for _, field in fields_of(x)]))
+            return
+        kind, has_attributes = kind_of(type(x))  # type: ignore[arg-type]  # as there
+        parts = pairs(kind.read(x))
+        if kind.made is not None:
+            new = self._keep(x, kind.made(x, [self(y) for _, y in parts]))
         else:
-            self._make_object(x)
+            new = self._keep(x, _bare(x))  # before it is filled, for it may hold itself
+        if kind.fill is not None:
+            kind.fill(new, [(key, self(y)) for key, y in parts])
+        if has_attributes:
+            self._put_attributes(x, new)
 
     def _make_function(self, f: types.FunctionType) -> None:
         shared = names_in(f.__code__).assigned if self.settle else frozenset()
@@ -100,7 +98,7 @@ class Copy:
         )
         self._keep(f, new)  # before it is filled, for it may hold itself
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
-        new.__dict__.update(f.__dict__)
+        new.__dict__.update([(name, self(y)) for name, y in f.__dict__.items()])
         self.fresh += fresh.values()
         if scope is not f.__globals__:
             self.fresh.append(scope)
@@ -125,22 +123,14 @@ class Copy:
         lasting = self.settle and type(x) is types.FunctionType and is_of_library(x)
         return x if lasting else self(x)
 
-    def _make_object(self, x: Any) -> None:
-        new = self._keep(x, _bare(x))
-        if isinstance(x, dict):
-            for key, value in x.items():
-                dict.__setitem__(new, key, self(value))
-        elif isinstance(x, list):
-            list.__setitem__(new, slice(None), [self(value) for value in x])
-        elif isinstance(x, deque):
-            for place, value in enumerate(x):
-                new[place] = self(value)
-        own = getattr(new, "__dict__", {})
-        for name, value in attributes(x).items():
-            if name in getattr(x, "__dict__", {}):
-                own[name] = self(value)
+    def _put_attributes(self, x: Any, new: Any) -> None:
+        own, held = getattr(new, "__dict__", {}), getattr(x, "__dict__", {})
+        known = attributes(x)
+        for name in attributes(new) if is_container(type(x)) else known:
+            if name in held:
+                own[name] = self(known[name])
             else:
-                object.__setattr__(new, name, self(value))
+                object.__setattr__(new, name, self(known[name]))
 
     def _changes(self, x: Any) -> bool:
         return self.is_tainted(x) or self.leaf(x) is not x

@@ -352,7 +352,7 @@ class Walk:
     def object(self, x: Any, cls: type, path: Path, fills: bool) -> None:
         """Look at an object: its memory, what it contains, its attributes and its class."""
         see(cls)
-        (read, mark, has_attributes), info = reader(cls), type_info(cls)
+        (kind, has_attributes), info = reader(cls), type_info(cls)
         own, library = not is_library(cls.__module__), cls.__module__.partition(".")[0]
         if info.memory is not None:
             self.reach.arrays.append(x)
@@ -379,9 +379,8 @@ class Walk:
         plain = cls.__module__ in _PLAIN_LIBRARIES or issubclass(cls, functools.partial)
         fills = fills or not (own or plain)
         if info.memory is None:
-            if read is None:
-                read, mark = buffer_or_rest(x)
-            elif cls.__bases__ != (object,):  # which may hold more than its base does
+            read, mark = kind[:2] if kind else buffer_or_rest(x)
+            if kind and cls.__bases__ != (object,):  # which may hold more than its base does
                 self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
         if has_attributes:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.config import Config
-from chainrules_py.primitives.closures.contents import globals_of, is_of_library
+from chainrules_py.primitives.closures.contents import looked_up
 from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.holding import attributes, content
-from chainrules_py.values.structure import fields_of, structure_of
+from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.holding import Kind, attributes, reader
+from chainrules_py.values.structure import fields_of, rebuild, structure_of
 from chainrules_py.values.type_info import type_info
 
 _MOST = 10_000
@@ -64,34 +64,55 @@ class Search:
         return reached
 
 
-def known(x: Any) -> Iterator[Any]:
-    """Yield what a value knows directly, and a copy of it would know.
+def known(x: Any) -> list[Any]:
+    """List what a value knows directly, and a copy of it would know.
 
     Libraries know no values of a program, and there are very many names in them.
     """
     cls = type(x)
     if cls is types.FunctionType:
-        yield from map(content, x.__closure__ or ())
-        yield from (*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values())
-        yield from () if is_of_library(x) else globals_of(x).values()
-    elif cls is types.MethodType:
-        yield from (x.__func__, x.__self__)
-    elif isinstance(x, functools.partial):
-        yield from (x.func, *x.args, *x.keywords.values())
-    elif isinstance(x, Primitive):
-        yield from () if x.opaque else (x.__wrapped__,)
-    elif isinstance(x, (list, dict, deque)) and not cls.__module__.startswith("chainrules_"):
-        yield from x.values() if isinstance(x, dict) else x
-    elif not (type_info(cls).is_array or type_info(cls).is_number):
-        own = attributes(x)
-        inside = is_container(cls) and (cls.__module__.startswith("chainrules_") or not own)
-        yield from [y for _, y in fields_of(x)] if inside else own.values()
+        return [*looked_up(x).values(), *x.__dict__.values()]
+    if isinstance(x, Primitive):
+        return [] if x.opaque else [x.__wrapped__]
+    if type_info(cls).is_array or type_info(cls).is_number:
+        return []
+    kind, has_attributes = kind_of(cls)  # type: ignore[arg-type]  # classes are hashable
+    parts = kind.read(x)
+    parts = parts.values() if type(parts) is dict else parts
+    return [*parts, *(attributes(x).values() if has_attributes else ())]
 
 
-def is_container(kind: type) -> bool:
+def is_container(cls: type) -> bool:
     """Tell whether values of a class are taken apart into fields, and put together again."""
-    structure: Any = structure_of(kind)
+    structure: Any = structure_of(cls)
     if structure is None:
         return False
     # A class that derives from list or dict is somebody's own, a tape perhaps.
-    return structure.kind not in ("positions", "keys") or kind in (tuple, list, dict)
+    return structure.kind not in ("positions", "keys") or cls in (tuple, list, dict)
+
+
+def _partial(x: Any, parts: list[Any]) -> Any:
+    n = 1 + len(x.args)
+    return type(x)(*parts[:n], **dict(zip(x.keywords, parts[n:], strict=True)))
+
+
+_STRUCTURE = Kind(lambda x: [y for _, y in fields_of(x)], made=rebuild)
+_PARTIAL = Kind(lambda x: (x.func, *x.args, *x.keywords.values()), made=_partial)
+_OBJECT = Kind(lambda _: ())
+
+
+@functools.cache
+def kind_of(cls: type) -> tuple[Kind, bool]:
+    """Return how copies are made of values of a class, and whether these have attributes."""
+    kind, has_attributes = reader(cls)
+    ours = cls.__module__.startswith("chainrules_")
+    if is_container(cls):
+        return _STRUCTURE, has_attributes and not ours
+    if issubclass(cls, functools.partial):
+        return _PARTIAL, has_attributes
+    if ours or kind is None or not (kind.made or kind.fill):
+        return _OBJECT, True
+    return kind, has_attributes
+
+
+forgets(lambda: (kind_of,))

@@ -187,6 +187,54 @@ FUNCTIONS = {
 }
 
 
+def holding(put, get):
+    """Make functions that hold what ``put(a)`` gives, and look a up in it."""
+
+    def made(a):
+        held = put(a)
+        return lambda x: get(held) * x
+
+    return made
+
+
+def of_ones_own(base, *items):
+    """Make objects of a class that derives from a container, with a value as an attribute."""
+
+    class Own(base):
+        def __call__(self, x):
+            return self.w * x
+
+    def made(a):
+        own = Own(*items)
+        own.w = a
+        return own
+
+    return made
+
+
+def in_a_function_attribute(a):
+    def f(x):
+        return f.w * x
+
+    f.w = a
+    return f
+
+
+BASES = {list: (), dict: (), set: (), collections.deque: (), functools.partial: (abs,)}
+BASES |= {tuple: (), frozenset: (), Pair: (1.0, 2.0)}
+MADE = {base.__name__: of_ones_own(base, *items) for base, items in BASES.items()}
+FUNCTIONS |= {f"called {name}": made for name, made in MADE.items()}
+FUNCTIONS |= {f"own {name}": holding(made, lambda own: own.w) for name, made in MADE.items()}
+FUNCTIONS |= {
+    "function attribute": in_a_function_attribute,
+    "own tuple's item": holding(lambda a: type("T", (tuple,), {})((1.0, a)), lambda own: own[1]),
+    "read-only dict": holding(lambda a: types.MappingProxyType({"w": a}), lambda own: own["w"]),
+    "set": holding(lambda a: {Plain(a)}, lambda own: next(iter(own)).w),
+    "frozen set": holding(lambda a: frozenset([Plain(a)]), lambda own: next(iter(own)).w),
+    "bounded deque": holding(lambda a: collections.deque([1.0, a], 2), lambda own: own[1]),
+}
+
+
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_captured_values_are_found_and_exchanged(name):
     with Tape() as tape:
