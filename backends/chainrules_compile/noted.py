@@ -18,8 +18,18 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from chainrules_compile.errors import RecordingError, Unfit
-from chainrules_py.extend import Tracer, describe, type_info
+from chainrules_py.extend import (
+    Tracer,
+    describe,
+    flatten,
+    is_structure_type,
+    type_info,
+    unflatten,
+)
 from chainrules_py.program import Value
+
+CLASSES: set[type] = set()
+"""All classes of noted values: what is asked of each operand is asked soonest so."""
 
 
 class Noted:
@@ -51,6 +61,9 @@ class Noted:
         self.reading: Reading | None = None
         self.views: list[weakref.ref[Noted]] | None = None
         recorder.living.append(weakref.ref(self))
+
+    def __init_subclass__(cls) -> None:
+        CLASSES.add(cls)
 
     @property
     def current(self) -> Value:
@@ -273,6 +286,33 @@ def holds_tracers(x: Any) -> bool:
     return issubclass(cls, Tracer)
 
 
+def plain(x: Any) -> Any:
+    """Return a value with the payloads of what is noted in it."""
+    cls = type(x)
+    if cls in CLASSES:
+        return x.payload
+    if is_structure_type(cls) and holds_noted(x):
+        leaves, tree = flatten(x)
+        return unflatten(tree, map(plain, leaves))
+    return x
+
+
+def holds_noted(x: Any) -> bool:
+    """Tell whether a value is noted, or holds what is."""
+    cls = type(x)
+    if cls in CLASSES:
+        return True
+    return is_structure_type(cls) and any(map(holds_noted, flatten(x)[0]))
+
+
+def simple(x: Any) -> bool:
+    """Tell whether an operand may stand in a call as it is: in no structure but Python's own."""
+    cls = type(x)
+    if cls in _STRUCTURES:
+        return all(map(simple, x.values() if cls is dict else x))
+    return not is_structure_type(cls) or not holds_noted(x)
+
+
 _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
     "a complex": "leave it as it is, or write x + 0j",
@@ -308,12 +348,12 @@ _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     def method(self: Noted, other: Any) -> Any:
-        if _defers(other):
+        if type(other) not in CLASSES and _defers(other):
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
     def reflected(self: Noted, other: Any) -> Any:
-        if _defers(other):
+        if type(other) not in _PLAIN and _defers(other):
             return NotImplemented
         return self.recorder.compute(function, function, (other, self), {})
 

@@ -20,7 +20,7 @@ from numpy._core.umath import _extobj_contextvar as error_state
 from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
-from chainrules_compile.noted import Noted, Reading
+from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, recordable
 from chainrules_py import Primitive
@@ -191,7 +191,9 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if type(function) is not np.ufunc and may_fail(function) and in_try():
+        if type(function) is np.ufunc or function in TOTAL:
+            return y
+        if may_fail(function) and in_try():
             for x in [x for x in flatten(y)[0] if isinstance(x, Noted)][:1]:
                 self.calls.append(Call(needed, (x.current,), {}, ()))
         return y
@@ -217,15 +219,16 @@ class Notes:
         if taken is not None:
             y = by(*taken[1], **options)
             cls = type(y)
+            if cls is float or cls is np.float64:
+                if function in TOTAL or (function is not operator.pow and is_settled(function)):
+                    return self._new_number(function, taken, options, y)
             # Nobody else has it, and it is no operand: these are counted once more.
-            if cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
+            elif cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
                 flags = y.flags
                 new = flags.c_contiguous and flags.writeable and y.size
                 del flags  # which has the array as well
                 if new and is_settled(function):
                     return self._new(function, taken, options, y)
-            elif cls is float and function is not operator.pow and is_settled(function):
-                return self._new_number(function, taken, options, y)
             kept = cls is np.ndarray and sys.getrefcount(y) > 2
             return self.note(function, operands, options, y, kept, taken)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
@@ -312,11 +315,16 @@ class Notes:
         self._owners[id(y)] = weakref.ref(made)
         return made
 
-    def _new_number(self, function: Any, taken: Any, options: dict[str, Any], y: float) -> Any:
-        """Note a call that gave a number of Python's, by the shortest way."""
-        value = value_of(self._name(), float, None, None, None, None)
+    def _new_number(self, function: Any, taken: Any, options: dict[str, Any], y: Any) -> Any:
+        """Note a call that gave a number, by the shortest way."""
+        self._count += 1
+        cls, name = type(y), f"v{self._count}"
+        if cls is float:
+            value = value_of(name, cls, None, None, None, None)
+        else:
+            value = value_of(name, cls, (), y.dtype, None, None)
         self.calls.append(call_of(function, taken[0], options, (value,), taken[2]))
-        return classes[float](y, self, value)
+        return classes[cls](y, self, value)
 
     def _taken(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Return what stands for operands, their payloads, and the values; None for structures."""
@@ -327,14 +335,15 @@ class Notes:
         values: list[Value] = []
         for x in operands:
             cls = type(x)
-            if cls in _PLAIN:
+            if cls in CLASSES:
+                value = x.noted
+                if value is None or x.recorder is not self:
+                    value = self.mine(x).current
+                payloads.append(x.payload)
+            elif cls in _PLAIN:
                 places.append(x)
                 payloads.append(x)
                 continue
-            if issubclass(cls, Noted):
-                mine = x if x.recorder is self else self.mine(x)
-                value = mine.current if mine.noted is None else mine.noted
-                payloads.append(x.payload)
             elif cls is np.ndarray:
                 value = self.constant(x)
                 payloads.append(x)
@@ -342,7 +351,8 @@ class Notes:
                 return None
             places.append(value)
             values.append(value)
-        return tuple(places), payloads, tuple(values)
+        given = tuple(places)
+        return given, payloads, given if len(values) == len(given) else tuple(values)
 
     def _made(
         self, y: Any, operands: tuple[Any, ...], kept: bool = False
@@ -419,6 +429,8 @@ def may_fail(function: Any) -> bool:
     return function in PARTIAL or getattr(function, "__name__", "") in LINEAR
 
 
+TOTAL = frozenset((operator.add, operator.sub, operator.mul, operator.neg, np.add, np.multiply))
+"""The most frequent of those that raise for no number, whose results have a form of their own."""
 LINEAR = frozenset(np.linalg.__all__)
 """Names of functions that raise for some matrices."""
 PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
@@ -428,9 +440,13 @@ PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator
 def in_try() -> bool:
     """Tell whether a function of people's that is under way may handle an error."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__") != "chainrules_compile.compiled":
-        if frame.f_code.co_exceptiontable and not is_library(frame.f_globals.get("__name__", "")):
-            return True
+    while frame is not None:
+        if frame.f_code.co_exceptiontable:
+            name = frame.f_globals.get("__name__", "")
+            if name == "chainrules_compile.compiled":  # which has one, around the recording
+                return False
+            if not is_library(name):
+                return True
         frame = frame.f_back
     return False
 
@@ -471,30 +487,3 @@ def is_compact(x: Any) -> bool:
             return False
         step *= n
     return True
-
-
-def plain(x: Any) -> Any:
-    """Return a value with the payloads of what is noted in it."""
-    cls = type(x)
-    if issubclass(cls, Noted):
-        return x.payload
-    if is_structure_type(cls) and holds_noted(x):
-        leaves, tree = flatten(x)
-        return unflatten(tree, map(plain, leaves))
-    return x
-
-
-def holds_noted(x: Any) -> bool:
-    """Tell whether a value is noted, or holds what is."""
-    cls = type(x)
-    if issubclass(cls, Noted):
-        return True
-    return is_structure_type(cls) and any(map(holds_noted, flatten(x)[0]))
-
-
-def simple(x: Any) -> bool:
-    """Tell whether an operand may stand in a call as it is: in no structure but Python's own."""
-    cls = type(x)
-    if cls in PLAIN:
-        return all(map(simple, x.values() if cls is dict else x))
-    return not is_structure_type(cls) or not holds_noted(x)

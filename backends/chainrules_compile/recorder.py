@@ -14,8 +14,8 @@ import numpy as np
 from chainrules_compile.calls import Through, Written, laid_out, name_of
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.facts import METADATA
-from chainrules_compile.noted import Noted, Reading
-from chainrules_compile.notes import Notes, is_compact, layout_of, plain
+from chainrules_compile.noted import Noted, Reading, plain
+from chainrules_compile.notes import Notes, is_compact, layout_of
 from chainrules_py.extend import flatten, type_info
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store

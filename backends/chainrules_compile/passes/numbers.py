@@ -96,14 +96,21 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
     """Return, for each number in some calls, one that stands for all that it is computed with."""
     found: dict[Value, Value] = {}
     for call in calls:
-        (y,) = call.results
-        found[y] = y
+        of = y = call.results[0]
         for x in call.values:
-            of = found.get(x, x)
-            while of is not x and x is not y:
-                found[x] = y
-                x, of = of, found[of]
-            found[x] = y
+            first = found.get(x)
+            if first is None:
+                found[x] = of
+                continue
+            while (above := found.get(first, first)) is not first:
+                found[x] = above  # so that the way is half as long next time
+                x, first = first, above
+            if of is y:
+                of = first
+            elif first is not of:
+                found[first] = of
+        found[y] = of
+
     for x, of in found.items():
         while found[of] is not of:
             of = found[of]
