@@ -137,6 +137,33 @@ def joined_rows(*xs: Any, shape: Shape) -> Any:
     return np.concatenate(xs).reshape(shape)
 
 
+def added_rows(ys: Any, places: Any, *, shape: Shape, times: int, across: bool = False) -> Any:
+    """Return a matrix or vector with arrays added to its rows, one after the other, from zero on.
+
+    Each row is added to so many places that follow each other; or columns are added to columns.
+    """
+    if across:
+        z = np.empty(shape)
+        for y, out in zip(ys[0], z, strict=True):
+            out[...] = added_rows((y,), places, shape=(shape[1],), times=1)
+        return z
+    n, width = shape[0], shape[1:]
+    rows = np.concatenate([y.reshape(-1, *width) for y in ys]) if len(ys) > 1 else ys[0]
+    flat = np.concatenate([i.reshape(-1) for i in places]) if len(places) > 1 else places[0]
+    rows, flat = rows.reshape(-1, *width), flat.reshape(-1).astype(np.intp, copy=False)
+    low = np.minimum.reduce(flat)
+    if low < -n or np.maximum.reduce(flat) >= n:
+        np.zeros(n).take(flat)  # raises
+    if low < 0:
+        flat = np.where(flat < 0, flat + n, flat)
+    if not width:
+        return np.bincount(flat, rows if times == 1 else rows.repeat(times), n)
+    z = np.empty(shape)
+    for column, out in zip(rows.T, z.T, strict=True):
+        out[...] = np.bincount(flat, column if times == 1 else column.repeat(times), n)
+    return z
+
+
 def placed(x: Any, *places: Any, shape: Shape, where: slice | None) -> Any:
     """Return an array of zeros, but for the elements of a vector in some places in C order."""
     z = np.zeros(shape)

@@ -451,6 +451,7 @@ TOPICS = {
     "tests/engines/compile/test_plain_numbers.py": "passes/numbers.py, whose cases are many",
     "tests/engines/compile/test_zero_patterns.py": "passes/zeros.py, whose cases are many",
     "tests/engines/compile/test_products.py": "passes/products.py, in whole programs",
+    "tests/engines/compile/test_rows.py": "passes/rows.py and short_sums.py, in whole programs",
     "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",
     "tests/engines/compile/test_scan.py": "scans recorded by one turn: rules, passes and writer",
     "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",

@@ -16,6 +16,8 @@ from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.products import with_joined_products
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
+from chainrules_compile.passes.rows import with_added_rows
+from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.turns import with_own_turns, with_short_turns
@@ -37,6 +39,8 @@ PASSES: dict[str, Pass] = {
     "turns": with_own_turns,
     "plain numbers": with_plain_numbers,
     "one question": with_one_question,
+    "short sums": with_short_sums,
+    "rows": with_added_rows,
     "blocks": with_blocks,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
@@ -59,7 +63,10 @@ LOOSE: dict[str, Pass] = {
 }
 """The same, for programs that need not have the bits."""
 
-FOR_NUMPY = ("zero patterns", "plain numbers", "one question", "blocks")
+FOR_NUMPY = (
+    *("zero patterns", "plain numbers", "one question"),
+    *("short sums", "rows", "blocks"),
+)
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 
 

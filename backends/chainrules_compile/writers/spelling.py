@@ -276,7 +276,17 @@ def _read(s: Speller, call: Call) -> str | None:
     x, *arrays = call.operands
     if len(call.results) == 1 and call.results[0].type is float and is_array(x):
         return f"{s.text(x)}.item({s.index(call.options['index'], arrays)})"
+    if len(arrays) == 1 and takes_rows(x, arrays[0], call):
+        return f"{s.text(x)}.take({s.text(arrays[0])}, 0)"
     return f"{s.text(x)}[{s.index(call.options['index'], arrays)}]"
+
+
+def takes_rows(x: Any, places: Any, call: Call) -> bool:
+    """Tell whether rows are read at places of an array, which a method does in a third of it."""
+    if not (is_array(x) and is_array(places)) or not is_contiguous(x) or not size(x):
+        return False
+    whole = len(x.shape) > 1 and len(call.options["index"]) == 1
+    return whole and places.dtype.kind == "i" and len(places.shape) > 0
 
 
 @spells(v.full_like)

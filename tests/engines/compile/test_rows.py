@@ -1,0 +1,151 @@
+"""Sums of short rows and of rows that come back: the bits of NumPy's own, over many forms."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainrules_compile import compile
+from chainrules_compile.calls import added_rows
+from chainrules_compile.passes import FOR_NUMPY, PASSES
+from chainrules_compile.passes.rows import with_added_rows
+from chainrules_compile.passes.short_sums import adds_in_order, with_short_sums
+from chainrules_py.extend import flatten
+from chainrules_tape import value_and_grad
+
+RNG = np.random.default_rng(0)
+
+
+def alike(f, *args):
+    """Compile a function and its derivatives, compare all bits, and return the sources."""
+    sources = []
+    for g in (f,) if np.ndim(f(*args)) else (f, value_and_grad(f)):
+        compiled = compile(g)
+        for xs in (args, tuple([x[::-1].copy() for x in args])):
+            wanted, found = flatten(g(*xs))[0], flatten(compiled(*xs))[0]
+            for a, b in zip(wanted, found, strict=True):
+                assert np.shape(a) == np.shape(b)
+                assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+        sources.append(compiled.source)
+    return sources
+
+
+def numbers(*shape, dtype: Any = float):
+    """Return numbers of many sizes, many of them zeros of both signs."""
+    x = RNG.normal(size=shape) * 10.0 ** RNG.integers(-8, 8, shape)
+    x[RNG.random(shape) < 0.3] = -0.0
+    x[RNG.random(shape) < 0.1] = 0.0
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_short_rows_are_summed_by_columns(n):
+    keepdims, dtype = n % 2 > 0, np.float64 if n in (2, 3, 7) else np.float32
+    x = numbers(20, 25, n, dtype=dtype)
+    x[:3] = -0.0
+    for f in (
+        lambda x: np.sum(x, -1, keepdims=keepdims),
+        lambda x: np.sum(x * x, 2, keepdims=keepdims),
+        lambda x: np.sum(np.tanh(x) / (1.0 + np.sum(x * x, (-1,), keepdims=True))),
+    ):
+        sources = alike(f, x)
+        assert (" = add(" in sources[0]) == (1 < n < 8)
+
+
+@pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan])
+def test_short_rows_of_what_is_not_finite(x):
+    xs = numbers(400, 3)
+    xs[::7, 1] = x
+    xs[::5, 2] = -x
+    with np.errstate(invalid="ignore"):
+        alike(lambda x: np.sum(x, 1), xs)
+
+
+def test_few_rows_and_other_layouts_are_left_to_numpy():
+    assert "add(" not in alike(lambda x: np.sum(x, 1), numbers(9, 3))[0]
+    assert "add(" not in alike(lambda x: np.sum(x, 0), numbers(3, 900))[0]
+    x = numbers(3, 900)
+    assert compile(lambda x: np.sum(x.T, 1))(x).tobytes() == np.sum(x.T, 1).tobytes()
+
+
+def test_the_order_of_numpy_is_looked_at():
+    assert adds_in_order()
+    assert PASSES["short sums"] is with_short_sums
+    assert PASSES["rows"] is with_added_rows
+    assert {"short sums", "rows"} <= {*FOR_NUMPY}
+
+
+def once(x, i, j):
+    return np.sum(np.sin(x[i]))
+
+
+def twice(x, i, j):
+    return np.sum((x[i] - x[j]) ** 2)
+
+
+def spread(x, i, j):
+    return np.sum(np.sum(x[i], 0) ** 2) + np.sum(np.sum(x[j], 0) ** 3)
+
+
+def many(x, i, j):
+    total = 0.0
+    for k in range(6):
+        total = total + np.sum(np.sum(x[i[k:]], 0) ** 2) * np.sum(x[j[: k + 2]])
+    return total
+
+
+def used_again(x, i, j):
+    y = x * 2.0
+    return np.sum(y[i] ** 2) + np.sum(np.sin(y[j]) * np.cos(y[i]))
+
+
+def bags(x, i, j):
+    return np.sum(np.sum(x[i.reshape(-1, 5)], 1) ** 2) + np.sum(x[j.reshape(5, -1)])
+
+
+def columns(x, i, j):
+    return np.sum(np.sin(x[:, i % 3]) ** 2)
+
+
+@pytest.mark.parametrize("f", [once, twice, spread, many, used_again, bags, columns])
+@pytest.mark.parametrize("shape", [(30,), (30, 3), (30, 70), (30, 3, 2)])
+def test_rows_that_come_back(f, shape):
+    compared(f, shape, np.int64)
+
+
+@pytest.mark.parametrize("f", [once, twice, columns])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16])
+def test_places_of_other_classes(f, dtype):
+    compared(f, (30, 3), dtype)
+
+
+def compared(f, shape, dtype):
+    if f is columns and len(shape) < 2:
+        shape = (3, 7)
+    x, (i, j) = numbers(*shape), RNG.integers(0, shape[0], (2, 300))
+    if f is columns:
+        i = i % 3
+    alike(f, x, i.astype(dtype), j.astype(dtype))
+    if dtype is not np.uint16:
+        alike(f, x, (i - shape[0] * (i % 2)).astype(dtype), (-j - 1).astype(dtype))
+
+
+def test_rows_are_counted_where_all_come_back_to_zeros():
+    x, i = numbers(30, 3), RNG.integers(0, 30, (2, 300))
+    for f in (once, twice, spread, bags):
+        assert alike(f, x, *i)[1].count("added_rows(") == 1
+    assert "added_rows" not in alike(once, x, *i[:, :20])[1]
+    assert "across=True" in alike(columns, x, *i)[1]
+
+
+def test_places_outside_raise_what_numpy_raises():
+    x, i = numbers(30, 3), RNG.integers(0, 30, 300)
+    f = compile(value_and_grad(once))
+    f(x, i, i)
+    for wrong in (30, -31):
+        j = i.copy()
+        j[7] = wrong
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0"):
+            f(x, j, j)
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+            added_rows((x[i],), (j,), shape=(30, 3), times=1)
