@@ -23,7 +23,13 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import too_deep
 from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
-from chainrules_py.values.type_info import as_scalar, check_served, namespace_of, type_info
+from chainrules_py.values.type_info import (
+    as_scalar,
+    check_served,
+    namespace_of,
+    refuse_derived,
+    type_info,
+)
 from chainrules_py.vocabulary.creation import full_like
 from chainrules_py.vocabulary.elementwise import real
 from chainrules_py.vocabulary.manipulation import astype, broadcast_to, reshape, to_device
@@ -69,14 +75,11 @@ def kind_of(x: Any) -> str:
             see(None, (payload,))  # np.float64 is a float before its library is there
         check_served(x, payload)
         if not hasattr(x, "dtype"):
-            if issubclass(payload, int):  # a member of an enumeration
+            if type_info(cls).is_plain_number:  # a member of an enumeration
+                return next(_NUMBER_KINDS[n] for n in payload.__mro__ if n in _NUMBER_KINDS)
+            if issubclass(payload, int):
                 return "none"
-            kind = "complex" if issubclass(payload, complex) else "float"
-            msg = (
-                f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and "
-                f"may compute otherwise; give {kind}(x)"
-            )
-            raise NotDifferentiableError(msg)
+            refuse_derived(x)
         with_dtype.add(cls)
         return dtype_kind(x.dtype, cls)
     return kind_of(x) if see(None, (cls,)) else "none"

@@ -30,7 +30,7 @@ from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_table
 from chainrules_py.values.tracers import untraced
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.type_info import refuse_derived, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_py.vocabulary.views import rounded, shape_back
 
@@ -267,6 +267,8 @@ class Classes(dict[type, Any]):
         see(None, (cls,))
         made: Any = kept if hides(cls) else lambda value, *_: value
         payload = type_info(cls).dispatch_type
+        if type_info(cls).is_plain_number and payload not in (bool, int, float, complex):
+            return lambda value, *_: refuse_derived(value)
         if (type_info(cls).is_array or type_info(cls).is_number) and payload is not bool:
             state: dict[str, Any] = {
                 "__slots__": (),

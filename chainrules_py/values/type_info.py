@@ -7,7 +7,7 @@ its `TypeInfo`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, TypeAlias, final
+from typing import Any, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
@@ -55,6 +55,8 @@ class TypeInfo:
         Whether instances are, or stand for, numbers (bool among them).
     is_python_number : bool
         Whether they are, or stand for, Python's own int, float or complex.
+    is_plain_number : bool
+        Whether they are, or stand for, these or bool, or compute as these do: an enumeration's.
     base : type or None
         The nearest class that a backend registered: the class itself, or one of its bases.
     namespace : module or None
@@ -99,6 +101,7 @@ class TypeInfo:
         "is_foreign",
         "is_hidden",
         "is_number",
+        "is_plain_number",
         "is_python_number",
         "library",
         "memory",
@@ -116,15 +119,16 @@ class TypeInfo:
         self.is_array = issubclass(payload, Array)  # type: ignore[misc]
         self.is_number = issubclass(payload, Scalar)
         self.is_python_number = payload in (int, float, complex)
+        kin = next((n for n in (int, float, complex) if issubclass(payload, n)), None)
+        self.is_plain_number = kin is not None and not hasattr(payload, "dtype")
+        self.is_plain_number &= payload is bool or not _differ(payload, kin)
         self.base = base
         self.namespace = stated.namespace
         at_home = self.is_array and number_home(payload) is None
         self.home = self.namespace if at_home else None
         self.zero_d_type = next((_zero_d[b] for b in payload.__mro__ if b in _zero_d), payload)
         derived = self.is_array and base not in (None, payload)
-        self.is_foreign = derived and any(
-            [getattr(payload, name, None) is not getattr(base, name, None) for name in _ARITHMETIC]
-        )
+        self.is_foreign = derived and _differ(payload, base)
         names = [f"{base.__module__}.{base.__qualname__}" for base in payload.__mro__]
         self.refusal = next((_refused[name] for name in names if name in _refused), None)
         self.has_device = stated.devices
@@ -139,6 +143,14 @@ class TypeInfo:
 
 
 _NOTHING = Library(None)
+
+
+def _differ(cls: type, base: Any) -> bool:
+    """Tell whether a class computes otherwise; what its metaclass computes is the class's own."""
+    mine, others = (
+        {n: v for b in c.__mro__[::-1] for n, v in vars(b).items()} for c in (cls, base or object)
+    )
+    return any([mine.get(name) is not others.get(name) for name in _ARITHMETIC])
 
 
 class _Table(dict[type, TypeInfo]):
@@ -303,6 +315,16 @@ def check_served(x: Any, cls: type) -> None:
     if (instead := type_info(cls).refusal) is not None:
         msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
         raise NotDifferentiableError(msg)
+
+
+def refuse_derived(x: Any) -> NoReturn:
+    """Raise for a number of a class derived from Python's, where it would be differentiated in."""
+    kind = next(cls.__name__ for cls in (complex, float, int) if isinstance(x, cls))
+    msg = (
+        f"no derivative is taken in {describe(x)}: its class is derived from {kind}, and may "
+        f"compute otherwise, or be asked for; give {kind}(x)"
+    )
+    raise NotDifferentiableError(msg)
 
 
 def check_tangent(t: object) -> None:

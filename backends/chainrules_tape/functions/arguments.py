@@ -8,6 +8,7 @@ import operator
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from enum import Enum
 from numbers import Number
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeAlias, final
@@ -198,7 +199,7 @@ def can_vary(x: Any) -> bool:
     key = (cls, getattr(x, "dtype", None))
     if key in _varying:
         return True
-    if kind_of(x) not in ("real", "complex", "int"):
+    if kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum):
         _check_no_numbers(x)
         return False
     _varying.add(key)

@@ -18,7 +18,7 @@ from typing import Any
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.bind import Bound, Request
-from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots, form_of
+from chainrules_py.registry.bind.partials import Partial, Pushes, Slots, form_of
 from chainrules_py.registry.bind.pulls import Pulls
 from chainrules_py.tangents.space import dtype_kind, space
 from chainrules_py.tangents.sum_to_shape import planned, unbroadcasting
@@ -67,15 +67,13 @@ class ElementwiseRecipe(Pushes):
         """For each operand y_bar conj(p), brought to the operand."""
         saved = tuple(sorted({slot for i in request.active for slot in self.used[i]}))
         pulls = Pulls(self, request, saved)
-        shaped = [
-            cls for cls in request.operands if type_info(cls).dispatch_type not in (*NUMBERS, bool)
-        ]
+        shaped = [cls for cls in request.operands if not type_info(cls).is_plain_number]
         if not shaped:
             return Bound(request, self._run_numbers(request, saved, pulls))
         fast, broadcast = ByDtype(shaped[0], pulls.fast), ByDtype(shaped[0], pulls.broadcast)
         general = self._general(request, saved, pulls, broadcast)
         plain = [request.operands[i] for i in request.active]
-        numbers = [type_info(cls).dispatch_type in (*NUMBERS, bool) for cls in plain]
+        numbers = [type_info(cls).is_plain_number for cls in plain]
         if any(numbers) or len(request.operands) > 2:
             primal = request.primal
             return Bound(request, lambda links, *xs: general(links, primal(*xs), *xs))
@@ -92,10 +90,7 @@ class ElementwiseRecipe(Pushes):
         """List the arrays that a partial does more with than multiply: their dtype matters."""
         if all([self.forms[i][0] != "computed" for i in request.active]):
             return []
-        plain = (*NUMBERS, bool)
-        return [
-            i for i, c in enumerate(request.operands) if type_info(c).dispatch_type not in plain
-        ]
+        return [i for i, c in enumerate(request.operands) if not type_info(c).is_plain_number]
 
     def _general(
         self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype

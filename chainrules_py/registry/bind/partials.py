@@ -94,7 +94,7 @@ class Pushes(Recipe):
                 y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
-        shaped = [c for c in request.operands if type_info(c).dispatch_type not in (*NUMBERS, bool)]
+        shaped = [c for c in request.operands if not type_info(c).is_plain_number]
         n = len(request.operands)
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
             return Bound(request, _push_numbers(primal, terms, finish))
