@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainrules_py.errors import TracerError, describe
+from chainrules_py.primitives.closures.freeze import ANY
 from chainrules_py.primitives.closures.reach import Reach, written
 from chainrules_py.tracing.array_like import ArrayLike, innermost
 from chainrules_py.values.pytree import flatten
 
 _NUMBERS = (int, float, complex)
+_BY_TEXT = {ANY, "__setitem__", "__setattr__", "update"}  # globals()["w"] = x
 
 
 def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any]) -> None:
@@ -34,8 +36,9 @@ def check_traced(functions: Sequence[Any], record: Any, payloads: Sequence[Any])
     for path, x in reach.values():
         if not any([x is y for y in plain]):
             continue
-        if type(x) in _NUMBERS and path[0][0] is None and not reach.is_own(path):
-            continue  # a name that no code gives a value, of another number that is equal
+        named = _BY_TEXT.isdisjoint(reach.names) or type(x) in _NUMBERS
+        if path[0][0] is None and named and not reach.is_own(path):
+            continue  # a name that no code gives a value: an equal number, or it was the operand
         msg = (
             f"{written(path)} is {describe(x)}, which was an operand that is being differentiated: "
             f"the derivative of the derivative would be lost. Let the pullback close over the "

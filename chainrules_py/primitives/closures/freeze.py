@@ -124,6 +124,7 @@ def names_in(code: types.CodeType) -> Names:
             scope[step.argval] = None
             if step.argval in ("setattr", "delattr"):
                 own.add(_attribute(steps, i + 1))
+                known.add("__setattr__")
         elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             known.add(step.argval)
             if step.argval in _CHANGING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,21 @@ def _in_a_name(x: Any) -> Any:
     return lambda: LAST
 
 
+def _in_a_name_by_its_text(x: Any) -> Any:
+    globals()["LA" + "ST".strip()] = x
+    return lambda: LAST
+
+
+def _in_a_name_by_setattr(x: Any) -> Any:
+    setattr(sys.modules[__name__], "LAST", x)  # noqa: B010
+    return lambda: LAST
+
+
+def _in_a_name_by_update(x: Any) -> Any:
+    vars(sys.modules[__name__]).update(LAST=x)
+    return lambda: LAST
+
+
 def _maker() -> Any:
     last: Any = None
 
@@ -82,7 +98,18 @@ TWICE = {
 
 
 @pytest.mark.parametrize("call", TWICE)
-@pytest.mark.parametrize("leave", [_in_a_dict, _in_an_attribute, _in_a_list, _in_a_name])
+@pytest.mark.parametrize(
+    "leave",
+    [
+        _in_a_dict,
+        _in_an_attribute,
+        _in_a_list,
+        _in_a_name,
+        _in_a_name_by_its_text,
+        _in_a_name_by_setattr,
+        _in_a_name_by_update,
+    ],
+)
 def test_the_second_derivative_raises(leave, call):
     f = squared(leave)
     np.testing.assert_allclose(grad(lambda x: np.sum(f(x)))(X), 2 * X)
@@ -123,3 +150,28 @@ def test_a_name_of_a_number_that_is_equal_is_no_operand():
         return f(x), lambda y_bar: (2 * SCALE * x * y_bar,)
 
     assert grad(grad(f))(SCALE) == 6.0
+
+
+class Model:
+    """What a rule closes over, of which another method names the array that is differentiated."""
+
+    scale = 2.0
+
+    def ruled(self) -> Any:
+        f = primitive(lambda x: self.scale * x * x)
+
+        @rrule.register(f)
+        def f_rrule(x):
+            return f(x), lambda y_bar: (2 * self.scale * x * y_bar,)
+
+        return f
+
+    def shown(self) -> Any:
+        return f"at {X}"
+
+
+@pytest.mark.parametrize("call", TWICE)
+def test_a_name_that_no_code_gives_a_value_may_be_the_operand(call):
+    found = TWICE[call](Model().ruled())
+    right = {"hessian": 4 * np.eye(3), "reverse over reverse": np.full(3, 4.0)}.get(call, 4 * X)
+    np.testing.assert_allclose(found[0] if type(found) is tuple else found, right)
