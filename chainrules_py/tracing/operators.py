@@ -361,13 +361,23 @@ def _defers(self: Any, other: Any) -> bool:
 
 
 def _beside(other: Any, x: Any, method: Callable[[Any, Any], Any]) -> Any:
-    """Compute with a fraction as a float does; of an array it makes objects."""
+    """Compute with a fraction as a float does, of an array it makes objects; compare numbers."""
+    info = type_info(type(x))
+    if method.__name__ in _COMPARISONS and not info.is_hidden:
+        arrays = info.is_array or not info.is_python_number
+        if isinstance(other, numbers.Number) or (
+            arrays and getattr(type(other), "__array_ufunc__", 0) is not None
+        ):
+            return getattr(operator, method.__name__)(untraced(x), other)
     if not issubclass(type(other), numbers.Rational):
         return NotImplemented
-    if type_info(type(x)).is_array:
+    if info.is_array:
         msg = f"{describe(other)} makes objects of the numbers of {describe(x)}; write float(...)"
         raise NotDifferentiableError(msg)
     return method(x, float(other))
+
+
+_COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 
 
 for _name, (_word, _primal) in unary_operators.items():

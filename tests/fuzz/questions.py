@@ -6,9 +6,14 @@ import collections.abc
 import functools
 import itertools
 import numbers
+import operator
 import random
 import typing
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -104,6 +109,45 @@ QUESTIONS |= {
     f"hasattr(x, {name!r})": functools.partial(_has, name)
     for name in sorted(MEMBERS)
     if not name.startswith("_") and name != "mT"  # of which NumPy itself raises
+}
+OTHERS: dict[str, Any] = {
+    **{repr(x): x for x in (None, ..., NotImplemented, "a", b"a", {}, {3.0}, float, len)},
+    **{repr(x): x for x in (slice(3), range(2), Fraction(3), Decimal(3), deque([3.0, 4.0]))},
+    "an object": object(),
+    "an array": array("d", [3.0, 4.0]),
+}
+
+
+PAIRS: dict[str, Callable[[Any], Any]] = {
+    "[x], [3.0]": lambda x: ([x], [3.0]),
+    "[[x]], ([x],)": lambda x: ([[x]], ([x],)),
+    "(3.0, x), [3.0, 5.0]": lambda x: ((3.0, x), [3.0, 5.0]),
+}
+
+
+def _of_two(f: Callable[..., Any], within: Callable[[Any], Any], x: Any) -> Any:
+    return f(*within(x))
+
+
+def _compared(compare: Callable[[Any, Any], Any], other: Any, x: Any) -> str:
+    try:
+        y = compare(x, other)
+    except TracerError:
+        raise
+    except TypeError:
+        return "no order"
+    return f"{type(y).__name__} {np.asarray(y).tolist()}"
+
+
+QUESTIONS |= {
+    f"{compare.__name__}(x, {name})": functools.partial(_compared, compare, other)
+    for compare in (operator.eq, operator.ne, operator.lt, operator.ge)
+    for name, other in OTHERS.items()
+}
+QUESTIONS |= {
+    f"np.{f.__name__}({shown})": functools.partial(_of_two, f, within)
+    for f in (np.array_equal, np.array_equiv)
+    for shown, within in PAIRS.items()
 }
 VALUES: dict[str, Any] = {
     "float": 3.0,
