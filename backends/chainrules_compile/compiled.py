@@ -25,6 +25,7 @@ from chainrules_compile.kept import FOLDER, Kept
 from chainrules_compile.making import CompiledProgram, Making, Setting
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
+from chainrules_compile.refusals import refusal
 from chainrules_compile.results import close, same
 from chainrules_compile.save import module_of
 from chainrules_compile.scans import way_of, with_scans
@@ -115,15 +116,6 @@ class Compiled(Generic[P, R]):
                 return found
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
-    def _refused(self, f: Any, error: Any, args: Any, keywords: Any) -> RecordingError:
-        """Return the error for one that the function raises only where it is recorded."""
-        if isinstance(error.__cause__, RecordingError):
-            return error.__cause__  # NumPy has wrapped it
-        f(*args, **keywords)  # which raises it as well, most often
-        said = f"{self.__name__} raises {type(error).__name__}: {error}, where it is recorded, and "
-        rest = "gives a result without compile; leave what does so outside, or make it a primitive"
-        return RecordingError(said + rest)
-
     def _record(self, args: Any, keywords: Any) -> Any:
         f: Any = self._f
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
@@ -152,7 +144,7 @@ class Compiled(Generic[P, R]):
         except RecordingError:
             raise
         except Exception as error:
-            raise self._refused(f, error, args, keywords) from error
+            raise refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
         y, raised = MISS, None
         try:
             y = made.run(*args, **keywords)

@@ -30,6 +30,12 @@ class RecordingError(TracerError):
         note(self)
 
 
+def behind(error: BaseException) -> RecordingError | None:
+    """Return what was refused: the error itself, or what NumPy, which says less, has wrapped."""
+    found = [x for x in (error, error.__cause__) if isinstance(x, RecordingError)]
+    return found[0] if found else None
+
+
 class UnhashableError(RecordingError, TypeError):
     """A noted number is to be a key: who asks whether it can be one is told that it cannot."""
 

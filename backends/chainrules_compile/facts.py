@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import dot_to, is_finite, sum_to
+from chainrules_compile.calls import Under, dot_to, is_finite, sum_to
 from chainrules_compile.fields import PYTHON_NUMBERS, fields_of
 from chainrules_compile.noted import Members, Noted, Subscripts
+from chainrules_py import Primitive
 from chainrules_py.extend import Library, Memory, register_array_type, see, type_info
+from chainrules_py.program import Value
+from chainrules_py.vocabulary.views import read
 
 METADATA: frozenset[Any] = frozenset(
     (
@@ -57,6 +60,12 @@ SHAPED_BY_DATA: frozenset[Any] = frozenset(
         np.ndarray.nonzero,
         np.ndarray.compress,
         np.ndarray.repeat,
+        np.histogram,
+        np.histogram_bin_edges,
+        np.linalg.eig,
+        np.linalg.eigvals,
+        np.linalg.lstsq,
+        np.real_if_close,
         np.lib.scimath.sqrt,
         np.lib.scimath.log,
         np.lib.scimath.log2,
@@ -69,6 +78,30 @@ SHAPED_BY_DATA: frozenset[Any] = frozenset(
     )
 )
 """Functions of NumPy's whose results have a shape, or a dtype, that hangs on numbers."""
+JOINING = frozenset((np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.take))
+"""Functions to which an array of whole numbers is one of elements, or of places."""
+WORDS_SHAPED_BY_DATA = frozenset(
+    ("complex_outside", "eig", "eigvals", "lstsq", "nonzero", "repeat")
+)
+"""Names of words of which that is so for some operands."""
+
+
+def is_settled(function: Any) -> bool:
+    """Tell whether the shape and dtype of a result hang on those of the operands alone."""
+    function = function.function if type(function) is Under else function
+    if isinstance(function, Primitive):
+        data = function.shape_from_data or function.__name__ in WORDS_SHAPED_BY_DATA
+        return not data and function is not read
+    return function not in SHAPED_BY_DATA or function in METADATA
+
+
+def has_counts(function: Any, values: tuple[Value, ...]) -> bool:
+    """Tell whether a library's function is given whole numbers: how many, or how wide, say."""
+    if type(function) is np.ufunc or isinstance(function, Primitive):
+        return False
+    whole = [x for x in values if x.dtype is not None and x.dtype.kind in "iu"]
+    counts = [x for x in whole if not (x.shape and function in JOINING)]
+    return bool(counts) and getattr(function, "__module__", "") != "_operator"
 
 
 class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):

@@ -128,6 +128,7 @@ def fields_of(cls: type) -> dict[str, Any]:
             fields["__round__"] = rounded
     if issubclass(cls, np.generic):
         fields["__getitem__"] = lambda x, where: x.recorder.read(x, where)
+        fields["__iter__"] = None  # or what has items is a sequence: to NumPy a shape is empty then
     if cls in PYTHON_NUMBERS:
         for name in OF_NUMBERS:
             if hasattr(cls, name):

@@ -347,13 +347,15 @@ _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    defers = _defers_to_lists if function is operator.mul else _defers
+
     def method(self: Noted, other: Any) -> Any:
-        if type(other) not in CLASSES and _defers(other):
+        if type(other) not in CLASSES and defers(other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
     def reflected(self: Noted, other: Any) -> Any:
-        if type(other) not in _PLAIN and _defers(other):
+        if type(other) not in _PLAIN and defers(other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (other, self), {})
 
@@ -361,8 +363,10 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:
+    defers = _defers_to_lists if function is operator.mul else _defers
+
     def method(self: Noted, other: Any) -> Any:
-        if _defers(other):
+        if defers(other, self):
             return NotImplemented
         if not type_info(type(self)).is_array:
             return self.recorder.call(function, (self, other), {})
@@ -372,7 +376,14 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
     return method
 
 
-def _defers(other: Any) -> bool:
+def _defers_to_lists(other: Any, x: Noted) -> bool:
+    """Tell the same of a product: a number beside a list is how many times, and Python asks it."""
+    if isinstance(other, _REPEATED) and not isinstance(x, Subscripts):
+        return True
+    return _defers(other, x)
+
+
+def _defers(other: Any, _x: Noted) -> bool:
     """Tell whether the class of the other operand knows better: it is traced, or no number."""
     cls = type(other)
     if cls in _PLAIN or issubclass(cls, Noted):
@@ -384,6 +395,7 @@ def _defers(other: Any) -> bool:
 
 
 _PLAIN = frozenset((int, float, complex, bool))
+_REPEATED = (list, tuple, str, bytes, bytearray)
 _KNOW_NO_BETTER = frozenset(("builtins", "numpy", "datetime", "decimal", "fractions"))
 
 for _name in _BINARY.split():

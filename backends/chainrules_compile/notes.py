@@ -19,7 +19,7 @@ from numpy._core.umath import _extobj_contextvar as error_state
 
 from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import METADATA, SHAPED_BY_DATA, classes
+from chainrules_compile.facts import classes, has_counts, is_settled
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, recordable
@@ -227,7 +227,7 @@ class Notes:
                 flags = y.flags
                 new = flags.c_contiguous and flags.writeable and y.size
                 del flags  # which has the array as well
-                if new and is_settled(function):
+                if new and is_settled(function) and not has_counts(function, taken[2]):
                     return self._new(function, taken, options, y)
             kept = cls is np.ndarray and sys.getrefcount(y) > 2
             return self.note(function, operands, options, y, kept, taken)
@@ -281,7 +281,7 @@ class Notes:
             check_leaves(given, (y,))
             value, parent = self._made(y, operands, kept)
             self.calls.append(call_of(function, places, keywords, (value,), values))
-            self._check_form(given, operands, value)
+            self._check_form(given, operands, value, values)
             return self._noted(y, value, parent, (function, args, keywords))
         structure: Any = y
         leaves, tree = flatten(y)
@@ -297,7 +297,7 @@ class Notes:
             if type(x) in (int, bool):
                 made_all.append(self._guard(type(x), value, x))
             elif recordable(type(x)):
-                self._check_form(given, operands, value)
+                self._check_form(given, operands, value, values)
                 call = function, args, keywords
                 made_all.append(self._noted(x, value, parent, call, len(leaves), i))
             else:
@@ -391,14 +391,17 @@ class Notes:
             self._owners[id(y)] = weakref.ref(made)
         return made
 
-    def _check_form(self, function: Any, operands: tuple[Any, ...], value: Value) -> None:
+    def _check_form(
+        self, function: Any, operands: tuple[Any, ...], value: Value, values: tuple[Value, ...]
+    ) -> None:
         """Guard the class, or shape and dtype, of a result where they hang on numbers."""
         if function is operator.pow and value.type in NUMBERS and not is_whole(operands[1]):
             self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
             return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
         chosen = function is np.where and len(operands) == 3
-        if masked or not (function is read or chosen or is_settled(function)):
+        settled = function is read or chosen or is_settled(function)
+        if masked or not settled or has_counts(function, values):
             form = (value.shape, value.dtype)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 
@@ -449,15 +452,6 @@ def in_try() -> bool:
                 return True
         frame = frame.f_back
     return False
-
-
-def is_settled(function: Any) -> bool:
-    """Tell whether the shape and dtype of a result hang on those of the operands alone."""
-    if type(function) is Under:
-        return is_settled(function.function)
-    if isinstance(function, Primitive):
-        return not function.shape_from_data and function is not read
-    return function not in SHAPED_BY_DATA or function in METADATA
 
 
 ELSEWHERE = Value("elsewhere")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from chainrules_compile.calls import name_of
-from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
 from chainrules_py import Primitive
 from chainrules_py.extend import type_info
@@ -73,3 +74,23 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
             f"and which no program has; call it outside, and name what it gives in static="
         )
         raise RecordingError(msg)
+
+
+_UNBOUND = re.compile(r"descriptor '(\w+)' (?:for|requires an?) '([\w.]+)'")
+
+
+def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> RecordingError:
+    """Return the error for one that a function raises where it is recorded, and not again."""
+    found = behind(error)
+    if found is not None:
+        return found
+    again()  # which raises it as well, most often
+    method = _UNBOUND.match(str(error))
+    remedy = "leave what does so outside, or make it a primitive"
+    if method is not None:  # of a class written in C, which takes none but its own
+        word, cls = method.groups()
+        remedy = f"what is noted has it itself: write x.{word} for {cls}.{word}"
+    return RecordingError(
+        f"{name} raises {type(error).__name__}: {error}, where it is recorded, and gives a result "
+        f"without compile; {remedy}"
+    )

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_compile.errors import RecordingError
+from chainrules_compile.errors import RecordingError, behind
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
@@ -105,7 +105,7 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
         with steady(f):
             end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
     except (RecordingError, ValueError) as error:
-        if n > LONG or not isinstance(error.__cause__ or error, RecordingError):
+        if n > LONG or behind(error) is None:
             raise
         raise Unsteady from None  # it may be well turn by turn; NumPy wraps what a number raises
     except Changing:

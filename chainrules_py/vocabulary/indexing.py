@@ -221,7 +221,10 @@ def index(x: Any, where: Any) -> Any:
 
 
 def _as_array(entry: Any, x: Any) -> Any:
-    xp, on = type_info(type(x)).namespace, [type_info(type(y)).host for y in entry]
+    xp = type_info(type(x)).namespace
     if xp is None:
         return _place(entry)
-    return (xp.stack if any(on) else xp.asarray)(entry) if on else xp.zeros((0,), dtype=xp.int64)
+    rows = [_as_array(y, x) if isinstance(y, (list, tuple)) else y for y in entry]
+    if any([type_info(type(y)).host for y in rows]):
+        return xp.stack(rows)
+    return xp.asarray(entry) if rows else xp.zeros((0,), dtype=xp.int64)

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.passes.filled import is_zeros
+from chainrules_compile.passes.filled import FILLING, is_zeros
 from chainrules_compile.passes.values import alike, changed, replaced, uses_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read, store
@@ -50,7 +50,7 @@ class _Walk:
             if found is not None:
                 self.instead[call.results[0]] = found
                 return
-        elif is_zeros(call):
+        elif call.function in FILLING and is_zeros(call):
             self._known[call.results[0]] = {}, True
         self.calls.append(call)
 

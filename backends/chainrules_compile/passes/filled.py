@@ -21,13 +21,15 @@ from chainrules_py.vocabulary.views import store
 _AT: dict[Any, Any] = {add_at: plus_at, subtract_at: minus_at, store: store}
 _MOST = 32
 """How many parts zeros may have."""
+FILLING = frozenset((zeros_like, full_like))
+"""Words that may give zeros."""
 Box = tuple[tuple[int, int], ...]
 """Along each axis the first place, and the first after the last."""
 
 
 def with_filled(program: Program) -> Program:
     """Return the program with `np.empty` for zeros that are covered by what is added to them."""
-    starts = {call.results[0] for call in program if is_zeros(call)}
+    starts = {call.results[0] for call in program if call.function in FILLING and is_zeros(call)}
     if not starts:
         return program
     calls = program.calls

@@ -122,7 +122,12 @@ def is_plain(call: Call) -> bool:
     """Tell whether a call gives a number of NumPy's that Python computes as well."""
     if call.function not in _PLAIN or call.options or len(call.results) != 1:
         return False
-    return call.results[0].type is np.float64 and all(map(_is_number, call.operands))
+    if call.results[0].type is not np.float64:
+        return False
+    for x in call.operands:
+        if not (type(x) is Value and x.type is np.float64) and not _is_number(x):
+            return False
+    return True
 
 
 def _is_number(x: Any) -> bool:

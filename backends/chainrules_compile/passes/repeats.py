@@ -86,13 +86,19 @@ class Line:
     def _define(self, x: Value) -> None:
         self.numbers[x] = len(self.values)
         self.values.append(x)
-        form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
+        form: Any = float
+        if x.type is not float:
+            form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
         self._form[x] = self._forms.setdefault(form, len(self._forms))
 
     def _kind(self, call: Call) -> Any:
         key: list[Any] = [id(call.function)]
         for x in call.operands:
-            self._operand(x, key)
+            if type(x) is Value:
+                key.append(self._form[x])
+                self._refs.append(self.numbers[x])
+            else:
+                self._operand(x, key)
         key.append(-1)
         key += [self._form[y] for y in call.results]
         if call.options:

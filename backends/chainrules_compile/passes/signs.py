@@ -62,7 +62,9 @@ class _Signs:
     def take(self, call: Call) -> None:
         """Take the next call, with others for what is negated among its operands."""
         f, xs = call.function, call.operands
-        if f in _PARTS:
+        if f not in _NEGATIVES and self._negated.keys().isdisjoint(call.values):
+            self.calls.append(call)
+        elif f in _PARTS:
             self.calls.append(self._part(call))
         elif len(call.results) != 1 or call.options or not is_real(call.results[0]):
             self.calls.append(call)

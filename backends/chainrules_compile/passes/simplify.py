@@ -72,6 +72,9 @@ _MAYBE_SAME = frozenset(
         astype,
     )
 )
+_ELEMENTWISE = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg)
+_NAMELESS = frozenset((np.add, np.subtract, np.multiply, np.negative, *_ELEMENTWISE))
+"""The most frequent functions of which no name is asked."""
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _SPREAD = "sum_transpose_numpy"
 _LOOPS = 32
@@ -106,7 +109,7 @@ class _Walk:
             self.calls.append(call)
             return
         function: Any = call.function
-        name = getattr(function, "__name__", None)
+        name = None if function in _NAMELESS else getattr(function, "__name__", None)
         if self.instead:
             two = met(call, self.instead) if name in PRODUCTS else None
             call = self._apart(call, two) if two else replaced(call, self.instead)

@@ -107,10 +107,11 @@ def called(call: Call, function: Any) -> Call:
 
 def flat(function: Any, operands: tuple[Any, ...], results: tuple[Value, ...]) -> Call:
     """Return a call without options, whose operands hold no others."""
-    values = tuple([x for x in operands if type(x) is Value])
-    if len(values) == len(operands):
-        values = operands
-    return call_of(function, operands, {}, results, values)
+    for x in operands:
+        if type(x) is not Value:
+            values = tuple([x for x in operands if type(x) is Value])
+            return call_of(function, operands, {}, results, values)
+    return call_of(function, operands, {}, results, operands)
 
 
 def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:

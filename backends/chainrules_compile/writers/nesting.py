@@ -59,7 +59,10 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
             if i and calls[i - 1].results == call.operands and is_expression(calls[i - 1], uses, i):
                 terms[call.values[0]] = 1
             continue
-        if call.function not in OPERATORS or not all(map(_is_number, call.results + call.operands)):
+        if call.function not in OPERATORS or not _is_number(call.results[0]):
+            continue
+        # What Python's operators make a float of are Python's numbers.
+        if call.results[0].type is not float and not all(map(_is_number, call.operands)):
             continue
         (result,) = call.results
         n, places = 1 + sum([terms.get(x, 0) for x in call.values]), uses[result]
@@ -92,4 +95,7 @@ def asked_at_once(
 
 
 def _is_number(x: Any) -> bool:
-    return (x.type if type(x) is Value else type(x)) in (float, int, np.float64)
+    return (x.type if type(x) is Value else type(x)) in _NUMBERS
+
+
+_NUMBERS = frozenset((float, int, np.float64))

@@ -148,7 +148,7 @@ class NumpyWriting(Speller):
     ) -> None:
         """Give back the names of what dies at a call, but for some, and of what nobody uses."""
         results = [x for x in call.results if x in self.names]
-        taken = {self.names[x] for x in results}
+        taken = {self.names[x] for x in results} if dying else ()
         for x in dying:
             name = self.names[x]
             if name in taken:
@@ -157,6 +157,8 @@ class NumpyWriting(Speller):
                 self.lines.append(f"{name} = None")
             if x.type is not list and name not in fixed:
                 self.free.append(name)
+        if all([uses[x] for x in results]):
+            return
         used = {self.names[x] for x in results if uses[x]}
         for name in dict.fromkeys([self.names[x] for x in results]):
             if name not in used and name not in fixed:
@@ -179,6 +181,8 @@ class NumpyWriting(Speller):
 
     def wrote(self, i: int, call: Call) -> None:
         """Be told that the statements of a call are written: say what their results are called."""
+        if not self._titles:
+            return
         said = [self._titles[x.name] for x in call.results if x.name in self._titles]
         if said and call.results[0] not in self._inside:
             self.lines[-1] += f"  # {', '.join(said)}"
@@ -322,10 +326,12 @@ class NumpyWriting(Speller):
         function, xs = call.function, call.operands
         if function in OPERATORS:
             sign = OPERATORS[function]
-            texts = [self.text(x) for x in xs]
-            closer = function is operator.pow
-            texts = [f"({t})" if t[0] == "-" and (i or closer) else t for i, t in enumerate(texts)]
-            return f"{texts[0]} {sign} {texts[1]}" if len(xs) == 2 else f"{sign}{texts[0]}"
+            first = self.text(xs[0])
+            if len(xs) == 1:
+                return f"{sign}{first}"
+            last = self.text(xs[1])
+            first = f"({first})" if first[0] == "-" and function is operator.pow else first
+            return f"{first} {sign} ({last})" if last[0] == "-" else f"{first} {sign} {last}"
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingWarning, compile
+from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
 
@@ -137,6 +137,24 @@ def eliminated(m):
 
 
 SCORES = np.linspace(-1.0, 2.0, 16)
+
+
+def places(form, x):
+    """Return lists of places in lists: of "a" one that is computed, of "r" a row of such."""
+    rows = [[]]
+    for letter in form:
+        if letter == "(":
+            rows.append([])
+        elif letter == ")":
+            row = rows.pop()
+            rows[-1].append(row)
+        elif letter == "r":
+            rows[-1].append(np.argsort(x)[:2])
+        else:
+            rows[-1].append(np.argmax(x) if letter == "a" else int(letter))
+    return rows[0]
+
+
 EVERYDAY = {
     "pivots": (eliminated, np.random.default_rng(0).standard_normal((4, 4))),
     "a list of places": (lambda x: np.sum(x[[0, np.argmax(x)]] ** 2), SCORES),
@@ -147,6 +165,10 @@ EVERYDAY = {
     "counts": (lambda x: np.sum(x * x) * np.histogram(x, bins=5)[0][1], SCORES),
     "counts between": (lambda x: np.sum(x * np.histogram(x, [-9.0, 0.0, 9.0])[0][0]), SCORES),
     "how many": (lambda x: np.sum(x * x) * np.unique(np.sign(x)).size, SCORES),
+    **{
+        f"places {form}": (lambda x, form=form: np.sum(x[places(form, x)] ** 2), SCORES)
+        for form in ("a", "aa1", "(a1)(2a)", "(12)(a3)", "((a1)(23))((45)(6a))", "(r)(r)", "((a))")
+    },
     **{
         f"a number at {where}": (lambda x, where=where: np.sum(np.sum(x * x)[where]), SCORES)
         for where in ((), None, ..., (None, ...), (..., None))
@@ -164,6 +186,79 @@ def test_everyday_ways_to_write_it_are_recorded(name, make):
     for given in (x, x, -x, rng.permutation(x), rng.standard_normal(x.shape), abs(x) + 1.0):
         assert same(compiled(given), g(given))
     assert compiled.programs
+
+
+def square(x):
+    """Return a matrix whose eigenvalues are real for some numbers, and complex for others."""
+    return np.stack([x[:2], x[2:] * np.where(x[:2] > 1.0, -1.0, 1.0)])
+
+
+def columns(x):
+    """Return a matrix whose columns are multiples of one another for some numbers."""
+    return np.outer(x, x)[:, :2] + np.where(x > 2.0, 1.0, 0.0)[:, None] * np.array([1.0, 2.0])
+
+
+COUNTED = {
+    "np.ones(n)": lambda n, x: np.ones(n).sum() * x[0],
+    "np.zeros(n)": lambda n, x: np.zeros(n).size * np.sum(x),
+    "np.full(n, 2.0)": lambda n, x: np.full(n, 2.0).sum() * x[0],
+    "np.empty(n)": lambda n, x: np.empty(n).size * x[0],
+    "np.ndarray(n)": lambda n, x: np.ndarray(n).size * x[0],
+    "np.ones_like(3.0, shape=n)": lambda n, x: np.ones_like(3.0, shape=n).sum() * x[0],
+    "np.broadcast_to(1.0, n)": lambda n, x: np.broadcast_to(1.0, n).sum() * x[0],
+    "np.zeros(n, like=x)": lambda n, x: np.zeros(n, like=x).size * x[1],
+    "random(n)": lambda n, x: np.random.default_rng(0).random(n).size * x[0],
+    "np.eye(n)": lambda n, x: np.eye(n).sum() * x[0],
+    "[2.0] * n": lambda n, x: sum([2.0] * n) * x[0],
+    "n * [2.0]": lambda n, x: sum(n * [2.0]) * x[0],
+    "(x,) * n": lambda n, x: len((x,) * n) * x[0],
+    "'a' * n": lambda n, x: len("a" * n) * x[0],
+    "np.stack([x] * n)": lambda n, x: np.stack([x] * (n + 1)).sum(),
+    "np.array_split(k, n)": lambda n, x: np.array_split(np.arange(6.0), n + 1)[0].sum() * x[0],
+    "np.array_split(x, n)": lambda n, x: len(np.array_split(x, n + 1)) * x[0],
+    "np.histogram(k, n)": lambda n, x: np.histogram(np.arange(5.0), n + 1)[0][0] * x[0],
+    "np.tile(x, n)": lambda n, x: np.tile(x, n + 1).size * x[0],
+    "np.pad(x, n)": lambda n, x: np.pad(x, n).size * x[0],
+    "np.resize(x, n)": lambda n, x: np.resize(x, n).size * x[0],
+    "np.repeat(x, n)": lambda n, x: np.repeat(x, n).size * x[0],
+    "np.repeat(x, k * n)": lambda n, x: np.repeat(x, np.arange(4) * n).size * x[0],
+    "x.nonzero()": lambda n, x: len(x.nonzero()[0]) * np.sum(x * x),
+    "np.trim_zeros(x)": lambda n, x: np.trim_zeros(x).size * x[0],
+    "np.emath.sqrt": lambda n, x: np.sum(np.emath.sqrt(x - 1.0).real),
+    "eigvals": lambda n, x: np.max(np.abs(np.linalg.eigvals(square(x)))),
+    "iscomplexobj": lambda n, x: 2.0 * np.iscomplexobj(np.linalg.eigvals(square(x))) * x[0],
+    "lstsq": lambda n, x: np.linalg.lstsq(columns(x), np.arange(4.0))[1].size * x[0],
+    "bins='auto'": lambda n, x: np.histogram(x, bins="auto")[0].size * x[0],
+    "bins='sturges'": lambda n, x: np.histogram_bin_edges(x, bins="sturges").size * x[0],
+}  # fmt: skip
+VECTORS = [[0.0, 1.0, 3.0, 2.0], [2.0, 2.0, 3.0, 1.0], [1.0, 5.0, 3.0, 0.0], [1.0, 2.0, 3.0, 4.0]]
+
+
+@pytest.mark.parametrize("make", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("name", COUNTED)
+def test_forms_that_hang_on_numbers_are_asked_at_each_call(name, make):
+    g = make(lambda x: COUNTED[name](np.sum(x > 1.0), x))
+    compiled = compile(g)
+    for x in map(np.array, VECTORS + VECTORS):
+        try:
+            found = compiled(x)
+        except RecordingError:  # with the line to write
+            return
+        assert same(found, g(x))
+
+
+UNBOUND = {
+    "sum": lambda x: np.ndarray.sum(x, axis=0),
+    "__add__": lambda x: np.ndarray.__add__(x, x),
+    "T": lambda x: np.ndarray.T.__get__(x),
+    "mean": lambda x: sum(map(np.ndarray.mean, [x, 2.0 * x])),
+}
+
+
+@pytest.mark.parametrize("name", UNBOUND)
+def test_methods_that_are_taken_from_a_class_are_refused_with_the_line_to_write(name):
+    with pytest.raises(RecordingError, match=rf"write x\.{name} for numpy\.ndarray\.{name}"):
+        compile(UNBOUND[name])(A)
 
 
 FIELDS = np.array([(1.0, 2), (3.0, 4)], [("a", "f8"), ("b", "i8")])
