@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from chainrules_compile import compile
+from chainrules_native import calls
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
 from tests.engines.native.test_native import check, compiled
@@ -102,3 +105,30 @@ def test_axes_of_one_element_are_no_gaps(name):
     for _ in range(40):  # other orders of a sum give the same often
         xs = rng.standard_normal((3, 4)), rng.standard_normal(()), rng.standard_normal((1,) * n)
         assert same(g(*xs), value_and_grad(total, (0, 1, 2))(*xs))
+
+
+ROWS = {
+    "vectors": lambda w, u: w.T @ np.tanh(w @ u),
+    "matrices": lambda w, u: w.T @ np.tanh(w @ np.outer(u, u)[:, :2])[:, 1],
+    "vectors the other way": lambda w, u: np.tanh(u @ w.T) @ w,
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_products_that_are_joined_leave_nothing_to_numpy(name):
+    """What looser passes make of many turns is C as well: one function, and no line between."""
+
+    def total(w, u):
+        for _ in range(12):
+            u = np.sin(ROWS[name](w, u))
+        return np.sum(u)
+
+    rng = np.random.default_rng(8)
+    w, u, both = rng.random((5, 3)), rng.random(3), value_and_grad(total, (0, 1))
+    g = compile(both, target="c", exact=False, background=False)
+    g(w, u)
+    for k in (1.0, -0.3):
+        for found, wanted in zip(flatten(g(k * w, u))[0], flatten(both(k * w, u))[0], strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    assert "joined_rows" not in g.source
+    assert sum([type(c.function) is calls.driver().Native for c in g.programs[0].program]) == 1
