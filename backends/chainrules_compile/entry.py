@@ -223,7 +223,9 @@ class Entry:
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
         each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
-        self._checks.append(f"{{*{each}}} != {{{self._class(float)}}}")
+        text = f"{{*{each}}} != {{{self._class(float)}}}"
+        self._checks.append(text)
+        self._forms[text] = path, Form(float, (len(x),), None)
         names = [self._unused(f"{path}_{i}") for i in range(len(x))]
         self._before(", ".join(names), path)
         return [self._input(y, name) for y, name in zip(x, names, strict=True)]

@@ -12,7 +12,10 @@ import numpy as np
 
 
 class Form(NamedTuple):
-    """What a program assumes of an array: where strides are None, that it is in C order."""
+    """What a program assumes of an array: where strides are None, that it is in C order.
+
+    Of a list or a tuple of so many of Python's numbers the dtype is their class.
+    """
 
     dtype: Any
     shape: tuple[int, ...]
@@ -35,8 +38,8 @@ class Scope(dict[str, Any]):
     arrays : type
         The class of the arrays that programs compute with.
     fits : callable or None
-        Makes a function of arrays of their forms, which tells whether they have these; a writer
-        may know a faster one than the expressions of Python.
+        Makes a function of arrays, and lists of numbers, of their forms, which tells whether they
+        have these; a writer may know a faster one than the expressions of Python.
     save : callable or None
         Writes the program under a name to a folder, where the target has a form of its own.
     labels : list of str

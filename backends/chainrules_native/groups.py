@@ -26,6 +26,9 @@ _TASK = 1 << 13
 _STATEMENTS = 48
 """How many expressions one loop has at most."""
 
+_READ = 4
+"""So many results of one loop other loops read; more would not stay in the first cache."""
+
 
 class Piece:
     """Part of a group that one loop runs: expressions, or one loop of NumPy's, or one sum."""
@@ -33,6 +36,13 @@ class Piece:
     def __init__(self, operations: list[Operation], is_loop: bool) -> None:
         self.operations = operations
         self.is_loop = is_loop
+        self.read: set[Version] = set()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more expression may join."""
+        few = len(self.operations) < _STATEMENTS and len(self.read) < _READ
+        return not self.is_loop and few
 
 
 def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
@@ -46,9 +56,13 @@ def pieces_of(group: Group) -> tuple[list[Piece], dict[Version, int]]:
         j = None
         if not own:
             for k in range(len(pieces) - 1, max(need, 0) - 1, -1):
-                if not pieces[k].is_loop and len(pieces[k].operations) < _STATEMENTS:
+                if pieces[k].has_room:
                     j = k
                     break
+        else:
+            for version in given:
+                if version in where:
+                    pieces[where[version]].read.add(version)
         if j is None:
             pieces.append(Piece([], own))
             j = len(pieces) - 1

@@ -16,7 +16,7 @@ _CHUNK = 300
 MOST_STATEMENTS = 20_000
 """Longer programs stay NumPy's; what is a loop, or in a table, counts once."""
 
-_FEWEST_IN_TABLE = 1000
+_FEWEST_IN_TABLE = 2000
 """Compilers take a half of a millisecond for a statement, a row of the table 3 ns in each run."""
 
 _MOST_FORMS = 1000

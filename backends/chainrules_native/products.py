@@ -45,10 +45,16 @@ def product(s: Lowering, y: Value, a: View, b: View, *, chars: str = "fd") -> Vi
 def is_small(a: View, b: View) -> bool:
     """Tell whether loops of C take less time for a product than BLAS takes to begin."""
     (m, n), q = a.shape[-2:], b.shape[-1]
-    return m * n * q <= _SMALL or (n <= _THIN and min(m, q) <= _THIN and m * n * q <= 16 * _SMALL)
+    if min(m, q) > 1:
+        return m * n * q <= _SMALL
+    thin = min(n, max(m, q)) <= _THIN
+    return m * n * q <= (16 * _OF_VECTOR if thin else _OF_VECTOR)
 
 
-_SMALL = 2048
+_SMALL = 1024
+"""Up to so many products of elements: BLAS has registers for tiles of matrices."""
+
+_OF_VECTOR = 2048
 _THIN = 8
 
 

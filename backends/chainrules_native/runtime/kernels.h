@@ -57,6 +57,7 @@ typedef struct { uint64_t re, im; } two_words;
 LOAD(1, uint8_t) LOAD(2, uint16_t) LOAD(4, uint32_t) LOAD(8, uint64_t) LOAD(16, two_words)
 
 /* Sums in pairs, in the order in which NumPy adds: eight at a time, in one vector. */
+#define FOLDED(r) (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])))
 #define PAIRWISE(N, T)                                                                    \
 typedef T eight##N __attribute__((vector_size(8 * sizeof(T)), aligned(1), may_alias));    \
 NOINLINE T pairwise##N(const char* a, I n, I s) {                                         \
@@ -70,11 +71,19 @@ NOINLINE T pairwise##N(const char* a, I n, I s) {                               
             for (int j = 0; j < 8; j++) r[j] = AT(T, a + j * s);                          \
             for (; i < n - n % 8; i += 8) for (int j = 0; j < 8; j++) r[j] += AT(T, a + (i + j) * s); \
         }                                                                                 \
-        T sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));        \
+        T sum = FOLDED(r);                                                                \
         for (; i < n; i++) sum += AT(T, a + i * s);                                       \
         return sum;                                                                       \
     }                                                                                     \
     I h = n / 2; h -= h % 8;                                                              \
+    if (n - h <= 128 && s == (I)sizeof(T)) {  /* two halves at once */                    \
+        const char* b = a + h * s; eight##N r = AT(eight##N, a), q = AT(eight##N, b); I i = 8, m = n - h; \
+        for (; i < h; i += 8) { r += AT(eight##N, a + i * s); q += AT(eight##N, b + i * s); } \
+        for (; i < m - m % 8; i += 8) q += AT(eight##N, b + i * s);                       \
+        T sum = FOLDED(r), sum2 = FOLDED(q);                                              \
+        for (; i < m; i++) sum2 += AT(T, b + i * s);                                      \
+        return sum + sum2;                                                                \
+    }                                                                                     \
     return pairwise##N(a, h, s) + pairwise##N(a + h * s, n - h, s);                       \
 }
 PAIRWISE(8, double) PAIRWISE(4, float)

@@ -236,7 +236,7 @@ static PyTypeObject NativeType = {
     .tp_new = native_new,
 };
 
-/* Arrays of known forms: whether those given have them. */
+/* Arrays of known forms, and lists of so many numbers: whether those given have them. */
 typedef struct { PyArray_Descr* dtype; int nd, in_order; npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS]; } Form;
 typedef struct {
     PyObject_HEAD
@@ -247,6 +247,13 @@ typedef struct {
 
 /* 1 if it fits, 0 if not, -1 with an error. */
 static int has_form(Form* f, PyObject* x) {
+    if (!f->dtype) {
+        if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return 0;
+        if (PySequence_Fast_GET_SIZE(x) != f->dims[0]) return 0;
+        PyObject** items = PySequence_Fast_ITEMS(x);
+        for (npy_intp i = 0; i < f->dims[0]; i++) if (!PyFloat_CheckExact(items[i])) return 0;
+        return 1;
+    }
     if (!PyArray_CheckExact(x)) return 0;
     PyArrayObject* a = (PyArrayObject*)x;
     if (PyArray_NDIM(a) != f->nd) return 0;
@@ -272,9 +279,13 @@ static PyObject* fits_call(PyObject* self, PyObject* const* args, size_t nargsf,
 }
 
 static int form_read(PyObject* given, Form* f) {
-    PyObject *dims, *strides;
-    PyArray_Descr* dtype;
-    if (!PyArg_ParseTuple(given, "O!O!O", &PyArrayDescr_Type, &dtype, &PyTuple_Type, &dims, &strides)) return -1;
+    PyObject *dims, *strides, *dtype;
+    if (!PyArg_ParseTuple(given, "OO!O", &dtype, &PyTuple_Type, &dims, &strides)) return -1;
+    int numbers = dtype == (PyObject*)&PyFloat_Type;
+    if (!numbers && !PyArray_DescrCheck(dtype)) {
+        PyErr_SetString(PyExc_TypeError, "a dtype is wanted, or the class of Python's numbers");
+        return -1;
+    }
     f->nd = (int)PyTuple_GET_SIZE(dims);
     f->in_order = strides == Py_None;
     if (f->nd > NPY_MAXDIMS || (!f->in_order && (!PyTuple_Check(strides) || PyTuple_GET_SIZE(strides) != f->nd))) {
@@ -286,8 +297,7 @@ static int form_read(PyObject* given, Form* f) {
         if (!f->in_order) f->strides[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, d));
     }
     if (PyErr_Occurred()) return -1;
-    Py_INCREF(dtype);
-    f->dtype = dtype;
+    if (!numbers) { Py_INCREF(dtype); f->dtype = (PyArray_Descr*)dtype; }
     return 0;
 }
 
@@ -321,7 +331,7 @@ static PyTypeObject FitsType = {
     .tp_vectorcall_offset = offsetof(Fits, call),
     .tp_call = PyVectorcall_Call,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_doc = "Test of arrays: a list of their dtypes, shapes, and strides or None for C order.",
+    .tp_doc = "Test of arrays, and lists of numbers: their dtypes, shapes, strides or None for C order.",
     .tp_new = fits_new,
 };
 

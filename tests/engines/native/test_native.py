@@ -1,6 +1,7 @@
 """Native programs give the bits that the function gives, whatever they are called with."""
 
 import concurrent.futures
+import ctypes
 import functools
 import re
 import warnings
@@ -10,7 +11,8 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.scope import Form
-from chainrules_native import calls, writer
+from chainrules_native import cache, calls, writer
+from chainrules_native.text import headed
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
 from tests.engines.compile.shadow import same
@@ -130,6 +132,62 @@ def test_sums_are_added_in_the_order_of_numpy_s(shape):
     x = RNG.standard_normal(shape)
     axes = [None, *range(len(shape)), *[(0, d) for d in range(1, len(shape))]]
     check(lambda x: tuple([np.sum(x * x, axis=a) for a in axes]), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_of_each_length_and_step_have_numpy_s_order(dtype):
+    step = np.dtype(dtype).itemsize
+    kind = {4: "float", 8: "double"}[step]
+    text = f"{kind} probe(char* a, long n, long s) {{ return pairwise{step}(a, n, s); }}"
+    probe = ctypes.CDLL(str(cache.library(headed("kernels.h") + text))).probe
+    probe.restype = {4: ctypes.c_float, 8: ctypes.c_double}[step]
+    x = (RNG.standard_normal(5200) * 10.0 ** RNG.integers(-3, 4, 5200)).astype(dtype)
+    for k in (1, 2):
+        for n in (*range(1, 1300), 2047, 2560, 2599):
+            found = probe(ctypes.c_void_p(x.ctypes.data), ctypes.c_long(n), ctypes.c_long(k * step))
+            assert dtype(found) == np.add.reduce(x[: n * k : k]), (n, k)
+
+
+class Double(float):
+    """A number that is no plain one."""
+
+
+LISTS = {
+    "numbers": [0.5, -0.0, 1e3, 2.0],
+    "an integer": [0.5, 1, 2.5, 2.0],
+    "a truth": [0.5, 1.5, True, 2.0],
+    "one of NumPy's": [0.5, np.float64(1.5), 2.5, 2.0],
+    "one of single precision": [np.float32(0.5), 1.5, 2.5, 2.0],
+    "an array": [0.5, 1.5, 2.5, np.array(2.0)],
+    "another class": [Double(0.5), 1.5, 2.5, 2.0],
+    "fewer": [0.5, 1.5, 2.5],
+    "more": [0.5, 1.5, 2.5, 2.0, 3.0],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_program_of_numbers_in_a_list_runs_of_such_alone(kind):
+    """Of no other list, length, or class of a number: these are recorded anew."""
+
+    def f(xs, y):
+        total = y * 0.5
+        for x in xs:
+            total = total * 1.5 + x * x
+        return total, [x * total for x in xs]
+
+    g, y = compiled(f), np.arange(3.0)
+    g(kind([0.1, 0.2, 0.3, 0.4]), y)
+    program = g.programs[0]
+    assert "not fits(" in program.source
+    for xs in LISTS.values():
+        for given in (list(xs), tuple(xs)):
+            plain = type(given) is kind and [type(x) for x in xs] == [float] * 4
+            assert program.fits(given, y) is plain, given
+            if plain:
+                assert same(g(given, y), f(given, y))
+            assert not program.fits(given, y[::-1])
+            assert not program.fits(given, 1.0)
 
 
 def test_sums_inside_the_blocks():
