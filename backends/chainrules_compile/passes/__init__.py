@@ -20,6 +20,7 @@ from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.thin import with_thin_spread
 from chainrules_compile.passes.turns import with_own_turns, with_short_turns
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
 from chainrules_py.program import Program
@@ -41,6 +42,7 @@ PASSES: dict[str, Pass] = {
     "one question": with_one_question,
     "short sums": with_short_sums,
     "rows": with_added_rows,
+    "thin": with_thin_spread,
     "blocks": with_blocks,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
@@ -65,7 +67,7 @@ LOOSE: dict[str, Pass] = {
 
 FOR_NUMPY = (
     *("zero patterns", "plain numbers", "one question"),
-    *("short sums", "rows", "blocks"),
+    *("short sums", "rows", "thin", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 

@@ -21,11 +21,11 @@ from chainrules_py.vocabulary.views import Index, duplicate
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200
 """How many places are counted at least."""
-_WIDEST = 64
-"""How many elements a row has at most."""
+_WIDEST, _WIDEST_SPREAD = 6, 16
+"""How many elements a row has at most; one that is spread over places."""
 _LARGEST = 1 << 14
 """How many elements of several arrays are kept at most, until all are added."""
-_AT_ROWS, _AT_COLUMNS = Index((Index.HOLE,)), Index(((slice, None, None, None), Index.HOLE))
+_AT_ROWS = Index((Index.HOLE,))
 
 
 def with_added_rows(program: Program) -> Program:
@@ -65,7 +65,7 @@ class _Walk:
     def found(self, call: Call) -> Call | None:
         """Return what stands in the place of the last of some additions to rows of zeros."""
         if not adds_to_rows(call):
-            return self._across(call)
+            return None
         (z,) = call.results
         pairs: list[tuple[Value, Value]] = []
         each: Call | None = call
@@ -81,26 +81,17 @@ class _Walk:
         added = self._spread(*self._apart(pairs[::-1]))
         shape: Any = z.shape
         n = sum([size(x) for x in added.places])
-        if n < _FEWEST or (len(pairs) > 1 and sum([size(y) for y in added.ys]) > _LARGEST):
+        width = shape[1] if len(shape) > 1 else 1
+        if width > (_WIDEST if added.times == 1 else _WIDEST_SPREAD):
+            return None
+        if (
+            n < _FEWEST
+            or (width == len(pairs) == added.times == 1)
+            or (len(pairs) > 1 and sum([size(y) for y in added.ys]) > _LARGEST)
+        ):
             return None
         options = {"shape": shape, "times": added.times}
         return Call(added_rows, (tuple(added.ys), tuple(added.places)), options, call.results)
-
-    def _across(self, call: Call) -> Call | None:
-        """Return what stands in the place of an addition to columns of a matrix of zeros."""
-        if not adds(call) or call.options["index"] != _AT_COLUMNS:
-            return None
-        (z,), (buffer, y, place) = call.results, call.operands
-        shape = z.shape or ()
-        if not self._starts(buffer):
-            return None
-        fits = is_array(y) and is_array(place) and y.dtype == z.dtype and place.dtype.kind == "i"
-        if not fits or len(shape) != 2 or y.shape != (shape[0], *place.shape):
-            return None
-        if not place.shape or not 0 < shape[0] <= _WIDEST or size(place) < _FEWEST // 2:
-            return None
-        options = {"shape": shape, "times": 1, "across": True}
-        return Call(added_rows, ((y,), (place,)), options, call.results)
 
     def _before(self, buffer: Value) -> Call | None:
         """Return the addition that gave a buffer, or what it is a copy of, to this one alone."""
@@ -177,4 +168,4 @@ def adds_to_rows(call: Call) -> bool:
     if not adds(call) or call.options["index"] != _AT_ROWS:
         return False
     shape: Any = call.results[0].shape
-    return len(shape) == 1 or (len(shape) == 2 and 0 < shape[1] <= _WIDEST)
+    return len(shape) == 1 or (len(shape) == 2 and shape[1] > 0)

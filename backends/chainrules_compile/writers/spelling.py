@@ -16,10 +16,19 @@ from chainrules_compile.calls import (
     over_silently,
     plain_number,
     root,
+    selected,
+    spread,
     sum_to,
 )
 from chainrules_compile.loops import joined, picked
 from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_compile.writers.shorter import (
+    is_matrix,
+    is_vector,
+    many_or_zero,
+    repeated,
+    takes_rows,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Value
@@ -281,12 +290,16 @@ def _read(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}[{s.index(call.options['index'], arrays)}]"
 
 
-def takes_rows(x: Any, places: Any, call: Call) -> bool:
-    """Tell whether rows are read at places of an array, which a method does in a third of it."""
-    if not (is_array(x) and is_array(places)) or not is_contiguous(x) or not size(x):
-        return False
-    whole = len(x.shape) > 1 and len(call.options["index"]) == 1
-    return whole and places.dtype.kind == "i" and len(places.shape) > 0
+@spells(spread)
+def _spread_first(s: Speller, call: Call) -> str | None:
+    (x,), options = call.operands, call.options
+    before, times, shape = options["before"], options["times"], options["shape"]
+    text, behind = s.text(x), size(x) // before
+    if behind == 1:
+        return f"{text}.repeat({times}).reshape({s.text(shape)})"
+    text = text if x.shape == (before, 1, behind) else f"{text}.reshape({before}, 1, {behind})"
+    again = "" if shape == (before, times, behind) else f".reshape({s.text(shape)})"
+    return f"{text}.repeat({times}, 1){again}"
 
 
 @spells(v.full_like)
@@ -308,10 +321,15 @@ def _zeros_like(s: Speller, call: Call) -> str | None:
     return _zeros(s, y) if is_array(y) and is_array(x) and is_contiguous(x) else None
 
 
-@spells(v.where)
+@spells(v.where, np.where)
 def _where(s: Speller, call: Call) -> str | None:
-    if not is_array(call.results[0]):
+    if not is_array(call.results[0]) or len(call.operands) != 3 or call.options:
         return None
+    mask, x, y = call.operands
+    if many_or_zero(mask, x, y, call.results[0]):
+        return f"{s.bound(selected)}({s.text(mask)}, {s.text(x)})"
+    if many_or_zero(mask, y, x, call.results[0]):
+        return f"{s.bound(selected)}({s.text(mask)}, {s.text(y)}, other=True)"
     where = s.scope.name(direct(np.where), "where")
     return f"{where}({', '.join(map(s.text, call.operands))})"
 
@@ -414,34 +432,11 @@ def _matmul(s: Speller, call: Call) -> str | None:
     return f"{s.text(a)} @ {s.text(b)}" if call.function is operator.matmul else None
 
 
-def is_vector(x: Value) -> bool:
-    """Tell whether an array is a vector without gaps, of several elements."""
-    shape: Any = x.shape
-    return len(shape) == 1 and shape[0] > 1 and x.layout == (x.dtype.itemsize,)
-
-
-def is_matrix(x: Value) -> bool:
-    """Tell whether an array is a matrix without gaps, of several rows and columns."""
-    shape: Any = x.shape
-    if len(shape) != 2 or min(shape) < 2:
-        return False
-    step = x.dtype.itemsize
-    return x.layout in ((shape[1] * step, step), (step, shape[0] * step))
-
-
 @spells("sum_transpose_numpy")
 def _spread(s: Speller, call: Call) -> str | None:
-    """Write what is spread along the last axes as elements that are repeated."""
-    (y_bar, _), axis = call.operands, call.options["axis"]
-    (y,) = call.results
-    if not (is_array(y_bar) and is_array(y)) or y.memory is not None or not is_contiguous(y):
-        return None
-    n, axes = len(y.shape or ()), (axis,) if type(axis) is int else axis
-    if not axes or len(axes) == n or not is_contiguous(y_bar) or not size(y):
-        return None
-    if {k % n for k in axes} != {*range(n - len(axes), n)} or y.dtype != y_bar.dtype:
-        return None
-    return f"{s.text(y_bar)}.repeat({size(y) // size(y_bar)}).reshape({s.text(y.shape)})"
+    """Write what is spread along neighbouring axes as rows that are repeated."""
+    how = repeated(call)
+    return None if how is None else _spread_first(s, how)
 
 
 @spells("matmul_left_numpy")

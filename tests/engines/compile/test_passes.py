@@ -23,7 +23,7 @@ from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
-from chainrules_compile.writers.spelling import is_matrix
+from chainrules_compile.writers.shorter import is_matrix
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
@@ -665,7 +665,7 @@ def test_other_targets_ask_each():
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
         "simplify recall elements signs dead code zero patterns parts filled dead parts turns "
-        "plain numbers one question short sums rows blocks own outputs lifetimes"
+        "plain numbers one question short sums rows thin blocks own outputs lifetimes"
     )
 
 

@@ -132,10 +132,11 @@ def compared(f, shape, dtype):
 
 def test_rows_are_counted_where_all_come_back_to_zeros():
     x, i = numbers(30, 3), RNG.integers(0, 30, (2, 300))
-    for f in (once, twice, spread, bags):
+    for f in (twice, spread, bags, once):
         assert alike(f, x, *i)[1].count("added_rows(") == 1
     assert "added_rows" not in alike(once, x, *i[:, :20])[1]
-    assert "across=True" in alike(columns, x, *i)[1]
+    assert "added_rows" not in alike(columns, x, *i)[1]
+    assert "added_rows" not in alike(once, numbers(30, 9), *i)[1]
 
 
 def test_places_outside_raise_what_numpy_raises():
@@ -149,3 +150,74 @@ def test_places_outside_raise_what_numpy_raises():
             f(x, j, j)
         with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
             added_rows((x[i],), (j,), shape=(30, 3), times=1)
+
+
+def pairs(x, y):
+    d = x[:, None] - y
+    return np.sum(d * d, 2)
+
+
+def weighted(x, y):
+    d = x[:, None] - y
+    return np.sum(d * np.exp(-np.sum(d * d, 2))[:, :, None])
+
+
+def layers(x, y):
+    z = x[:, None, :, None] * y[0] + y[1] / (2.0 + x[:, :, None, None] ** 2)
+    return np.sum(np.sin(z) * x[:, None, None, :1])
+
+
+def windows(x, y):
+    total = y[0]
+    for i in range(3):
+        total = total + x[i : i + 20, None, :2, None] * y[i, None]
+    return np.sum(total**2)
+
+
+@pytest.mark.parametrize("f", [pairs, weighted, layers, windows])
+@pytest.mark.parametrize("k", [1, 2, 3, 8, 9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_spread_in_short_runs(f, k, dtype):
+    x, y = numbers(30, k + (f is windows), dtype=dtype), numbers(25, k, dtype=dtype)
+    x[abs(x) > 9], y[abs(y) > 9] = 1.0, 2.0
+    sources = alike(f, x, y)
+    if f in (pairs, weighted):
+        assert (".repeat(25, 1)" in sources[0]) == (1 < k < 9)
+
+
+def test_what_is_long_or_small_is_left_to_numpy():
+    for n, k in ((5, 3), (100, 40)):
+        assert "repeat" not in alike(pairs, numbers(n, k), numbers(n, k))[0]
+
+
+def rectified(x, y):
+    return np.sum(np.where(x > 0, x, 0.0) * y)
+
+
+def rectified_otherwise(x, y):
+    return np.sum(np.where(np.sin(x) > y, 0, x * y) ** 2)
+
+
+def shared(x, y):
+    h = np.sum(np.where(x > y, x, 0.0), (1, 2)) / 100.0
+    return np.sum(h**3)
+
+
+def means(x, y):
+    return np.sum((x - np.mean(x, 1, keepdims=True)) ** 2 * y) + np.sum(np.sum(x * y, 0) ** 2)
+
+
+@pytest.mark.parametrize("f", [rectified, rectified_otherwise, shared, means])
+@pytest.mark.parametrize("shape", [(16, 16, 17, 1), (20, 4, 10, 6), (3, 4, 2, 5), (2, 3, 4, 300)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros_of_masks_and_what_sums_spread(f, shape, dtype):
+    x, y = numbers(*shape, dtype=dtype), numbers(*shape[1:], dtype=dtype)
+    x[abs(x) > 9], y[abs(y) > 9] = 1.0, 2.0
+    if f is not means:
+        x[0, 0, 0, 0], x[-1, 0, 0, 0] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        sources = alike(f, x, np.broadcast_to(y, shape).copy())
+    if f is rectified:
+        assert ("selected(" in sources[0]) == (x.size >= 4096)
+    if f is shared and shape == (20, 4, 10, 6):
+        assert ".reshape(20, 1, 6).repeat(40, 1)" in sources[1]

@@ -1,0 +1,71 @@
+"""Where a shorter way to write a call is open: by shapes, layouts and sizes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.calls import spread
+from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_py.program import Call, Value
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_SHORT = 64
+"""How many elements are repeated at most; longer ones NumPy spreads as fast."""
+_VIEWED = 1 << 14
+"""How many elements are written out at most of what is a view in the library's own way."""
+_CHOSEN = 4096
+"""From how many elements on `np.where` takes longer than what looks at bits."""
+
+
+def takes_rows(x: Any, places: Any, call: Call) -> bool:
+    """Tell whether rows are read at places of an array, which a method does in a third of it."""
+    if not (is_array(x) and is_array(places)) or not is_contiguous(x) or not size(x):
+        return False
+    whole = len(x.shape) > 1 and len(call.options["index"]) == 1
+    return whole and places.dtype.kind == "i" and len(places.shape) > 0
+
+
+def many_or_zero(mask: Any, x: Any, zero: Any, y: Value) -> bool:
+    """Tell whether many elements are those of an array or zero, as a mask says."""
+    if type(zero) not in (int, float, np.float64) or str(zero) not in ("0", "0.0"):
+        return False
+    if not (is_array(mask) and is_array(x)) or mask.dtype != bool or x.dtype != y.dtype:
+        return False
+    return mask.shape == y.shape and x.dtype in _FLOATS and size(y) >= _CHOSEN and x.shape != ()
+
+
+def is_vector(x: Value) -> bool:
+    """Tell whether an array is a vector without gaps, of several elements."""
+    shape: Any = x.shape
+    return len(shape) == 1 and shape[0] > 1 and x.layout == (x.dtype.itemsize,)
+
+
+def is_matrix(x: Value) -> bool:
+    """Tell whether an array is a matrix without gaps, of several rows and columns."""
+    shape: Any = x.shape
+    if len(shape) != 2 or min(shape) < 2:
+        return False
+    step = x.dtype.itemsize
+    return x.layout in ((shape[1] * step, step), (step, shape[0] * step))
+
+
+def repeated(call: Call) -> Call | None:
+    """Return the call that repeats what is spread along neighbouring axes, if that is shorter."""
+    (y_bar, _), axis, (y,) = call.operands, call.options["axis"], call.results
+    if not (is_array(y_bar) and is_array(y)) or not is_contiguous(y_bar) or not size(y):
+        return None
+    if size(y) > _VIEWED if y.memory is not None else not is_contiguous(y):
+        return None
+    shape, axes = y.shape or (), (axis,) if type(axis) is int else axis
+    if not axes or len(axes) == len(shape) or y.dtype != y_bar.dtype:
+        return None
+    along = sorted([k % len(shape) for k in axes])
+    behind = math.prod(shape[along[-1] + 1 :])
+    if along != [*range(along[0], along[-1] + 1)] or behind > _SHORT:
+        return None
+    before = math.prod(shape[: along[0]])
+    options = {"before": before, "times": size(y) // (before * behind), "shape": shape}
+    return Call(spread, (y_bar,), options, (y,))
