@@ -64,6 +64,8 @@ class _Held(NamedTuple):
             return set()
         before, now = self.before, self.read()
         found = {k for k, x in before.items() if not (k in now and equal(x, now[k]))}
+        order = [k for k in before if k in now], [k for k in now if k in before]
+        found |= {k for k, other in zip(*order, strict=True) if k != other}
         if self.fills:  # objects of libraries remember, and forget
             return {k for k in found if k in now and before[k] is not None}
         return found | (now.keys() - before)

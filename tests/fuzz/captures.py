@@ -7,11 +7,14 @@ the call, w cos(z), or an error; never one with another w.
 
 from __future__ import annotations
 
+import collections
 import functools
 import importlib
 import itertools
+import operator
 import random
 import re
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -670,3 +673,36 @@ def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -
         return "refused" if own else f"wrong: {type(error).__name__}: {error}"
     due = draw.slope(X)
     return "right" if np.allclose(found, due) else f"wrong: {found} for {due}"
+
+
+_SAME = lambda held: held
+ORDERED = {
+    "dict": (dict, _SAME, _SAME),
+    "ordered": (collections.OrderedDict, _SAME, _SAME),
+    "of one's own": (type("Own", (dict,), {}), _SAME, _SAME),
+    "user dict": (collections.UserDict, _SAME, _SAME),
+    "in a list": (dict, lambda d: [d], operator.itemgetter(0)),
+    "attribute": (dict, lambda d: types.SimpleNamespace(d=d), operator.attrgetter("d")),
+    "read only": (dict, types.MappingProxyType, _SAME),
+}
+"""Ways to hold entries: of which class, in what, and how they are looked up there."""
+ORDERS = {
+    "put back": lambda d: d.update(a=d.pop("a")),
+    "all anew": lambda d: [d.update(it) for it in [[*d.items()][::-1]] if not d.clear()],
+    "one more": lambda d: d.update(c=1.0, a=d.pop("a")),
+}
+"""Ways to put entries in another order; the last enters one more, of no effect."""
+
+
+def ordered(held: str) -> tuple[Any, Callable[[Any], Any]]:
+    """Make entries, and a function whose value depends on their order."""
+    cls, put, look = ORDERED[held]
+    entries = cls({"a": 2.0, "b": 3.0})
+    holder = put(entries)
+
+    def f(x: Any) -> Any:
+        for key, value in look(holder).items():
+            x = x * value if key == "a" else x**value
+        return x
+
+    return entries, f

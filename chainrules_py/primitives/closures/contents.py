@@ -12,7 +12,7 @@ from typing import Any
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, names_in
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import cells
+from chainrules_py.values.holding import attributes, cells
 
 
 def names_of(f: Any) -> Names:
@@ -80,6 +80,11 @@ def members(cls: type) -> dict[str, Any]:
     if "__dataclass_fields__" in found:  # which compares all of them
         found.pop("__eq__", None)
     return found
+
+
+def of_object(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object, and its class, if it may be given another."""
+    return attributes(x) | ({"__class__": type(x)} if type(x).__dictoffset__ else {})
 
 
 _ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}

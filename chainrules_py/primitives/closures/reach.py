@@ -30,6 +30,7 @@ from chainrules_py.primitives.closures.contents import (
     looked_up,
     members,
     names_of,
+    of_object,
     see,
 )
 from chainrules_py.primitives.closures.convert import Closure
@@ -40,7 +41,6 @@ from chainrules_py.values.generators import is_generator, may_draw
 from chainrules_py.values.holding import (
     MACHINERY,
     WHOLE,
-    attributes,
     buffer_or_rest,
     elements,
     holds_objects,
@@ -209,6 +209,10 @@ class Reach:
                     continue
                 if not (fills and (was is None or is_now is _NOTHING)):
                     yield ours, was, is_now
+            orders = [k for k in before if k in now], [k for k in now if k in before]
+            if mark == "[" and orders[0] != orders[1] and (own or not self.is_own(path)):
+                was, is_now = [", ".join(map(_shown, order)) for order in orders]
+                yield (path, "", " (its order)"), was, is_now
 
     def is_own(self, path: Path) -> bool:
         """Tell whether the code changes what is here itself: counts, memories of what it knows."""
@@ -228,7 +232,6 @@ class Walk:
     def __init__(self, reach: Reach, most: int = 0) -> None:
         self.reach = reach
         self.all, self.most = bool(most), most or _MOST
-        self.libraries = reach.libraries
         self.names, self.own = reach.names, reach._own
         self.named: list[_Named] = []
         self.seen: dict[int, Any] = {}  # which keeps ids from being given again
@@ -255,7 +258,7 @@ class Walk:
             grows = bool(type(x).__dictoffset__) and not fills
             place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
             inherits = isinstance(x, type) and _inherits(x, wanted, found)
-            self.note(place, grows if fields is _of_object else lacks or inherits)
+            self.note(place, grows if fields is of_object else lacks or inherits)
 
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
@@ -292,12 +295,12 @@ class Walk:
             self.function(x, fills)
         elif cls is types.ModuleType:
             if is_library(x.__name__):
-                self.libraries.add(x.__name__)
+                self.reach.libraries.add(x.__name__)
             else:
                 self.by_names(x, vars, path, fills)
         elif issubclass(cls, type):
             if is_library(x.__module__):
-                self.libraries.add(x.__module__)
+                self.reach.libraries.add(x.__module__)
             else:
                 self.by_names(x, members, path, fills, called_by_python(x) | library_names(x))
                 self.push([(base, path) for base in x.__bases__], fills)
@@ -308,7 +311,7 @@ class Walk:
         """Look at a function: what its code names, and has captured."""
         names = names_of(f)
         if names is NO_NAMES:
-            self.libraries.add(f.__globals__.get("__name__", ""))
+            self.reach.libraries.add(f.__globals__.get("__name__", ""))
         path = (None, f.__name__, names.own)
         self.names |= names.attributes
         if f.__name__ not in _MAKERS:
@@ -375,7 +378,7 @@ class Walk:
         if own:
             self.push([(cls, path)], fills)
         else:
-            self.libraries.add(cls.__module__)
+            self.reach.libraries.add(cls.__module__)
         plain = cls.__module__ in _PLAIN_LIBRARIES or issubclass(cls, functools.partial)
         fills = fills or not (own or plain)
         if info.memory is None:
@@ -385,12 +388,7 @@ class Walk:
             self.hold(x, read, path, mark, fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
-            self.by_names(x, _of_object, path, fills, besides)
-
-
-def _of_object(x: Any) -> dict[str, Any]:
-    """Return the attributes of an object, and its class, if it may be given another."""
-    return attributes(x) | ({"__class__": type(x)} if type(x).__dictoffset__ else {})
+            self.by_names(x, of_object, path, fills, besides)
 
 
 def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:

@@ -47,7 +47,7 @@ def may_write(functions: Iterable[Any], places: bool = False) -> bool:
     """
     walk = Walk(Reach(()))
     walk.over(functions)
-    roots = {name.partition(".")[0] for name in walk.libraries}
+    roots = {name.partition(".")[0] for name in walk.reach.libraries}
     foreign = [root for root in roots - _PLAIN if root[:11] != "chainrules_"]
     found = walk.seen.values()
     if not walk.reach.whole or foreign or any(map(_writes, found)):

@@ -17,7 +17,19 @@ from chainrules_compile import RecordingError, compile
 from chainrules_compile.captures import equal
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
-from tests.fuzz.captures import CHANGES, HABITS, KINDS, PENS, WAYS, X, habitual, made
+from tests.fuzz.captures import (
+    CHANGES,
+    HABITS,
+    KINDS,
+    ORDERED,
+    ORDERS,
+    PENS,
+    WAYS,
+    X,
+    habitual,
+    made,
+    ordered,
+)
 
 DOORS = ("plain", "value_and_grad")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -159,3 +171,16 @@ def test_large_array_is_seen_by_sample_and_in_full_up_to_a_million():
 )
 def test_equal_is_to_the_bit(x, y, told):
     assert equal(x, y) is told
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("held", ORDERED)
+def test_entries_in_another_order(held, order):
+    entries, f = ordered(held)
+    f = loss_of(f, "value_and_grad")
+    compiled = compile(f)
+    assert same(compiled(X), f(X))
+    ORDERS[order](entries)
+    assert same(compiled(X), f(X))
+    assert same(compiled(X), f(X))
+    assert len(compiled.programs) == 2

@@ -17,7 +17,8 @@ from chainrules_py import MutationError, primitive, rrule, scalar_rule
 from chainrules_py.primitives.closures.captured import captured
 from chainrules_py.primitives.closures.freeze import names_in
 from chainrules_py.primitives.closures.reach import Reach
-from chainrules_tape import grad
+from chainrules_tape import Tape, grad
+from tests.fuzz.captures import ORDERED, ORDERS, ordered
 
 OUTSIDE = [2.0]
 rrule(np.sin, np.ones(1))  # the library is there
@@ -155,3 +156,18 @@ def test_objects_without_a_dict_of_attributes_are_searched():
         __dict__ = property(lambda self: None)
 
     assert Reach([Odd()]).arrays == []
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("held", ORDERED)
+def test_entries_in_another_order(held, order):
+    """The slope is looked up by the pullback: put in another order, it would be another."""
+    entries, f = ordered(held)
+    square = primitive(lambda x: x * x)
+    rrule.register(square)(lambda x: (x * x, lambda bar: (bar * f(x),)))
+    with Tape() as tape:
+        x = tape.variable(2.0)
+        y = square(x)
+        ORDERS[order](entries)
+        with pytest.raises(MutationError):
+            tape.grad(y, x)
