@@ -1,5 +1,22 @@
 # The names of extend.py for type checkers: written from the same table, and compared by a test.
 
+from chainrules_fallbacks.composites import creation as creation_composites
+from chainrules_fallbacks.composites import fourier as fourier_composites
+from chainrules_fallbacks.composites import indexing as indexing_composites
+from chainrules_fallbacks.composites import joining as joining_composites
+from chainrules_fallbacks.composites import polynomials as polynomials_composites
+from chainrules_fallbacks.composites import quantiles as quantiles_composites
+from chainrules_fallbacks.composites import reductions as reductions_composites
+from chainrules_fallbacks.composites import statistics as statistics_composites
+from chainrules_fallbacks.composites.indexing import (
+    compress,
+)
+from chainrules_fallbacks.composites.padding import (
+    pad,
+)
+from chainrules_fallbacks.composites.reductions import (
+    array_of,
+)
 from chainrules_fallbacks.elementwise import (
     choose_standard,
     nan_to_num_standard,
@@ -22,33 +39,16 @@ from chainrules_fallbacks.reductions import (
 from chainrules_fallbacks.statistics import (
     interp_standard,
 )
-from chainrules_py.composites import creation as creation_composites
 from chainrules_py.composites import decompositions as decompositions_composites
 from chainrules_py.composites import elementwise as elementwise_composites
-from chainrules_py.composites import fourier as fourier_composites
-from chainrules_py.composites import indexing as indexing_composites
-from chainrules_py.composites import joining as joining_composites
 from chainrules_py.composites import manipulation as manipulation_composites
 from chainrules_py.composites import mapping as mapping_composites
-from chainrules_py.composites import polynomials as polynomials_composites
 from chainrules_py.composites import products as products_composites
-from chainrules_py.composites import quantiles as quantiles_composites
-from chainrules_py.composites import reductions as reductions_composites
-from chainrules_py.composites import statistics as statistics_composites
 from chainrules_py.composites.decompositions import (
     solve_triangular_standard,
 )
-from chainrules_py.composites.indexing import (
-    compress,
-)
-from chainrules_py.composites.padding import (
-    pad,
-)
 from chainrules_py.composites.products import (
     adjugate_by_svd,
-)
-from chainrules_py.composites.reductions import (
-    array_of,
 )
 from chainrules_py.config import (
     Always,

@@ -1,7 +1,8 @@
 """Words that the array-API standard has no function for, in words that it has.
 
 They serve libraries that say nothing else, so that registering a namespace is enough to bring one.
-None is as fast as what a library can do itself: one that minds implements the word.
+None is as fast as what a library can do itself: one that minds implements the word. What NumPy has
+beside the words is written in them in `chainrules_fallbacks.composites`.
 """
 
 from collections.abc import Callable, Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_fallbacks.composites import quantiles as q
+from chainrules_fallbacks.composites import reductions as r
+from chainrules_fallbacks.composites import statistics as s
 from chainrules_py import TracerError, UnsupportedKeywordError, frule, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.composites import quantiles as q
-from chainrules_py.composites import reductions as r
-from chainrules_py.composites import statistics as s
 from chainrules_py.extend import bind, find_rule
 from chainrules_py.rules import statistics as rules
 from chainrules_py.testing import backend, to_numpy

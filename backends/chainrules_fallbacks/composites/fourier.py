@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.primitive import Primitive
 
 Transform = Callable[..., Any]
 

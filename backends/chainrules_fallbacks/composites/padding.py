@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_fallbacks.composites.quantiles import median
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.quantiles import median
-from chainrules_py.errors import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import varies
+from chainrules_py.extend import kind_of, varies
 
 Width = tuple[int, int]
 

@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_fallbacks.composites.reductions import Axes, axes_of
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.reductions import Axes, axes_of
-from chainrules_py.tangents.promotion import real_numbers
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.type_info import namespace_of
+from chainrules_py.extend import kind_of, namespace_of, real_numbers
 from chainrules_py.vocabulary.linalg import resolution
 
 # ------------------------------------------------------------------------- of what a mask leaves

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.manipulation import normal_axes
+from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
@@ -15,7 +15,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
         raise ValueError(msg)
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), 0
-    (along,) = normal_axes(axis, x.ndim)
+    (along,) = manipulation.normal_axes(axis, x.ndim)
     before, n = (slice(None),) * along, x.shape[along]
     mask = v.not_equal(condition, 0)
     if len(mask) < n:  # what it does not speak of is left out
@@ -36,7 +36,7 @@ def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
     if trim.lower() not in ("fb", "bf", "f", "b"):
         msg = f"unexpected character(s) in `trim`: {trim!r}"
         raise ValueError(msg)
-    axes = range(x.ndim) if axis is None else normal_axes(axis, x.ndim)
+    axes = range(x.ndim) if axis is None else manipulation.normal_axes(axis, x.ndim)
     there = v.not_equal(x, 0)
     found = bool(v.any(there))
     where: list[slice] = []

@@ -10,12 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_fallbacks.composites.reductions import Axes, array_of, axes_of
+from chainrules_fallbacks.composites.statistics import spread_weights
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.reductions import Axes, array_of, axes_of
-from chainrules_py.composites.statistics import spread_weights
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import untraced, varies
-from chainrules_py.values.type_info import namespace_of, type_info
+from chainrules_py.extend import kind_of, namespace_of, type_info, untraced, varies
 
 
 def _last(x: Any, axes: tuple[int, ...]) -> Any:

@@ -7,30 +7,24 @@ import operator
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.manipulation import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    normal_axes,
-)
-from chainrules_py.values.tracers import untraced
+from chainrules_py.extend import manipulation_composites as manipulation
+from chainrules_py.extend import untraced
 
 
 def vstack(arrays: Any) -> Any:
     """Arrays above each other."""
-    return v.concat(*[atleast_2d(x) for x in arrays], axis=0)
+    return v.concat(*[manipulation.atleast_2d(x) for x in arrays], axis=0)
 
 
 def hstack(arrays: Any) -> Any:
     """Arrays beside each other."""
-    arrays = [atleast_1d(x) for x in arrays]
+    arrays = [manipulation.atleast_1d(x) for x in arrays]
     return v.concat(*arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1)
 
 
 def dstack(arrays: Any) -> Any:
     """Arrays behind each other."""
-    return v.concat(*[atleast_3d(x) for x in arrays], axis=2)
+    return v.concat(*[manipulation.atleast_3d(x) for x in arrays], axis=2)
 
 
 def column_stack(arrays: Any) -> Any:
@@ -86,7 +80,7 @@ def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: st
         v.reshape(x, shape=tuple(-1 if i == place else 1 for i in range(n)))
         for x, place in zip(arrays, places, strict=True)
     ]
-    grids = tuple(spread) if sparse else broadcast_arrays(*spread)
+    grids = tuple(spread) if sparse else manipulation.broadcast_arrays(*spread)
     return tuple([v.copy(x) for x in grids]) if copy else grids
 
 
@@ -95,13 +89,13 @@ def meshgrid(*arrays: Any, copy: bool = True, sparse: bool = False, indexing: st
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Return the slices along an axis."""
-    (a,) = normal_axes(axis, x.ndim)
+    (a,) = manipulation.normal_axes(axis, x.ndim)
     return tuple([v.index(x, (slice(None),) * a + (i,)) for i in range(x.shape[a])])
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Split x at these places, or into this many parts, the first ones longer."""
-    (a,) = normal_axes(axis, x.ndim)
+    (a,) = manipulation.normal_axes(axis, x.ndim)
     length = x.shape[a]
     indices_or_sections = untraced(indices_or_sections)
     try:
@@ -120,7 +114,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Split x at these places, or into this many equal parts."""
     if not hasattr(indices_or_sections, "__len__"):
-        (a,) = normal_axes(axis, x.ndim)
+        (a,) = manipulation.normal_axes(axis, x.ndim)
         if x.shape[a] % indices_or_sections:
             msg = "array split does not result in an equal division"
             raise ValueError(msg)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from chainrules_fallbacks.composites.indexing import trim_zeros
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.indexing import trim_zeros
-from chainrules_py.tangents.promotion import real_numbers
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import untraced
-from chainrules_py.values.type_info import namespace_of
+from chainrules_py.extend import kind_of, namespace_of, real_numbers, untraced
 
 
 def _vector(p: Any) -> Any:

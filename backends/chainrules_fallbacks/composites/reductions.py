@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.manipulation import normal_axes
-from chainrules_py.tangents.promotion import real_numbers
-from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import varies
-from chainrules_py.values.type_info import namespace_of, type_info
+from chainrules_py.extend import kind_of, namespace_of, real_numbers, type_info, varies
+from chainrules_py.extend import manipulation_composites as manipulation
 from chainrules_py.vocabulary.higher_order import arrayed
 
 Axes = int | tuple[int, ...] | None
@@ -18,7 +15,7 @@ _ABSENT: Any = object()
 
 def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
     """Return the axes that are meant, counted from the front; all of them for None."""
-    return tuple(range(ndim)) if axis is None else normal_axes(axis, ndim)
+    return tuple(range(ndim)) if axis is None else manipulation.normal_axes(axis, ndim)
 
 
 def array_of(numbers: Any, like: Any) -> Any:
@@ -97,7 +94,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = _ABSENT, append: Any
     if x.ndim == 0:
         msg = "diff requires input that is at least one dimensional"
         raise ValueError(msg)
-    (a,) = normal_axes(axis, x.ndim)
+    (a,) = manipulation.normal_axes(axis, x.ndim)
     parts = [
         end if end is x or end.ndim else v.broadcast_to(end, shape=_replaced(x.shape, a, 1))
         for end in (prepend, x, append)
@@ -142,7 +139,7 @@ def _in_kind(part: Any, x: Any) -> Any:
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate y along an axis, by the trapezoidal rule."""
-    (a,) = normal_axes(axis, y.ndim)
+    (a,) = manipulation.normal_axes(axis, y.ndim)
     if x is None:
         widths = dx
     elif x.ndim == 1:

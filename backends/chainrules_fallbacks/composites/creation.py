@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.composites.manipulation import broadcast_shapes
-from chainrules_py.tangents.space import kind_of
+from chainrules_py.extend import kind_of
+from chainrules_py.extend import manipulation_composites as manipulation
 
 
 def full(fill_value: Any, dtype: Any = None, shape: tuple[int, ...] = ()) -> Any:
@@ -57,7 +57,7 @@ def logspace(
         y = v.pow(base, v.linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
     else:
         shapes = [getattr(x, "shape", ()) for x in (start, stop, base)]
-        ndim = len(broadcast_shapes(*shapes))
+        ndim = len(manipulation.broadcast_shapes(*shapes))
         start, stop, base = [_raised(x, ndim) for x in (start, stop, base)]
         single = not any(shapes[:2])
         y = v.linspace(start, stop, num=num, endpoint=endpoint, axis=0 if single else axis)
