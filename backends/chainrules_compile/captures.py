@@ -25,7 +25,7 @@ from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.outside import State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
-from chainrules_py.extend import Reach, is_library, states, type_info
+from chainrules_py.extend import Reach, content, is_library, states, type_info
 
 _MOST = 10_000
 """How many functions are looked at."""
@@ -297,7 +297,7 @@ def asks_identity(code: types.CodeType) -> bool:
 
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     """Return what a function looks up: a scope, a name and what it stands for; a cell has none."""
-    found: list[Any] = [(None, cell, content(cell)) for cell in f.__closure__ or ()]
+    found: list[Any] = [(None, cell, content(cell, _NOTHING)) for cell in f.__closure__ or ()]
     found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in loaded(f.__code__)]
     for _, _, module in tuple(found):
         if type(module) is types.ModuleType and not is_library(module.__name__):
@@ -339,7 +339,7 @@ def holding_function(f: types.FunctionType) -> _Held:
         return len(now) == len(others) and all([now.get(k, cells) is x for k, x in others.items()])
 
     def read() -> dict[Any, Any]:
-        now: dict[Any, Any] = {i: content(cell) for i, (cell, _) in enumerate(cells)}
+        now: dict[Any, Any] = {i: content(cell, _NOTHING) for i, (cell, _) in enumerate(cells)}
         now |= {(i, n): scope.get(n, _NOTHING) for i, (scope, n, _) in enumerate(names)}
         now |= {("keyword", k): x for k, x in (f.__kwdefaults__ or {}).items()}
         return now | {"code": f.__code__, "defaults": f.__defaults__}
@@ -365,14 +365,6 @@ def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callabl
             return False
 
     return same
-
-
-def content(cell: Any) -> Any:
-    """Return the content of a closure's cell."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is empty
-        return _NOTHING
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,7 +6,6 @@ user's function becomes one under ``@primitive``; its body is then the implement
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import types
@@ -32,6 +31,7 @@ from chainrules_py.primitives.plugins import failures, layer_of, see, see_about,
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
+from chainrules_py.values.holding import cells
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
 from chainrules_py.values.type_info import Host, type_info
@@ -491,10 +491,5 @@ def primitive(declaration: Any = None, /, *, shape_from_data: bool = False) -> A
 
 def _captured(function: Any) -> list[str]:
     """List the outside names under which a function sees tracers."""
-    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
-    found = []
-    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=True):
-        with contextlib.suppress(ValueError):  # a cell that is still empty
-            if find_tracers(cell.cell_contents):
-                found.append(name)
-    return found
+    known = cells(function) if hasattr(function, "__closure__") else {}
+    return [name for name, x in known.items() if find_tracers(x)]

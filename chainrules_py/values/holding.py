@@ -211,12 +211,12 @@ def reader(cls: type) -> tuple[Kind | None, bool]:
     return kind, bool(slots(cls)) or any(["__dict__" in vars(base) for base in cls.__mro__])
 
 
-def content(cell: Any) -> Any:
-    """Return the content of a closure's cell, or None."""
+def content(cell: Any, empty: Any = None) -> Any:
+    """Return the content of a closure's cell, or ``empty`` where it is not yet assigned."""
     try:
         return cell.cell_contents
-    except ValueError:  # not yet assigned
-        return None
+    except ValueError:
+        return empty
 
 
 def attributes(x: Any) -> dict[str, Any]:

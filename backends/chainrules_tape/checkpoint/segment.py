@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     Tracer,
     alone,
     at_once,
+    content,
     find_tracers,
     flatten,
     name_of,
@@ -85,7 +86,7 @@ class Segment:
         cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
         self.cells: dict[int, Stored] = {}
         for k, cell in enumerate(cells):
-            if id(cell) not in shared and _holds_tracers(cell):
+            if id(cell) not in shared and find_tracers(content(cell)):
                 self.cells[k] = Stored(cell.cell_contents, tape)
                 cell.cell_contents = None  # of a copy, which is not called
         self.start = self.stop = len(tape)
@@ -187,10 +188,3 @@ def _rules(records: list[tuple[Any, ...]]) -> set[Any]:
     """Collect the statements that records were made by, those that were dropped among them."""
     found = {getattr(record[0], "statement", None) for record in records}
     return found.union(*[s.rules for s in {r[1] for r in records if r[0] is folded}])
-
-
-def _holds_tracers(cell: types.CellType) -> bool:
-    try:
-        return bool(find_tracers(cell.cell_contents))
-    except ValueError:  # it is empty
-        return False

@@ -11,6 +11,8 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from chainrules_py.values.holding import content
+
 _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, types.CellType)
 """What stays under a name: there is no need to keep it as it was."""
 
@@ -37,7 +39,7 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
         return function, ()
     code, outside = function.__code__, function.__globals__
     names, assigned = names_in(code).scope, names_in(code).assigned
-    found = {n: outside[n] for n in names if n in outside and not _is_fixed(outside[n])}
+    found = {n: outside[n] for n in names if n in outside and not isinstance(outside[n], _FIXED)}
     cells: tuple[Any, ...] = function.__closure__ or ()
     if not found and not cells:
         return function, ()
@@ -45,8 +47,8 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
         found = {}  # then all of them have to be its module's own
     if found:
         outside = {n: outside[n] for n in ("__builtins__", "__name__", *names) if n in outside}
-    values = [
-        cell if name in assigned else _content(cell)
+    values = [  # a cell that is still empty is shared
+        cell if name in assigned else content(cell, cell)
         for name, cell in zip(code.co_freevars, cells, strict=True)
     ]
     fresh = [v if type(v) is types.CellType else types.CellType(v) for v in values]
@@ -54,19 +56,7 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
     made.__kwdefaults__ = function.__kwdefaults__
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
-    return made, (*found.values(), *[v for v in values if not _is_fixed(v)])
-
-
-def _is_fixed(value: Any) -> bool:
-    return isinstance(value, _FIXED)
-
-
-def _content(cell: types.CellType) -> Any:
-    """Return the content of a cell; the cell itself, to be shared, while it is empty."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return cell
+    return made, (*found.values(), *[v for v in values if not isinstance(v, _FIXED)])
 
 
 class Names(NamedTuple):
