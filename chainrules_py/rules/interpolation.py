@@ -3,6 +3,7 @@
 from chainrules_py.registry.pens import non_differentiable, rule
 from chainrules_py.rules.indexing import take_transpose
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import Space
 from chainrules_py.vocabulary import (
     clip,
@@ -11,6 +12,7 @@ from chainrules_py.vocabulary import (
     less_equal,
     logical_and,
     minimum,
+    real,
     searchsorted,
     take,
     where,
@@ -26,9 +28,11 @@ def interp_rule(x, xp, fp):
     With the slope s = (fp_k - fp_j) / (xp_k - xp_j): dy = s (dx - (1 - t) dxp_j - t dxp_k) +
     (1 - t) dfp_j + t dfp_k. At a knot it is the slope on the right, at the last one on the left.
     """
+    y = interp(x, xp, fp)
+    x, xp, fp = promoted(x, real(y)), promoted(xp, real(y)), promoted(fp, y)
     in_x = LinearMap(lambda t, *at: slope(*at) * t, lambda t, *at: conj(slope(*at)) * t, x, xp, fp)
     in_knots = LinearMap(knots_push, knots_pull, x, xp, fp)
-    return interp(x, xp, fp), (in_x, in_knots, LinearMap(mixed, mixed_transpose, x, xp))
+    return y, (in_x, in_knots, LinearMap(mixed, mixed_transpose, x, xp))
 
 
 def piece(x, xp):

@@ -3,6 +3,7 @@
 from chainrules_py.registry.pens import rule
 from chainrules_py.rules.support.spectra import beyond, least
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
 from chainrules_py.vocabulary import (
     abs,
     arange_like,
@@ -51,7 +52,7 @@ def polyval_rule(p, x):
     y = polyval(p, x)
     return y, (
         LinearMap(_coefficients_push, _coefficients_pull, x, p.shape[0]),
-        LinearMap(_argument_push, _argument_pull, p, x),
+        LinearMap(_argument_push, _argument_pull, promoted(p, y), x),
     )
 
 

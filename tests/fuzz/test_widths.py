@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import project
 from chainrules_tape import grad, jvp, linearize, vjp
-from tests.fuzz.widths import check, entered, narrow
+from tests.fuzz.widths import beside_single, check, entered, narrow
 
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
 EACH, GROUPS = 6, 4
@@ -47,6 +48,24 @@ def test_one_call_in_six(group):
 @pytest.mark.parametrize("number", range(50))
 def test_every_call(number):
     judge(range(len(entered())), 1000 + number)
+
+
+def said(numbers):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return [text for number in numbers if (text := beside_single(number))]
+
+
+def test_derivatives_have_the_digits_of_the_value_beside_single_precision():
+    names = [call.name for call, _ in entered()]
+    narrow = [names.index(name) for name in ("polyval", "v.polyval", "v.interp", "v.lstsq")]
+    assert not said([*narrow, *range(0, len(names), 150)])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("group", range(20))
+def test_so_they_have_in_every_call(group):
+    assert not said(range(group, len(entered()), 20))
 
 
 NUMBERS = {

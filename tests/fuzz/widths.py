@@ -301,3 +301,58 @@ def smaller(drawn: Narrow) -> Iterator[Narrow]:
             yield dataclasses.replace(drawn, places=places)
     for scale in SCALES[: SCALES.index(drawn.scale)]:
         yield dataclasses.replace(drawn, scale=scale)
+
+
+def beside_single(number: int) -> str:
+    """Tell whose derivative has fewer digits than the value, where one operand is narrower.
+
+    Where the value is that of the same numbers in double precision, so are the derivatives in the
+    other operands.
+    """
+    call, f = entered()[number]
+    point = Point(call, f=f)
+    if call.complex or len(point.xs) < 2 or call.name.startswith(COMPUTED_NARROW):
+        return ""
+    function, rng = functools.partial(_numbers_of, point), np.random.default_rng(number)
+    for i, x in enumerate(point.xs):
+        if not isinstance(x, np.ndarray) or x.dtype != np.float64:
+            continue
+        others = [
+            k for k, x in enumerate(point.xs) if k != i and isinstance(x, (float, np.ndarray))
+        ]
+        single = x.astype(np.float32)
+
+        def of(narrow: Any, i: int = i, others: list[int] = others) -> Any:
+            def moved(*ys: Any) -> Any:
+                values = {i: narrow, **dict(zip(others, ys, strict=True))}
+                return function(*[values.get(k, x) for k, x in enumerate(point.xs)])
+
+            return moved
+
+        at = tuple([point.xs[k] for k in others])
+        try:
+            (y, pull), (z, want) = vjp(of(single), *at), vjp(of(single.astype(float)), *at)
+            if not all(
+                [
+                    _is_double(p) and np.allclose(p, q, 1e-13, 1e-13)
+                    for p, q in zip(y, z, strict=True)
+                ]
+            ):
+                continue
+            bars = [rng.standard_normal(np.shape(p))[()] for p in z]
+            ts = tuple([rng.standard_normal(np.shape(x))[()] for x in at])
+            pairs = [*zip(pull(bars), want(bars), strict=True)]
+            dots = [jvp(of(x), at, ts)[1] for x in (single, single.astype(float))]
+        except (NotDifferentiableError, TypeError):
+            continue
+        for found, right in [*pairs, *zip(*dots, strict=True)]:
+            if not np.max(np.abs(found - right), initial=0.0) <= 1e-11 * np.max(np.abs(right)):
+                return f"{call}, operand {i}: {found} for {right}"
+    return ""
+
+
+COMPUTED_NARROW = ("scipy.special.chndtr",)  # whose derivatives are differences
+
+
+def _is_double(x: Any) -> bool:
+    return np.asarray(x).dtype == np.float64

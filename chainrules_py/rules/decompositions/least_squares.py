@@ -12,6 +12,7 @@ from chainrules_py.rules.linalg.solving import as_given, columns
 from chainrules_py.rules.linalg.svd import svdvals_pull, svdvals_push
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
@@ -103,6 +104,7 @@ def lstsq_rule(a: Array, b: Array, *, rcond):
     y = x, residuals, _, _ = lstsq(a, b, rcond=rcond)
     rtol = tolerance(rcond, a.shape)
     vector, with_residuals = b.ndim == 1, residuals.shape[0] > 0
+    a, b = promoted(a, real(x)), promoted(b, real(x))
     b, x = columns(b, vector), columns(x, vector)
     A, R = pinv(a, rtol=rtol), b - matmul(a, x)
     return y, (
