@@ -6,7 +6,10 @@ that the engine has without it.
 
 from __future__ import annotations
 
+import functools
+import operator
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +19,7 @@ from chainrules_compile.calls import Under, dot_to, is_finite, sum_to
 from chainrules_compile.fields import PYTHON_NUMBERS, fields_of
 from chainrules_compile.noted import Members, Noted, Subscripts
 from chainrules_py import Primitive
-from chainrules_py.extend import Library, Memory, register_array_type, see, type_info
+from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
 from chainrules_py.program import Value
 from chainrules_py.vocabulary.views import read
 
@@ -87,12 +90,31 @@ WORDS_SHAPED_BY_DATA = frozenset(
 
 
 def is_settled(function: Any) -> bool:
-    """Tell whether the shape and dtype of a result hang on those of the operands alone."""
+    """Tell whether the shape and dtype of a result hang on those of the operands alone.
+
+    Of a library's function that is no word, and of which nobody states it, they may not.
+    """
     function = function.function if type(function) is Under else function
     if isinstance(function, Primitive):
         data = function.shape_from_data or function.__name__ in WORDS_SHAPED_BY_DATA
-        return not data and function is not read
-    return function not in SHAPED_BY_DATA or function in METADATA
+        return not (data or function.opaque or function is read)
+    return function in METADATA or _is_stated(function)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_stated(function: Any) -> bool:
+    if function in SHAPED_BY_DATA:
+        return False
+    see(function, ())
+    if function in aliases:
+        word = aliases[function].word
+        return isinstance(word, Primitive) and is_settled(word)
+    own = getattr(function, "__module__", "").startswith("chainrules_")
+    return own or isinstance(function, _BY_CLASSES)
+
+
+_BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
+"""Operators, ufuncs and their methods, and attributes."""
 
 
 def has_counts(function: Any, values: tuple[Value, ...]) -> bool:

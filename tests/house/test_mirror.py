@@ -465,6 +465,8 @@ ELSEWHERE = (
 TOPICS = {
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
+    "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
+    "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",
     "tests/engines/compile/test_plain_numbers.py": "passes/numbers.py, whose cases are many",
     "tests/engines/compile/test_zero_patterns.py": "passes/zeros.py, whose cases are many",

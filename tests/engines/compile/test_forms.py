@@ -1,0 +1,102 @@
+"""What shape and dtype a result has is asked anew where it hangs on numbers, of every function.
+
+A program asks how large the results of a function are, and of which kind, and computes with the
+answers; compiled, it is called with other numbers of the same shapes and dtypes.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, compile
+from chainrules_py.extend import flatten
+from chainrules_tape import value_and_grad
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.point import Point
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+KINDS = "biufcOSUMmV?"
+CALLS = [call for name in names_with_calls("numpy") for call in surface_calls(name)]
+
+
+def form_of(y):
+    """Return a number that says which shapes and kinds the leaves of a result have."""
+    said = 0.0
+    for i, leaf in enumerate(flatten(y)[0]):
+        if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+            for axis, n in enumerate(leaf.shape):
+                said += (i + 1) * (axis + 2) * n
+            said += 1000.0 * (i + 1) * KINDS.index(leaf.dtype.kind)
+    return said
+
+
+def numbers_like(x):
+    """Yield arrays of the same shape and dtype: apart, the same, ordered, with zeros and signs."""
+    line = np.arange(1.0, x.size + 1.0).reshape(x.shape).astype(x.dtype)
+    yield line
+    yield np.zeros_like(x)
+    yield -line
+    yield np.where(np.arange(x.size).reshape(x.shape) % 2 == 0, x, 0)
+    yield np.round(x * 2)
+
+
+def points(xs):
+    yield xs
+    arrays = [list(numbers_like(x)) if isinstance(x, np.ndarray) else [x] * 5 for x in xs]
+    yield from map(list, zip(*arrays, strict=True))
+    yield xs
+
+
+def answer(f, xs):
+    try:
+        return f(*[np.copy(x) if isinstance(x, np.ndarray) else x for x in xs])
+    except RecordingError:
+        raise
+    except Exception as error:  # of NumPy, for these numbers
+        return type(error)
+
+
+def check(call, differentiated):
+    """Return how many answers were compared."""
+    point = Point(call)
+    if not point.xs:
+        return 0
+
+    def program(*xs):
+        said = form_of(point.value(*xs))
+        return sum([np.sum(np.abs(x) ** 2) for x in xs]) * said + said
+
+    places = tuple(range(len(point.xs)))
+    plain = value_and_grad(program, argnums=places) if differentiated else program
+    compiled = compile(plain)
+    compared = 0
+    for xs in points(point.xs):
+        want = answer(plain, xs)
+        try:
+            have = answer(compiled, xs)
+        except RecordingError:
+            continue
+        if isinstance(want, type):
+            assert have is want, f"{call}: {have} where the program raises {want.__name__}"
+            continue
+        for a, b in itertools.zip_longest(flatten(have)[0], flatten(want)[0]):
+            np.testing.assert_array_equal(a, b, err_msg=f"{call} at {xs}")
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("differentiated", [False, True], ids=["value", "gradient"])
+@pytest.mark.parametrize("call", CALLS[::150], ids=str)
+def test_forms_of_results_are_asked_anew(call, differentiated):
+    check(call, differentiated)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("differentiated", [False, True], ids=["value", "gradient"])
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_forms_of_all_results_are_asked_anew(call, differentiated):
+    check(call, differentiated)
