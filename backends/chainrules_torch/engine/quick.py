@@ -11,7 +11,7 @@ import itertools
 import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd.function import Function
@@ -69,16 +69,20 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         forward = _by_maps(plan, bound, bound.maps)
         if plan.all_tensors and all(needs) and not plan.options:
             known = written_out(bound.statement, len(needs))
-            forward = forward if known is None else _by_known_maps(plan, known, forward)
+            if known is not None:
+                return _function(plan, needs, *_by_known_maps(plan, known, forward))
         return _function(plan, needs, forward)
     exact = bound.saves_values and not (bound.is_linear or plan.options)
     return _function(plan, needs, _by_formula(plan, bound)) if exact else None
 
 
 def _function(
-    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
+    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any], half: Any = None
 ) -> Callable[..., Any]:
-    """Make a function of autograd with this forward, which leaves its pull as ``ctx.half``."""
+    """Make a function of autograd with this forward, which leaves its pull as ``ctx.half``.
+
+    It leaves none where that is ``half``, the usual one: a call has no attributes of its own then.
+    """
     spread = None if all(needs) else needs
 
     def backward(ctx: Any, *bars: Any) -> Any:
@@ -98,7 +102,9 @@ def _function(
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     name = plan.primal.__name__  # which PyTorch shows in its graphs
-    return applied_to(types.new_class(name, (Function,), exec_body=lambda of: of.update(members)))
+    made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
+    made._backward_cls.half = staticmethod(half)
+    return applied_to(made)
 
 
 def _spread(answer: Any, needs: Sequence[bool]) -> Any:
@@ -111,11 +117,15 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
     """Make the forward of a rule that saves operands and results."""
     run = bound.run
     short = bound.is_elementwise and plan.all_tensors
+    first: dict[str, Any] = {}
 
     def forward(ctx: Any, *leaves: Any) -> Any:
         y, record = run(None, *leaves)
         if short and isinstance(record[-1], Tensor):  # which no way of broadcasting is beside
-            ctx.half, ctx.to_save = record[0], record[2:]  # as save_for_backward does
+            if ctx.half is not record[0]:
+                ctx.half = record[0]
+                type(ctx).half = staticmethod(first.setdefault("half", record[0]))
+            ctx.to_save = record[2:]  # as save_for_backward does
             return y
         if not isinstance(y, Tensor):
             ctx.half = None
@@ -162,21 +172,27 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
 
 def _by_known_maps(
     plan: Plan, known: WrittenOut, general: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Make the forward of a rule that is written out, of which the value alone is computed."""
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Make forward and pull of a rule that is written out, of which the value alone is computed."""
     compute, holds = plan.compute, known.holds
-    kept_at = _at([place for places in known.places for place in places])
+    kept = [place for places in known.places for place in places]
+    kept_at = _at(kept)
     ends = [*itertools.accumulate(map(len, known.places))]
-    halves = [*zip(known.pulls, (0, *ends), ends, strict=False)]
+    places = [kept.index(i) if i in kept else None for i in range(1, len(ends) + 1)]
+    halves = [*zip(known.pulls, (0, *ends), ends, places, strict=False)]
 
-    def pull(forms: list[Any], y_bar: Any, *tensors: Any) -> Any:
-        bars = [half(y_bar, *tensors[start:end]) for half, start, end in halves]
-        try:
-            if list(map(_form, bars)) == forms:
-                return tuple(bars)
-        except AttributeError:  # what is to be computed yet, or is zero
-            pass
-        return tuple([fitted(bar, y_bar, *of) for bar, of in zip(bars, forms, strict=True)])
+    def pull(y_bar: Any, *saved: Any, forms: Any = None) -> Any:
+        bars = []
+        for half, start, end, place in halves:
+            bar = half(y_bar, *saved[start:end])
+            like = forms[len(bars)] if place is None else saved[place]
+            try:
+                if bar.dtype is not like.dtype or bar.shape != like.shape:
+                    bar = fitted(bar, y_bar, like.dtype, like.shape)
+            except AttributeError:  # what is to be computed yet, or is zero
+                bar = fitted(bar, y_bar, like.dtype, like.shape)
+            bars.append(bar)
+        return tuple(bars)
 
     def forward(ctx: Any, *leaves: Any) -> Any:
         if not holds():
@@ -185,13 +201,18 @@ def _by_known_maps(
         if not isinstance(y, Tensor):
             return general(ctx, *leaves)
         ctx.to_save = kept_at((y, *leaves))
-        ctx.half = functools.partial(pull, list(map(_form, leaves)))
+        if None in places:
+            ctx.half = functools.partial(pull, forms=[_Form(x.dtype, x.shape) for x in leaves])
         return y
 
-    return forward
+    return forward, pull
 
 
-_form: Callable[[Any], tuple[Any, Any]] = operator.attrgetter("dtype", "shape")
+class _Form(NamedTuple):
+    """What the cotangent of a tensor is like that is not kept."""
+
+    dtype: Any
+    shape: Any
 
 
 def _at(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

@@ -29,7 +29,7 @@ class WrittenOut:
         What the map of each operand saves: 0 is the result, and ``i + 1`` the i-th operand.
     """
 
-    __slots__ = ("_function", "_means", "_meaning", "_names", "places", "pulls")
+    __slots__ = ("_code", "_function", "_meaning", "_means", "places", "pulls")
 
     def __init__(
         self, function: FunctionType, pulls: list[Any], places: list[tuple[int, ...]]
@@ -37,14 +37,17 @@ class WrittenOut:
         self.pulls = pulls
         self.places = places
         self._function = function
-        self._meaning = function.__globals__.get
-        self._names = function.__code__.co_names
-        self._means = (function.__code__, *map(self._meaning, self._names))
+        self._code = function.__code__
+        self._meaning = meaning = function.__globals__.get
+        self._means = [(name, meaning(name)) for name in function.__code__.co_names]
 
     def holds(self) -> bool:
         """Tell whether the rule would give the same now."""
-        means = self._function.__code__, *map(self._meaning, self._names)
-        return all(map(operator.is_, means, self._means))
+        meaning = self._meaning
+        for name, meant in self._means:
+            if meaning(name) is not meant:
+                return False
+        return self._function.__code__ is self._code
 
 
 class _StandIn:
