@@ -7,13 +7,14 @@ library's function with options, or with a row of its own, has a *plan* per type
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.plugins import failures, module_of, see
+from chainrules_py.primitives.plugins import BACKENDS, announced, failures, module_of, see
 from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
@@ -440,16 +441,33 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     )
 
 
+def _public_name(f: Any) -> str:
+    """Return the shortest public name of a function, if that which it tells of itself is none."""
+    told = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
+    root = told.partition(".")[0]
+    homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == root]
+    found = [
+        f"{where}.{name}"
+        for where, module in homes
+        for name, x in list(getattr(module, "__dict__", {}).items())
+        if x is f and "_" not in (name[0], *[part[0] for part in where.split(".")])
+    ]
+    return told if told in found else min(found, key=len, default=told)
+
+
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     from chainrules_py.registry.table import primal_of
 
     primal = primal_of(f)
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
-    name = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
-    short = name.rpartition(".")[2]
+    name = _public_name(f)
+    root, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
+    engine = dict(announced(BACKENDS)).get(root)
+    imports = hasattr(sys.modules.get(engine or ""), "import_rule")
+    theirs = f"take its own derivative, {short} = {engine}.import_rule({name}), " if imports else ""
     write = (
-        f"Write {short} = primitive({name}) and state a rule for it, or compute it before "
+        f"Write {short} = primitive({name}) and state a rule for it, {theirs}or compute it before "
         f"differentiating"
         if short.isidentifier()
         else "Write it with functions of arrays, or by vectorize of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import operator
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import torch
 from torch._functorch.autograd_function import custom_function_call
 from torch._guards import TracingContext
@@ -16,7 +18,7 @@ from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
 from chainrules_bridge import check_hidden, refuse_numpy, refuse_operator
-from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
+from chainrules_py import ChainRulesError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
@@ -143,6 +145,7 @@ class Exported:
                 # The compiler calls it again, outside of the graph, and what is said here is seen.
                 raise UnsupportedFakeTensorException(str(error)) from None
 
+        self._out_of_graph = _unseen(lambda xs, kw: self(*xs, **kw), reason=_OUT_OF_GRAPH)
         self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
 
         # The compiler counts what it makes of one code, and makes no more than a few.
@@ -155,10 +158,9 @@ class Exported:
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, to be differentiated by its rule."""
         if _compiling():
-            for x in operands:
-                if not isinstance(x, (tuple, list, dict)) and callable(x):
-                    raise NotDifferentiableError(_IN_COMPILED)
-            return self._in_graph(*operands, **options)
+            if _passes(operands) and _passes(options):
+                return self._in_graph(*operands, **options)
+            return self._out_of_graph(operands, options)
         try:
             if not (options or is_cast()):
                 try:
@@ -260,10 +262,28 @@ def _of_graph(x: Any) -> Any:
     return x
 
 
-_IN_COMPILED = (
-    "an exported function is given a function in a program that is compiled, of which PyTorch's "
-    "compiler makes no graph; export one that has it already: export(functools.partial(root, f))"
+_OUT_OF_GRAPH = (
+    "an exported function is given a function or an object in a program that is compiled, which "
+    "PyTorch's compiler puts into no graph; export one that has it already: "
+    "export(functools.partial(root, f))"
 )
+
+
+def _passes(x: Any) -> bool:
+    """Tell whether a compiler passes an operand on, in its graph."""
+    if isinstance(x, dict):
+        return all([_passes(part) for part in x.values()])
+    if isinstance(x, (tuple, list)):
+        return all([_passes(part) for part in x])
+    if dataclasses.is_dataclass(type(x)):
+        return bool(type(x).__dataclass_params__.frozen)
+    return isinstance(x, _PASSED) or x is ...
+
+
+_PASSED = (
+    Tensor, torch.SymInt, torch.SymFloat, torch.dtype, torch.device, np.ndarray, np.generic,
+    int, float, complex, str, bytes, slice, range, type, type(None),
+)  # fmt: skip
 
 _PROGRAMS = frozenset((v.map, v.reduce, v.scan))
 """Words that call a function several times, and do nothing else: PyTorch sees all they do."""

@@ -182,7 +182,7 @@ def _by_known_maps(
     halves = [*zip(known.pulls, (0, *ends), ends, places, strict=False)]
 
     def pull(y_bar: Any, *saved: Any, forms: Any = None) -> Any:
-        bars = []
+        bars: list[Any] = []
         for half, start, end, place in halves:
             bar = half(y_bar, *saved[start:end])
             like = forms[len(bars)] if place is None else saved[place]

@@ -3,11 +3,14 @@
 The samples are those that PyTorch tests itself with: value, pullback, and tangent beside it.
 """
 
+import importlib
+import operator
+import re
 import warnings
 
 import pytest
 
-from chainrules_py import ChainRulesError
+from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_py.extend import aliases
 from chainrules_tape import grad, jvp, vjp
 
@@ -213,3 +216,23 @@ def test_what_is_no_word_is_refused(f):
 def test_what_has_no_derivative_is_refused(f):
     with pytest.raises(ChainRulesError, match="takes no"):
         grad(f)(X)
+
+
+@pytest.mark.parametrize("home", ["torch.nn.functional", "torch.linalg"])
+def test_what_is_refused_is_named_as_it_is_written(home):
+    named, wrong = 0, []
+    for name, f in dict(vars(importlib.import_module(home))).items():
+        if name.startswith("_") or not callable(f) or isinstance(f, type):
+            continue
+        try:
+            grad(lambda x, f=f: f(x).sum())(X)
+        except NotDifferentiableError as error:
+            found = re.match(r"torch\.(\S+) has no derivative here.*import_rule", str(error))
+            if found is not None:
+                named += 1
+                there = "._" not in found[1] and callable(operator.attrgetter(found[1])(torch))
+                wrong += [] if there else [str(error)]
+        except Exception:  # what asks for other operands says so by itself
+            continue
+    assert named
+    assert not wrong

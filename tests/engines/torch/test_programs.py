@@ -6,6 +6,7 @@ import collections
 import functools
 import importlib
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    Array,
     LinearMap,
     NoTangent,
     NotDifferentiableError,
@@ -417,6 +419,76 @@ def test_a_refusal_is_ours_in_what_is_compiled():
     torch._dynamo.reset()
     with pytest.raises(torch._dynamo.exc.Unsupported, match="scaled depends on w"):
         torch.compile(lambda x: 2 * f(x), backend="aot_eager", fullgraph=True)(x)
+
+
+class Attributes:
+    """An object with one attribute."""
+
+    def __init__(self, w):
+        self.w = w
+
+
+class Slots:
+    """An object without a dict."""
+
+    __slots__ = ("w",)
+
+    def __init__(self, w):
+        self.w = w
+
+
+OBJECTS = {
+    "attributes": Attributes(2.0),
+    "slots": Slots(2.0),
+    "function": lambda: 2.0,
+    "namespace": types.SimpleNamespace(w=2.0),
+    "within a list": [Attributes(2.0)],
+}
+
+
+def weighted(h, x):
+    while isinstance(h, list):
+        h = h[0]
+    return (h() if callable(h) else h.w) * x * x
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")  # of its compiler
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("option", [False, True])
+def test_objects_in_what_is_compiled(name, option):
+    held, times = OBJECTS[name], lambda t, slope: t * slope
+    slope = lambda h, x: 2.0 * weighted(h, x) / x
+    if option:
+
+        @primitive
+        def f(x, *, h):
+            return weighted(h, x)
+
+        @rule(f)
+        def _(x, *, h):
+            return f(x, h=h), (LinearMap(times, times, slope(h, x)),)
+
+        program = lambda ours: lambda x: ours(1.0 * x, h=held) * 1.0
+    else:
+
+        @primitive
+        def f(h, x):
+            return weighted(h, x)
+
+        @rule(f, types=(object, Array))
+        def _(h, x):
+            return f(h, x), (NoTangent(), LinearMap(times, times, slope(h, x)))
+
+        program = lambda ours: lambda x: ours(held, 1.0 * x) * 1.0
+
+    ours, x = export(f), leaf(3.0)
+    torch._dynamo.reset()
+    compiled = torch.compile(program(ours), backend="eager")
+    same(torch.autograd.grad(compiled(x).sum(), x)[0], leaf(12.0))
+    torch._dynamo.reset()
+    whole = torch.compile(program(ours), backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="given a function or an object"):
+        whole(x)
 
 
 def _product():
