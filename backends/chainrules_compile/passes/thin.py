@@ -22,6 +22,8 @@ _UFUNCS = (np.add, np.subtract, np.multiply, np.divide)
 """Those that round alike, however their operands lie."""
 _LONGEST = 8
 """How many elements a short run has at most."""
+_FEWEST = 500
+"""From how many elements on an operand may be worth spreading."""
 _LARGEST = 1 << 16
 """Of how many elements two arrays are made at most."""
 _ONE, _BOTH, _REPEATED, _LEFT, _BEGIN = 6.5, 11.0, 2.0, 2.0, 700.0
@@ -48,6 +50,8 @@ class Thin(NamedTuple):
 
 def with_thin_spread(program: Program) -> Program:
     """Return the program with arrays for operands that NumPy would spread in short runs."""
+    if not any([is_large(call) for call in program.calls]):
+        return program
     walk = _Walk(program)
     calls = tuple([new for call in program.calls for new in walk.instead(call)])
     if not walk.found:
@@ -65,10 +69,10 @@ class _Walk:
 
     def instead(self, call: Call) -> list[Call]:
         """Return what stands in the place of a call."""
-        if call.function not in _UFUNCS or len(call.results) != 1 or not is_elementwise(call):
+        if not is_large(call) or not is_elementwise(call):
             return [call]
         (y,) = call.results
-        if not is_array(y) or not is_contiguous(y) or y.dtype.kind != "f" or len(y.shape or ()) < 2:
+        if not is_contiguous(y) or y.dtype.kind != "f" or len(y.shape or ()) < 2:
             return [call]
         thin: dict[Value, Thin] = {}
         for x in call.values:
@@ -119,6 +123,14 @@ class _Walk:
         times = math.prod(shape[axes[0] : axes[-1] + 1])
         behind = math.prod(shape[axes[-1] + 1 :])
         return Thin(source, before, times, behind if behind > 1 else times)
+
+
+def is_large(call: Call) -> bool:
+    """Tell whether a call gives an array of enough elements for two of them to be a run."""
+    if call.function not in _UFUNCS or len(call.results) != 1:
+        return False
+    (y,) = call.results
+    return is_array(y) and size(y) >= _FEWEST
 
 
 def pays(thin: list[Thin], n: int) -> bool:
