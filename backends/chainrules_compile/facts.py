@@ -117,13 +117,16 @@ _BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
 """Operators, ufuncs and their methods, and attributes."""
 
 
-def has_counts(function: Any, values: tuple[Value, ...]) -> bool:
-    """Tell whether a library's function is given whole numbers: how many, or how wide, say."""
-    if type(function) is np.ufunc or isinstance(function, Primitive):
+def has_form(function: Any, values: tuple[Value, ...]) -> bool:
+    """Tell the same of a call; of a library's function that is given whole numbers it does not."""
+    if not is_settled(function):
         return False
-    whole = [x for x in values if x.dtype is not None and x.dtype.kind in "iu"]
-    counts = [x for x in whole if not (x.shape and function in JOINING)]
-    return bool(counts) and getattr(function, "__module__", "") != "_operator"
+    if type(function) is np.ufunc or isinstance(function, Primitive):
+        return True
+    for x in values:  # it may be told how many, or how wide
+        if x.dtype is not None and x.dtype.kind in "iu" and not (x.shape and function in JOINING):
+            return getattr(function, "__module__", "") == "_operator"
+    return True
 
 
 class _Noting(Mapping[Callable[..., Any], Callable[..., Any]]):

@@ -19,7 +19,7 @@ from numpy._core.umath import _extobj_contextvar as error_state
 
 from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import classes, has_counts, is_settled
+from chainrules_compile.facts import classes, has_form, is_settled
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, recordable
@@ -227,7 +227,7 @@ class Notes:
                 flags = y.flags
                 new = flags.c_contiguous and flags.writeable and y.size
                 del flags  # which has the array as well
-                if new and is_settled(function) and not has_counts(function, taken[2]):
+                if new and (function in TOTAL or has_form(function, taken[2])):
                     return self._new(function, taken, options, y)
             kept = cls is np.ndarray and sys.getrefcount(y) > 2
             return self.note(function, operands, options, y, kept, taken)
@@ -400,8 +400,8 @@ class Notes:
             return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])
         chosen = function is np.where and len(operands) == 3
-        settled = function is read or chosen or is_settled(function)
-        if masked or not settled or has_counts(function, values):
+        settled = function is read or chosen or has_form(function, values)
+        if masked or not settled:
             form = (value.shape, value.dtype)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 
@@ -432,7 +432,19 @@ def may_fail(function: Any) -> bool:
     return function in PARTIAL or getattr(function, "__name__", "") in LINEAR
 
 
-TOTAL = frozenset((operator.add, operator.sub, operator.mul, operator.neg, np.add, np.multiply))
+TOTAL = frozenset(
+    (
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.neg,
+        np.add,
+        np.multiply,
+        np.subtract,
+        np.negative,
+        np.divide,
+    )
+)
 """The most frequent of those that raise for no number, whose results have a form of their own."""
 LINEAR = frozenset(np.linalg.__all__)
 """Names of functions that raise for some matrices."""
