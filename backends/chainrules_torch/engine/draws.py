@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ _DRAWING = ("torch.nn.modules", "torch.distributions")
 _PURE = {
     *("builtins", "math", "cmath", "operator", "functools", "itertools", "collections", "types"),
     *("typing", "abc", "contextlib", "numbers", "fractions", "decimal", "numpy", "torch", ""),
+    *("dataclasses", "enum", "copy"),
 }
 """Libraries whose functions give the same for the same, where nothing is drawn."""
 _found = Cache()
@@ -76,13 +78,20 @@ def _drawing(word: Primitive[..., Any]) -> Drawing | None:
         return None
     reach = Reach((word.__wrapped__, *[f for s in own for f in s.recipe.functions]))
     shared = _draws(reach)
-    others = {name.partition(".")[0] for name in reach.libraries} - _PURE
+    others = {name.partition(".")[0] for name in _libraries(reach)} - _PURE
     unsure = not all([x.startswith("chainrules_") for x in others])
     return Drawing(reach, shared, unsure) if reach or reach.generators or shared or unsure else None
 
 
+def _libraries(reach: Reach) -> list[str]:
+    """Return the libraries that code asks, but SciPy where it asks for special functions alone."""
+    parts = {*getattr(sys.modules.get("scipy"), "__all__", ()), "getattr"} & {*reach.names}
+    special = ("scipy", "scipy.special") if parts == {"special"} else ("scipy.special",)
+    return [x for x in reach.libraries if x not in special]
+
+
 def _draws(reach: Reach) -> bool:
     """Tell whether code may draw from the generators that everybody shares."""
-    others = [x for x in reach.libraries if x.partition(".")[0] != "torch"]
+    others = [x for x in _libraries(reach) if x.partition(".")[0] != "torch"]
     named = any(map(_SHARED.search, reach.names)) or any(map(may_draw, others))
     return named or not reach.whole or any([x.startswith(_DRAWING) for x in reach.libraries])

@@ -565,3 +565,20 @@ def test_a_pullback_of_functions_is_pushed_forward_by_its_transpose():
     x = torch.tensor([0.3, -0.5, 1.0], dtype=F64)
     same(jvp(g, (x,), (torch.ones_like(x),))[1], torch.sin(x) + x * torch.cos(x))
     same(hessian(lambda q: g(q).sum())(x).diagonal(), 2 * torch.cos(x) - x * torch.sin(x))
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+def test_special_functions_of_scipy_draw_nothing():
+    special = pytest.importorskip("scipy.special")
+
+    @primitive
+    def lambert(x):
+        return special.lambertw(x).real
+
+    scalar_rule(lambert, lambda y, x: v.exp(-y) / (1.0 + y))
+    x = torch.tensor(0.5, dtype=F64)
+    compiled = torch.compile(grad(export(lambert)), backend="aot_eager")
+    same(
+        compiled(x),
+        torch.tensor(1.0 / (np.exp(special.lambertw(0.5).real) * (1 + special.lambertw(0.5).real))),
+    )
