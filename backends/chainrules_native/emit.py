@@ -48,9 +48,10 @@ def emit(items: list[Item], outputs: list[View], name: str, threads: int = 1) ->
     scratch = scratch_of(items)
     kernels = Kernels(name, threads, scratch)
     storage = Storage(items, outputs, scratch * threads)
-    for item in items:
-        writer = _WRITERS[type(item)]
-        writer(kernels, storage, item)
+    for i, item in enumerate(items):
+        if i not in storage.needless:
+            writer = _WRITERS[type(item)]
+            writer(kernels, storage, item)
     return kernels.text(), storage.size
 
 

@@ -5,11 +5,12 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_native import calls
+from chainrules_native.storage import Storage
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
-from tests.engines.native.test_native import check, compiled
+from tests.engines.native.test_native import check, compiled, some
 
 pytestmark = pytest.mark.usefixtures("native")
 PLACES = np.array([2, 0, -1, 2])
@@ -114,7 +115,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", some(ROWS, 1))
 def test_products_that_are_joined_leave_nothing_to_numpy(name):
     """What looser passes make of many turns is C as well: one function, and no line between."""
 
@@ -132,3 +133,49 @@ def test_products_that_are_joined_leave_nothing_to_numpy(name):
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
     assert "joined_rows" not in g.source
     assert sum([type(c.function) is calls.driver().Native for c in g.programs[0].program]) == 1
+
+
+def concatenated(x, y):
+    a, b = x * y, np.sin(x) @ y.T
+    c = np.concatenate([a, b @ x, x, a + 1.0])
+    return np.sum(c * c), c, np.sum(a, 0), np.concatenate([a, b], axis=1)
+
+
+def rows_of_turns(x, y):
+    rows = [x[0]]
+    for i in range(6):
+        rows.append(np.tanh(rows[-1] * y[i % 3] + x[1]))
+    s = np.stack(rows)
+    return s, np.sum(s @ s.T), rows[3] * 2.0
+
+
+def numbers_in_a_row(x, y):
+    given = [*[np.sum(x[i] * y[i]) for i in range(3)], x[0, 0] * 2.0]
+    s, z = np.stack(given), np.stack(given[::-1])
+    return s, z, s * z, np.stack([s, z], axis=1), np.stack([s * 1.5, z - 1.0])
+
+
+def joined_twice(x, y):
+    a = (x * y).T * 1.0
+    s, b = np.stack([a, a, a * 2.0]), a + 1.0
+    whole = np.concatenate([b, s[0], np.cumsum(b, 0), b[::-1]])
+    return s, whole, np.sum(whole) + b, np.stack([x > 0.5, y > 0.2])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        joined_twice,
+        rows_of_turns,
+        *[pytest.param(f, marks=pytest.mark.slow) for f in (concatenated, numbers_in_a_row)],
+    ],
+)
+def test_what_is_joined_is_computed_where_it_is_read(f, monkeypatch):
+    """No copy is made of most parts, and what else reads them reads the same."""
+    spared = []
+    kept = Storage._within
+    monkeypatch.setattr(
+        Storage, "_within", lambda self, *given: spared.append(kept(self, *given)) or spared[-1]
+    )
+    check(f, operand(np.float64, (3, 3)), operand(np.float64, (4, 3))[1:], whole=False)
+    assert any(spared)
