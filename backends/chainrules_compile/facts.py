@@ -109,8 +109,9 @@ def _is_stated(function: Any) -> bool:
     if function in aliases:
         word = aliases[function].word
         return isinstance(word, Primitive) and is_settled(word)
-    own = getattr(function, "__module__", "").startswith("chainrules_")
-    return own or isinstance(function, _BY_CLASSES)
+    if isinstance(function, _BY_CLASSES):
+        return True
+    return (getattr(function, "__module__", None) or "").startswith("chainrules_")
 
 
 _BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)

@@ -188,9 +188,9 @@ class _LoopWriting:
         to, names = self.to, self.to.names
         made = {y for call in self.loop.body for y in call.results}
         living = {names[y] for y in (*self.ends, *self.lasts)}
-        for x in dict.fromkeys((*self.next, *self.kept)):
+        for x in dict.fromkeys([y for y in (*self.next, *self.kept) if y in made]):
             name = names[x]
-            if x not in made or name in living or name in to.free:
+            if name in living or name in to.free:
                 continue
             if is_array(x) and size(x) > LARGE:
                 to.lines.append(f"{name} = None")

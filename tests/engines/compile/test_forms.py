@@ -89,6 +89,28 @@ def check(call, differentiated):
     return compared
 
 
+UFUNCS = [f for f in map(np.__dict__.get, np.__all__) if isinstance(f, np.ufunc) and f.nin == 2]
+METHODS = {
+    "reduce": lambda f, x: f.reduce(x, axis=0),
+    "accumulate": lambda f, x: f.accumulate(x),
+    "reduceat": lambda f, x: f.reduceat(x, [0, 1]),
+    "outer": lambda f, x: f.outer(x, x),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_ufuncs(method):
+    for f in UFUNCS:
+        for start in (np.array([[1.0, 2.0], [3.0, 0.5]]), np.array([[3, 1], [2, 5]])):
+            use = lambda x, f=f: METHODS[method](f, x)
+            compiled = compile(use)
+            for x in (start, start[::-1].copy()):
+                want = answer(use, [x])
+                if isinstance(want, type):
+                    break
+                np.testing.assert_array_equal(answer(compiled, [x]), want, err_msg=str(f))
+
+
 @pytest.mark.parametrize("differentiated", [False, True], ids=["value", "gradient"])
 @pytest.mark.parametrize("call", CALLS[::150], ids=str)
 def test_forms_of_results_are_asked_anew(call, differentiated):

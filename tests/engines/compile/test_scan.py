@@ -386,6 +386,35 @@ def test_what_is_carried_and_given_is_summed_as_in_a_loop(given):
     assert compiled.programs
 
 
+GIVEN = {
+    "a float": lambda h, x: 3.0,
+    "NumPy's": lambda h, x: np.float64(2),
+    "an int": lambda h, x: 3,
+    "complex": lambda h, x: 2j,
+    "a length": lambda h, x: float(len(h)),
+    "nothing": lambda h, x: None,
+    "what is carried": lambda h, x: h,
+    "what is given": lambda h, x: x,
+    "several": lambda h, x: (3.0, x[0] * h, True, h),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_turns_give_what_is_the_same_in_each(given):
+    def f(b, xs):
+        return scan(lambda h, x: (h * np.sin(x[0]) + x[1], GIVEN[given](h, x)), b, xs)
+
+    def total(b, xs):
+        h, ys = f(b, xs)
+        return np.sum(h) + sum([np.sum(np.real(y)) for y in flatten(ys)[0] if y is not None])
+
+    for g in (f, value_and_grad(total, (0, 1))):
+        compiled = compile(g)
+        for k in (1.0, 0.9):
+            assert same(compiled(k * B, k * XS), g(k * B, k * XS))
+        assert compiled.programs
+
+
 def test_random_scans():
     for seed in range(3):
         check_random(seed)
