@@ -46,6 +46,8 @@ class Scope(dict[str, Any]):
         What each result is called beside the line that makes it; empty for nothing.
     titles : dict
         The same of values in between, by their names in the program.
+    locals : set of str
+        Names of values in the source so far, which no object gets.
     """
 
     def __init__(self) -> None:
@@ -62,6 +64,7 @@ class Scope(dict[str, Any]):
         self.save: Callable[[str, Path], None] | None = None
         self.labels: list[str] = []
         self.titles: dict[str, str] = {}
+        self.locals: set[str] = set()
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:
         """Return the name of what a factory makes, which is remembered by how it is made."""
@@ -79,7 +82,7 @@ class Scope(dict[str, Any]):
         if found is None:
             base = found = identifier(hint)
             n = self._counts.get(base, 1)
-            while found in self:
+            while found in self or found in self.locals:
                 n += 1
                 found = f"{base}_{n}"
             self._counts[base] = n

@@ -87,6 +87,7 @@ class NumpyWriting(Speller):
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
         self._taken = {*self.names.values(), "part", "i", "j"}
+        scope.locals |= self._taken
 
     def body(self) -> Body:
         """Write all calls."""
@@ -194,6 +195,7 @@ class NumpyWriting(Speller):
             n += 1
             name = f"{hint}_{n}"
         self._taken.add(name)
+        self.scope.locals.add(name)
         return name
 
     def new(self, x: Value) -> str:
@@ -208,6 +210,7 @@ class NumpyWriting(Speller):
             while name in self.scope or name in self._taken:
                 self._count += 1
                 name = f"v{self._count}"
+            self.scope.locals.add(name)
         self.names[x] = name
         return name
 

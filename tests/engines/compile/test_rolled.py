@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
+import random
 import tracemalloc
 import warnings
 
@@ -142,6 +143,51 @@ def test_random_programs_in_loops(check, n):
     SAID.clear()
     run_random(lambda program: check(Turns(program)), n, 7)
     assert check is check_in_threads or SAID["equal"]
+
+
+PLACES = ["u[i, 0]", "u[i, -1]", "u[i, 2]", "u[i, j]", "u[i, 0:2]", "u[i, 3:5]", "u[i]"]
+READS = ["u[i - 1, 1]", "u[i - 1, -2]", "u[i - 1, 0]", "x[0]", "x[3]", "u[i, 1]", "u[0, 2]"]
+STEPS = ["{} = 0.5 * {}", "{} *= 0.9 * {}", "{} += 0.01 * {}", "{} = {} + 0.1", "{} -= 0.2 + {}"]
+
+
+def of_places(seed):
+    """Return a program whose turns write to rows of a buffer, and to fixed places of them."""
+    rng = random.Random(seed)
+    body = ["u[i] = np.sin(u[i - 1])" if rng.random() < 0.8 else "u[i] += u[i - 1] * 0.9"]
+    for _ in range(rng.randint(1, 4)):
+        place = rng.choice(PLACES)
+        body.append(rng.choice(STEPS).format(place, rng.choice(READS)))
+        if "j" in place:
+            body[-1] = f"for j in range({rng.randint(2, 6)}): {body[-1]}"
+    source = "def f(x):\n    u = np.zeros((TURNS, 6), like=x)\n    u[0] = x\n"
+    source += f"    for i in range(1, {rng.randint(20, 60)}):\n"
+    source += "".join([f"        {line}\n" for line in body])
+    names = {"np": np, "TURNS": 60}
+    exec(source + "    return np.sum(u**2) + u[5, 0]\n", names)
+    return names["f"], source
+
+
+def check_places(seed):
+    """Record where all numbers are alike, so that nothing is seen before others come."""
+    f, source = of_places(seed)
+    for g in (f, ct.value_and_grad(f), lambda x: ct.jvp(f, (x,), (x,))):
+        compiled = compile(g)
+        for x in (np.zeros(6), *np.random.default_rng(seed).random((2, 6))):
+            with np.errstate(all="ignore"):
+                np.testing.assert_equal(compiled(x), g(x), err_msg=source)
+
+
+@pytest.mark.usefixtures("eager_to_roll")
+def test_places_of_turns_are_no_other_places():
+    for seed in range(12):
+        check_places(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(100, 1000, 100))
+def test_places_of_many_turns_are_no_other_places(start):
+    for seed in range(start, start + 100):
+        check_places(seed)
 
 
 class Turns:
