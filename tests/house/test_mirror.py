@@ -524,6 +524,7 @@ TOPICS = {
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",
+    "tests/engines/test_stated_between.py": "a rule that is stated between call and derivative",
     "tests/engines/test_unstated.py": "derivatives that nobody has stated, in all engines",
     "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",
     "tests/engines/jax/test_functions.py": "words that are given functions",

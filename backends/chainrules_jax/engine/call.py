@@ -266,6 +266,7 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
             raise
     if lookups(word):
         is_captured(word, is_traced, True)
+    program.find(program.operands(leaves))
     return program.closed(call_p.bind(*varying_alike(leaves), program=program))
 
 

@@ -191,8 +191,11 @@ class Program:
     # ------------------------------------------------------------------------------ its rule
 
     def find(self, operands: tuple[Any, ...]) -> Rule | None:
-        """Find the rule, or None; for operands without axes, a rule for numbers also counts."""
-        classes = tuple([type(x) for x in operands])
+        """Find the rule, or None; for operands without axes, a rule for numbers also counts.
+
+        What was found at the call is kept: a derivative that is taken later is of the same.
+        """
+        classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
         ndims = tuple([getattr(x, "ndim", None) for x in operands])
         try:
             return self._rules[classes, ndims]

@@ -32,11 +32,13 @@ from chainrules_py.extend import (
     Cache,
     Guard,
     HigherOrder,
+    Rule,
     TreeDef,
     bind,
     check_options,
     closed,
     demand_rule,
+    find_rule,
     flatten_tangent,
     hosted,
     is_captured,
@@ -71,19 +73,27 @@ class Program:
         All of them.
     compute : callable
         What computes the word.
+    rule : Rule or None
+        What is stated at the call; MLX asks for a derivative later.
     guard : Guard or None
         That of what the rule looks up, which is run when MLX asks for a derivative.
     """
 
-    __slots__ = ("_out", "compute", "guard", "options", "primal", "treedef")
+    __slots__ = ("_out", "compute", "guard", "options", "primal", "rule", "treedef")
 
     def __init__(
-        self, word: Word, treedef: TreeDef, options: dict[str, Any], compute: Callable[..., Any]
+        self,
+        word: Word,
+        treedef: TreeDef,
+        options: dict[str, Any],
+        compute: Callable[..., Any],
+        rule: Rule | None,
     ) -> None:
         self.primal = word
         self.treedef = treedef
         self.options = options
         self.compute = compute
+        self.rule = rule
         self.guard: Guard | None = None
         self._out: TreeDef | None = None
 
@@ -136,7 +146,9 @@ class Program:
 
     def _bound(self, leaves: Leaves, wanted: tuple[bool, ...], mode: str) -> Bound | None:
         classes = tuple(map(type, self.operands(leaves)))
-        rule = demand_rule(self.primal, classes, config, mode)
+        rule = self.rule
+        if rule is None or rule.statement(mode) is None:
+            rule = demand_rule(self.primal, classes, config, mode)
         return bind(rule, classes, wanted, mode, config=config)
 
     def _wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
@@ -374,6 +386,6 @@ def run(
     asked = lookups(word) and is_captured(word, is_floating, False)
     if asked and is_captured(word, varies, any(map(varies, leaves))):
         return compute(*operands, **options)
-    program = Program(word, treedef, options, compute)
+    program = Program(word, treedef, options, compute, find_rule(word, classes, config))
     program.guard = looking_again(program, word, list(filter(callable, operands)))
     return program.closed(transformed(program, leaves))

@@ -197,6 +197,8 @@ class Plan(AnyCall):
         Functions that people wrote of it, if these look up values.
     may_hide : bool
         Whether operands may hide tensors.
+    rule : Rule or None
+        What was stated when it was made; a pull that comes later is of the same.
     is_stored : bool
         Whether later calls find it.
     short : dict
@@ -224,6 +226,7 @@ class Plan(AnyCall):
         "options",
         "plan",
         "primal",
+        "rule",
         "short",
         "solves",
         "takes_functions",
@@ -244,6 +247,7 @@ class Plan(AnyCall):
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self.may_hide = may_hide(primal, classes)
+        self.rule = find_rule(primal, classes, config)
         self.draws = None if self.solves else drawing(primal)
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
@@ -265,7 +269,9 @@ class Plan(AnyCall):
         try:
             return self._bound[key]
         except KeyError:
-            rule = demand_rule(self.primal, self.classes, config, mode)
+            rule = self.rule
+            if rule is None or rule.statement(mode) is None:
+                rule = demand_rule(self.primal, self.classes, config, mode)
             primal = self.again if again else self.compute
             bound = bind(rule, self.classes, wanted, mode, primal=primal, config=config)
             self._bound[key] = bound
@@ -273,8 +279,7 @@ class Plan(AnyCall):
 
     def states(self, mode: str) -> bool:
         """Tell whether there is a rule for a mode."""
-        rule = find_rule(self.primal, self.classes, config)
-        return rule is not None and rule.statement(mode) is not None
+        return self.rule is not None and self.rule.statement(mode) is not None
 
     def pulls_only(self) -> bool:
         """Tell whether the rule states reverse mode alone."""
@@ -285,8 +290,7 @@ class Plan(AnyCall):
         return self._transposes("reverse")
 
     def _transposes(self, mode: str) -> bool:
-        rule = find_rule(self.primal, self.classes, config)
-        statement = None if rule is None else rule.statement(mode)
+        statement = None if self.rule is None else self.rule.statement(mode)
         return statement is not None and statement.transposed
 
     def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
