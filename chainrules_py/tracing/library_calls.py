@@ -444,8 +444,8 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
 def _public_name(f: Any) -> str:
     """Return the shortest public name of a function, if that which it tells of itself is none."""
     told = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
-    root = told.partition(".")[0]
-    homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == root]
+    library = told.partition(".")[0]
+    homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == library]
     found = [
         f"{where}.{name}"
         for where, module in homes
@@ -462,8 +462,8 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
     name = _public_name(f)
-    root, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
-    engine = dict(announced(BACKENDS)).get(root)
+    library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
+    engine = dict(announced(BACKENDS)).get(library)
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     theirs = f"take its own derivative, {short} = {engine}.import_rule({name}), " if imports else ""
     write = (

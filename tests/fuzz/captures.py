@@ -676,7 +676,7 @@ def verdict(pen: str, way: str, kind: str, change: str, door: tuple[str, str]) -
 
 
 _SAME = lambda held: held
-ORDERED = {
+ORDERED: dict[str, tuple[Any, Any, Any]] = {
     "dict": (dict, _SAME, _SAME),
     "ordered": (collections.OrderedDict, _SAME, _SAME),
     "of one's own": (type("Own", (dict,), {}), _SAME, _SAME),

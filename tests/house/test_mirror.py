@@ -465,6 +465,7 @@ ELSEWHERE = (
 TOPICS = {
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
+    "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",

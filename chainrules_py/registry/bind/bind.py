@@ -366,7 +366,8 @@ def _later(statement: Statement, mode: str, operands: tuple[type, ...]) -> tuple
     infos = map(type_info, operands)
     known = all([info.is_array or info.is_number for info in infos])
     # What the value is computed with may be its memory as well.
-    return None if known and not Reach((*recipe.functions, primal)) else later
+    held = bool(primal.options)  # an object, or a dict, which others may change meanwhile
+    return None if known and not held and not Reach((*recipe.functions, primal)) else later
 
 
 def shares_a_run(rule: Rule) -> bool:
