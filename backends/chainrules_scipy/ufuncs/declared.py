@@ -85,15 +85,25 @@ def in_precision(k: Any, x: Any) -> Any:
     return v.astype(k, dtype=x.dtype) if hasattr(k, "dtype") else k + v.zeros_like(x)
 
 
+def cut(n: Any) -> Any:
+    """Cut an order as C does, towards 0: the function is a stair in it."""
+    return n if kind_of(n) in ("int", "bool") else v.trunc(n)
+
+
+def flat(y: Any, *_: Any) -> Any:
+    """Differentiate in an operand that is cut."""
+    return (v.zeros_like(y[0]),)
+
+
 def stated(
     name: str, operands: str, *partials: Partial | None, depth: int = 2, **options: Any
 ) -> Any:
     """Declare a ufunc's word and state its partials; None for an operand that has none here."""
     word = declared(name, *operands.split(), depth=depth)
-    if None not in partials:
+    if None not in partials and flat not in partials:
         scalar_rule(word, *partials, singular=True, **options)
     else:
-        given = [p and _single(p) for p in partials]
+        given = [p if p in (None, flat) else _single(p) for p in partials]
         _state(word, given, lambda y: (y,), _times, _times_conj, **options)
     return word
 
@@ -144,7 +154,7 @@ def _state(
         y = word(*xs)
         found: list[Any] = []
         for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
-            if slope is None and kind_of(x) in ("int", "bool"):
+            if slope in (None, flat) and kind_of(x) in ("int", "bool"):
                 found.append(NoTangent())
             else:
                 found.append(LinearMap(push, pull, slope or refusal, results(y), xs))

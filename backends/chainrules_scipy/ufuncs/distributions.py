@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import betainc_shape, gammainc_shape, kind_of
-from chainrules_scipy.ufuncs.declared import composite, in_precision, stated
+from chainrules_scipy.ufuncs.declared import composite, cut, in_precision, stated
 
 _ROOT = math.sqrt(2 * math.pi)
 
@@ -37,24 +37,29 @@ betaincc: Any = stated(
 
 
 def _whole(k: Any) -> Any:
-    """Cut a number to a whole one, as these functions do."""
+    """Cut a number to a whole one, as some of these functions do."""
     return k if kind_of(k) == "int" else v.floor(k)
+
+
+def _cut(k: Any, x: Any) -> Any:
+    """Cut it as C does, as the others do."""
+    return in_precision(cut(k), x)
 
 
 composite("chdtr")(lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x))
 composite("chdtrc")(lambda v_, x: v.gammaincc(0.5 * v_, 0.5 * x))
-composite("gdtr")(lambda a, b, x: v.gammainc(b, a * x))
-composite("gdtrc")(lambda a, b, x: v.gammaincc(b, a * x))
+composite("gdtr")(lambda a, b, x: v.gammainc(b, v.strong_multiply(x, a)))
+composite("gdtrc")(lambda a, b, x: v.gammaincc(b, v.strong_multiply(x, a)))
 composite("pdtr")(lambda k, m: v.gammaincc(in_precision(_whole(k) + 1, m), m))
 composite("pdtrc")(lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m))
-composite("nbdtr")(lambda k, n, p: v.betainc(n, _whole(k) + 1, p))
-composite("nbdtrc")(lambda k, n, p: betaincc(n, _whole(k) + 1, p))
+composite("nbdtr")(lambda k, n, p: v.betainc(_cut(n, p), _cut(k, p) + 1, p))
+composite("nbdtrc")(lambda k, n, p: betaincc(_cut(n, p), _cut(k, p) + 1, p))
 
 
 @composite("fdtr")
 def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
     """By the smaller of the two parts of the beta function's x."""
-    return v.betainc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfd + dfn * x))
+    return v.betainc(0.5 * dfn, 0.5 * dfd, v.strong_multiply(x, dfn / (dfd + dfn * x)))
 
 
 @composite("fdtrc")
@@ -66,7 +71,7 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
 @composite("bdtr")
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """1 where k is n: 26.5.24 of Abramowitz and Stegun."""
-    k, n = _whole(k), _whole(n)
+    k, n = _whole(k), cut(n)
     some = v.less(k, n)
     inside = betaincc(k + 1, v.where(some, n - k, 1.0), p)
     return v.where(some, inside, 1.0)
@@ -75,9 +80,10 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
 @composite("bdtrc")
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
     """0 where k is n."""
-    k, n = _whole(k), _whole(n)
-    some = v.less(k, n)
-    return v.where(some, v.betainc(k + 1, v.where(some, n - k, 1.0), p), 0.0)
+    k, n = _whole(k), cut(n)
+    some = v.logical_and(v.less(k, n), k >= 0)
+    inside = v.betainc(v.where(some, k, 0.0) + 1, v.where(some, n - k, 1.0), p)
+    return v.where(some, inside, v.where(k < 0, 1.0, 0.0))
 
 
 def _student_density(df: Any, t: Any) -> Any:
@@ -105,9 +111,14 @@ stdtr: Any = stated(
 
 def _chi_density(x: Any, df: Any, nc: Any) -> Any:
     """exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2."""
+    none = v.equal(nc, 0)
+    central = 0.5 * _gamma_density(0.5 * df, 0.5 * x)
+    # To the first order in nc the densities of df and df + 2 are mixed, as Poisson has it.
+    moving = 0.5 * nc * (0.5 * x / (0.5 * df) - 1.0)
+    nc = v.where(none, 1.0, nc)
     r, order = v.sqrt(nc * x), 0.5 * df - 1
     tilt = v.exp(-0.5 * (v.sqrt(x) - v.sqrt(nc)) ** 2 + 0.5 * order * (v.log(x) - v.log(nc)))
-    return 0.5 * tilt * v.ive(order, r)
+    return v.where(none, central * (1.0 + moving), 0.5 * tilt * v.ive(order, r))
 
 
 chndtr: Any = stated(
@@ -119,6 +130,12 @@ chndtr: Any = stated(
 )
 
 # -------------------------------------------------------------------------------- inverses
+
+
+def _inside(y: Any, slope: Any) -> Any:
+    """0 where SciPy's search has ended at its lowest number: there the value is constant."""
+    return v.where(v.abs(y) < 1e-290, 0.0, slope)
+
 
 gammaincinv: Any = stated(
     "gammaincinv",
@@ -161,16 +178,16 @@ stdtridf: Any = stated(
 btdtria: Any = stated(
     "btdtria",
     "p b x",
-    lambda a, _p, b, x: 1 / betainc_shape(a, b, x, 0),
-    lambda a, _p, b, x: -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0),
-    lambda a, _p, b, x: -_beta_density(a, b, x) / betainc_shape(a, b, x, 0),
+    lambda a, _p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0)),
+    lambda a, _p, b, x: _inside(a, -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0)),
+    lambda a, _p, b, x: _inside(a, -_beta_density(a, b, x) / betainc_shape(a, b, x, 0)),
 )
 btdtrib: Any = stated(
     "btdtrib",
     "a p x",
-    lambda b, a, _p, x: -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1),
-    lambda b, a, _p, x: 1 / betainc_shape(a, b, x, 1),
-    lambda b, a, _p, x: -_beta_density(a, b, x) / betainc_shape(a, b, x, 1),
+    lambda b, a, _p, x: _inside(b, -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1)),
+    lambda b, a, _p, x: _inside(b, 1 / betainc_shape(a, b, x, 1)),
+    lambda b, a, _p, x: _inside(b, -_beta_density(a, b, x) / betainc_shape(a, b, x, 1)),
 )
 chndtrix: Any = stated(
     "chndtrix",
@@ -182,9 +199,9 @@ chndtrix: Any = stated(
 chndtrinc: Any = stated(
     "chndtrinc",
     "x df p",
-    lambda nc, x, df, _p: _chi_density(x, df, nc) / _chi_density(x, df + 2, nc),
+    lambda nc, x, df, _p: _inside(nc, _chi_density(x, df, nc) / _chi_density(x, df + 2, nc)),
     None,
-    lambda nc, x, df, _p: -1 / _chi_density(x, df + 2, nc),
+    lambda nc, x, df, _p: _inside(nc, -1 / _chi_density(x, df + 2, nc)),
 )
 chdtriv: Any = stated(
     "chdtriv",
@@ -195,16 +212,16 @@ chdtriv: Any = stated(
 gdtrib: Any = stated(
     "gdtrib",
     "a p x",
-    lambda b, a, _p, x: -x * _gamma_density(b, a * x) / gammainc_shape(b, a * x),
-    lambda b, a, _p, x: 1 / gammainc_shape(b, a * x),
-    lambda b, a, _p, x: -a * _gamma_density(b, a * x) / gammainc_shape(b, a * x),
+    lambda b, a, _p, x: _inside(b, -x * _gamma_density(b, a * x) / gammainc_shape(b, a * x)),
+    lambda b, a, _p, x: _inside(b, 1 / gammainc_shape(b, a * x)),
+    lambda b, a, _p, x: _inside(b, -a * _gamma_density(b, a * x) / gammainc_shape(b, a * x)),
 )
 composite("gdtria")(lambda p, b, x: gammaincinv(b, p) / x)
 composite("gdtrix")(lambda a, b, p: gammaincinv(b, p) / a)
 composite("chdtri")(lambda v_, p: 2 * gammainccinv(0.5 * v_, p))
-composite("pdtri")(lambda k, y: gammainccinv(_whole(k) + 1, y))
-composite("bdtri")(lambda k, n, y: betainccinv(_whole(k) + 1, _whole(n) - _whole(k), y))
-composite("nbdtri")(lambda k, n, y: betaincinv(n, _whole(k) + 1, y))
+composite("pdtri")(lambda k, y: gammainccinv(_cut(k, y) + 1, y))
+composite("bdtri")(lambda k, n, y: betainccinv(_whole(k) + 1, cut(n) - _whole(k), y))
+composite("nbdtri")(lambda k, n, y: betaincinv(_cut(n, y), _cut(k, y) + 1, y))
 composite("nrdtrimn")(lambda p, std, x: x - std * v.ndtri(_probability(p)))
 composite("nrdtrisd")(lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)))
 
@@ -277,16 +294,27 @@ def kolmogorov_slope(y: Any) -> Any:
 kolmogorov: Any = stated("kolmogorov", "y", lambda _y, y: kolmogorov_slope(y))
 kolmogi: Any = stated("kolmogi", "p", lambda y, _p: 1 / kolmogorov_slope(y))
 
+
 # Γ(z + m) / Γ(z), and x^y - 1.
+def _poch(y: Any, z: Any, m: Any) -> Any:
+    """Where ψ has poles by the reflection 5.5.3 of 1 / Γ(z)."""
+    left = (z <= 0) & v.equal(z, v.round(z)) & ((z + m > 0) | v.not_equal(m, v.round(m)))
+    a, b = v.where(left, z, 0.25), v.where(left, z + m, 1.0)
+    turned = v.cos(math.pi * a) - v.sin(math.pi * a) / math.pi * v.digamma(1 - a)
+    mirrored = v.gamma(b) * v.gamma(1 - a) * turned + v.where(left, y, 0.0) * v.digamma(b)
+    c, d = v.where(left, 1.0, z + m), v.where(left, 1.0, z)
+    return v.where(left, mirrored, y * (v.digamma(c) - v.digamma(d)))
+
+
 poch: Any = stated(
     "poch",
     "z m",
-    lambda y, z, m: y * (v.digamma(z + m) - v.digamma(z)),
+    _poch,
     lambda y, z, m: y * v.digamma(z + m),
 )
 powm1: Any = stated(
     "powm1",
     "x y",
     lambda _f, x, y: y * v.pow(x, y - 1),
-    lambda _f, x, y: v.log(x) * v.pow(x, y),
+    lambda _f, x, y: v.xlogy(v.pow(x, y), x),
 )

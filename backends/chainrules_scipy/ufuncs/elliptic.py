@@ -32,18 +32,37 @@ def _slope(factor: float, powers: tuple[float, ...], place: int) -> Any:
     p = powers[place]
     raised = tuple([q + (k == place) for k, q in enumerate(powers)])
 
-    def slope(*xs: Any) -> Any:
+    def slope(y: Any, *xs: Any) -> Any:
         """At 0 it is infinite."""
-        zero = v.equal(xs[place], 0)
+        zero, below = v.equal(xs[place], 0), xs[-1] < 0
         inside = [v.where(zero, 1.0, x) if k == place else x for k, x in enumerate(xs)]
-        return v.where(zero, -math.inf, -p * factor * _carlson(raised, *inside))
+        if 1.0 not in powers:
+            return v.where(zero, -math.inf, -p * factor * _carlson(raised, *inside))
+        inside[-1] = v.where(below, 1.0, inside[-1])
+        above = v.where(zero, -math.inf, -p * factor * _carlson(raised, *inside))
+        safe = [*xs[:-1], v.where(below, xs[-1], -1.0)]
+        return v.where(below, _principal(place, v.where(below, y, 1.0), *safe), above)
 
-    of_number: dict[int, Any] = {
-        2: lambda _y, a, b: slope(a, b),
-        3: lambda _y, a, b, c: slope(a, b, c),
-        4: lambda _y, a, b, c, d: slope(a, b, c, d),
+    of_number: dict[int, Any] = {  # a partial has as many parameters as its word
+        2: lambda y, a, b: slope(y, a, b),  # noqa: PLW0108
+        3: lambda y, a, b, c: slope(y, a, b, c),  # noqa: PLW0108
+        4: lambda y, a, b, c, d: slope(y, a, b, c, d),  # noqa: PLW0108
     }
     return of_number[len(powers)]
+
+
+def _principal(place: int, y: Any, *xs: Any) -> Any:
+    """Differentiate Cauchy's principal value, of a last operand p < 0.
+
+    In x, 1 / ((t + x) (t + p)) is a difference of two fractions, of which the second one is the
+    integral itself; in p it is what the degree of homogeneity leaves.
+    """
+    *roots, p = xs
+    if place < len(roots):
+        x, others = roots[place], roots[:place] + roots[place + 1 :]
+        return (y - (elliprd(*others, x) if others else 1 / v.sqrt(x))) / (2 * (p - x))
+    rest = [v.where(x > 0, x * _principal(k, y, *xs), 0.0) for k, x in enumerate(roots)]
+    return (-0.5 * len(roots) * y - sum(rest)) / p
 
 
 def _integral(name: str, operands: str, factor: float, *powers: float) -> Any:

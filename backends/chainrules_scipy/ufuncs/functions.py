@@ -10,7 +10,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import zeta_shape
-from chainrules_scipy.ufuncs.declared import composite, several, stated
+from chainrules_scipy.ufuncs.declared import composite, cut, flat, several, stated
 
 # ------------------------------------------------------------------------------- elementary
 
@@ -33,9 +33,13 @@ def agm(a: Any, b: Any) -> Any:
 
 @composite("voigt_profile")
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    """Take the real part of Faddeeva's function: 7.19."""
-    width = math.sqrt(2) * sigma
-    return v.real(v.wofz((x + 1j * gamma) / width)) / (math.sqrt(math.pi) * width)
+    """Take the real part of Faddeeva's function: 7.19; near sigma = 0 that of the heat equation."""
+    sharp = v.equal(sigma, 0)
+    width = math.sqrt(2) * v.where(sharp, 1.0, sigma)
+    r = v.where(sharp, x * x + gamma * gamma, 1.0)
+    line = gamma / (math.pi * r) * (1 + sigma * sigma * (3 * x * x - gamma * gamma) / (r * r))
+    wide = v.real(v.wofz((x + 1j * gamma) / width)) / (math.sqrt(math.pi) * width)
+    return v.where(sharp, line, wide)
 
 
 # ----------------------------------------------------------------------------- Riemann's zeta
@@ -63,23 +67,52 @@ zetac: Any = stated("zetac", "x", _zetac)
 airy: Any = several(
     "airy", "z", lambda y, z: (y[1], z * y[0], y[3], z * y[2]), complex="holomorphic"
 )
-# The scaled ones, of real z ≥ 0, have factors exp(±2/3 z^1.5).
-airye: Any = several(
-    "airye",
-    "z",
-    lambda y, z: (
-        y[1] + v.sqrt(z) * y[0],
-        z * y[0] + v.sqrt(z) * y[1],
-        y[3] - v.sqrt(z) * y[2],
-        z * y[2] - v.sqrt(z) * y[3],
-    ),
-)
+
+
+def _airye(y: Any, z: Any) -> Any:
+    """Differentiate the scaled ones, which for real z ≥ 0 have factors exp(±2/3 z^1.5)."""
+    root = v.sqrt(v.where(z < 0, 0.0, z))
+    return (
+        y[1] + root * y[0],
+        z * y[0] + root * y[1],
+        y[3] - root * y[2],
+        z * y[2] - root * y[3],
+    )
+
+
+airye: Any = several("airye", "z", _airye)
 ber: Any
 bei: Any
 ker: Any
 kei: Any
-berp: Any = stated("berp", "x", lambda y, x: -bei(x) - y / x)
-beip: Any = stated("beip", "x", lambda y, x: ber(x) - y / x)
+
+
+def _near(x: Any, terms: list[float], far: Any) -> Any:
+    """Σ cₖ x^(2k) about 0, where the quotient far(x) loses its digits."""
+    near = v.abs(x) < 1
+    small = v.where(near, x, 0.0)
+    square, total = small * small, 0.0
+    for c in reversed(terms):
+        total = total * square + c
+    return v.where(near, total, far(v.where(near, 1.0, x)))
+
+
+# Of berp(x) / x, beip(x) / x: 10.65.1.
+_KELVIN = [
+    [
+        (-1) ** (n // 2) * 0.25**n * n * 2 / math.factorial(n) ** 2 if n % 2 == odd else 0.0
+        for n in range(1 - 1, 12)
+    ]
+    for odd in (0, 1)
+]
+_BER, _BEI = [terms[1:] for terms in _KELVIN]
+
+berp: Any = stated(
+    "berp", "x", lambda y, x: -bei(x) - _near(x, _BER, lambda z: v.where(v.abs(x) < 1, 1.0, y) / z)
+)
+beip: Any = stated(
+    "beip", "x", lambda y, x: ber(x) - _near(x, _BEI, lambda z: v.where(v.abs(x) < 1, 1.0, y) / z)
+)
 kerp: Any = stated("kerp", "x", lambda y, x: -kei(x) - y / x)
 keip: Any = stated("keip", "x", lambda y, x: ker(x) - y / x)
 ber = stated("ber", "x", lambda _y, x: berp(x))
@@ -92,7 +125,8 @@ kelvin: Any = several(
     lambda y, x: (
         y[2],
         y[3],
-        1j * y[0] - y[2] / x,
+        1j * y[0]
+        - (_near(x, _BER, lambda z: berp(z) / z) + 1j * _near(x, _BEI, lambda z: beip(z) / z)),
         1j * y[1] - y[3] / x,
     ),
 )
@@ -165,10 +199,23 @@ itairy: Any = several(
 )
 itj0y0: Any = several("itj0y0", "x", lambda _y, x: (v.j0(x), v.y0(x)))
 iti0k0: Any = several("iti0k0", "x", lambda _y, x: (v.i0(x), v.k0(x)))
-it2j0y0: Any = several("it2j0y0", "x", lambda _y, x: ((1 - v.j0(x)) / x, -v.y0(x) / x))
-it2i0k0: Any = several("it2i0k0", "x", lambda _y, x: ((v.i0(x) - 1) / x, -v.k0(x) / x))
+_J0 = [(-0.25) ** k / math.factorial(k) ** 2 for k in range(1, 12)]
+_I0 = [abs(c) for c in _J0]
+_H0 = [2 / math.pi * (-1) ** k / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(10)]
+it2j0y0: Any = several(
+    "it2j0y0",
+    "x",
+    lambda _y, x: (-x * _near(x, _J0, lambda z: (v.j0(z) - 1) / (z * z)), -v.y0(x) / x),
+)
+it2i0k0: Any = several(
+    "it2i0k0",
+    "x",
+    lambda _y, x: (x * _near(x, _I0, lambda z: (v.i0(z) - 1) / (z * z)), -v.k0(x) / x),
+)
 itstruve0: Any = stated("itstruve0", "x", lambda _y, x: struve(0.0, x))
-it2struve0: Any = stated("it2struve0", "x", lambda _y, x: -struve(0.0, x) / x)
+it2struve0: Any = stated(
+    "it2struve0", "x", lambda _y, x: -_near(x, _H0, lambda z: struve(0.0, z) / z)
+)
 itmodstruve0: Any = stated("itmodstruve0", "x", lambda _y, x: modstruve(0.0, x))
 
 # Parabolic cylinder functions and their derivatives: 12.2.2, where a = -v - 1/2.
@@ -178,15 +225,25 @@ pbwa: Any = several("pbwa", "a x", None, lambda y, a, x: (y[1], (a - 0.25 * x * 
 
 # -------------------------------------------------------------------------------- integrals
 
-shichi: Any = several("shichi", "x", lambda _y, x: (v.sinh(x) / x, v.cosh(x) / x))
-# 8.19.13, and of exp(-x) / x.
+_SINH = [1 / math.factorial(2 * k + 1) for k in range(10)]
+shichi: Any = several(
+    "shichi",
+    "x",
+    lambda _y, x: (_near(x, _SINH, lambda z: v.sinh(z) / z), v.divide(v.cosh(x), x)),
+)
+
+
+def _expn(n: Any, x: Any) -> Any:
+    """By 8.19.13, and of exp(-x) / x."""
+    zero = n == 0
+    return v.where(zero, -v.exp(-x) * (x + 1) / (x * x), -expn(v.where(zero, 1, n) - 1, x))
+
+
 expn: Any = stated(
     "expn",
     "n x",
-    None,
-    lambda y, n, x: v.where(
-        n == 0, -v.exp(-x) * (x + 1) / (x * x), -expn(v.where(n == 0, 1, n) - 1, x)
-    ),
+    flat,
+    lambda y, n, x: _expn(cut(n), x),
 )
 hyperu: Any = stated(
     "hyperu", "a b x", None, None, lambda _y, a, b, x: -a * hyperu(a + 1, b + 1, x)
@@ -195,13 +252,23 @@ hyperu: Any = stated(
 # ------------------------------------------------------------------------------ polynomials
 
 
+def _constant(n: Any) -> Any:
+    """Tell the degrees at which recurrences begin: there polynomials are constant in x."""
+    return (n == 0) | (n == -1)
+
+
 def _lower(n: Any) -> Any:
-    """n - 1, or 0 for n = 0, whose derivative has a factor n."""
-    return v.where(n == 0, 0, n - 1)
+    """n - 1, or 0 where the derivative is 0."""
+    return v.where(_constant(n), 0, n - 1)
 
 
 def _factor(n: Any, c: Any) -> Any:
-    return v.where(n == 0, 0.0, c)
+    return v.where(_constant(n), 0.0, c)
+
+
+def _mirrored(n: Any, c: int) -> Any:
+    """-c - n of degrees below 0, of functions that are even or odd there."""
+    return v.where(n < 0, -c - n, n)
 
 
 eval_jacobi: Any = stated(
@@ -228,11 +295,17 @@ eval_genlaguerre: Any = stated(
     None,
     lambda _y, n, alpha, x: _factor(n, -1.0) * eval_genlaguerre(_lower(n), alpha + 1, x),
 )
+
+
+def _legendre(n: Any, x: Any) -> Any:
+    return _factor(n, 0.5 * (n + 1)) * eval_jacobi(_lower(n), 1.0, 1.0, x)
+
+
 eval_legendre: Any = stated(
     "eval_legendre",
     "n x",
     None,
-    lambda _y, n, x: _factor(n, 0.5 * (n + 1)) * eval_jacobi(_lower(n), 1.0, 1.0, x),
+    lambda _y, n, x: _legendre(_mirrored(n, 1), x),
 )
 eval_laguerre: Any = stated(
     "eval_laguerre",
@@ -250,10 +323,14 @@ eval_chebyu: Any = stated(
     "eval_chebyu",
     "n x",
     None,
-    lambda _y, n, x: _factor(n, 2.0) * eval_gegenbauer(_lower(n), 2.0, x),
+    lambda _y, n, x: (
+        v.where(n < 0, -1.0, 1.0)
+        * _factor(n, 2.0)
+        * eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
+    ),
 )
 eval_chebyt: Any = stated(
-    "eval_chebyt", "n x", None, lambda _y, n, x: 1.0 * n * eval_chebyu(_lower(n), x)
+    "eval_chebyt", "n x", None, lambda _y, n, x: 1.0 * n * eval_chebyu(v.where(n == 0, 0, n - 1), x)
 )
 composite("eval_chebyc")(lambda n, x: 2 * eval_chebyt(n, 0.5 * x))
 composite("eval_chebys")(lambda n, x: eval_chebyu(n, 0.5 * x))

@@ -18,7 +18,7 @@ from chainrules_scipy.ufuncs.distributions import chndtr, fdtr
 
 def _terms(mean: Any) -> Any:
     """Return the numbers at which a Poisson distribution has weights that count."""
-    most = float(np.max(readable(mean), initial=0.0))
+    most = float(np.max(np.nan_to_num(readable(mean)), initial=0.0))
     return np.arange(math.ceil(most + 12 * math.sqrt(most) + 40.0))
 
 
@@ -41,7 +41,7 @@ def ncfdtr(dfn: Any, dfd: Any, nc: Any, f: Any) -> Any:
     known = scipy.special.ncfdtr(*map(readable, (dfn, dfd, nc, f)))
     n, d, c, x = _columns(dfn, dfd, nc, f)
     j = _terms(0.5 * c)
-    at = n * x / (n * x + d)
+    at = v.strong_multiply(x, n / (n * x + d))
     return anchored(
         known,
         v.sum(_poisson(j, 0.5 * c) * v.betainc(0.5 * n + j, 0.5 * d + 0 * j, at + 0 * j), axis=-1),
@@ -54,8 +54,15 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
     known = scipy.special.nctdtr(*map(readable, (df, nc, t)))
     d, c, x = _columns(df, nc, t)
     left = readable(x) < 0
+    # At t = 0, where t² hides the slope, that of the density there.
+    logs = v.gammaln(0.5 * d + 0.5) - v.gammaln(0.5 * d) - 0.5 * (c * c + v.log(math.pi * d))
+    there = v.squeeze(v.where(readable(x) == 0, x, 0.0) * v.exp(logs), axis=-1)
     c = v.where(left, -c, c)
-    m, at, j = 0.5 * c * c, x * x / (x * x + d), _terms(0.5 * readable(c) ** 2)
+    m, at, j = (
+        0.5 * c * c,
+        v.strong_multiply(x * x, 1 / (x * x + d)),
+        _terms(0.5 * readable(c) ** 2),
+    )
     even = _poisson(j, m) * v.betainc(j + 0.5 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
     odd = (
         c
@@ -64,7 +71,7 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
         * v.betainc(j + 1.0 + 0 * at, 0.5 * d + 0 * j, at + 0 * j)
     )
     right = v.squeeze(v.ndtr(-c), axis=-1) + 0.5 * v.sum(even + odd, axis=-1)
-    return anchored(known, v.where(left[..., 0], -right, right))
+    return anchored(known, v.where(left[..., 0], -right, right) + there)
 
 
 def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any:
@@ -76,8 +83,16 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
     slope = default_engine().jvp(
         lambda z: equation(z, *plain), (np.asarray(y0, float),), (np.ones(shape),)
     )[1]
+    rest = equation(np.asarray(y0, float), *plain)
+    # SciPy's search ends where no value fulfils the equation: a constant, or an operand.
+    held = (np.abs(rest) > 1e-3) | (np.abs(rest) > abs(slope) * (1e-3 * np.abs(y0) + 1e-8))
+    held |= np.isnan(rest) & np.isfinite(y0)
+    slope = np.where(slope == 0, math.nan, slope)
     for _ in range(max(map(nested, xs), default=0)):
-        y = y - equation(y, *xs) / slope
+        y = y - v.where(held, 0.0, equation(y, *xs) / slope)
+    for x, at in zip(xs, plain, strict=True):
+        own = held & (np.abs(y0 - at) < 1e-8) & (y0 > 1e-6)
+        y = v.where(own, y0 + (x - at), y) if own.any() else y
     return y
 
 

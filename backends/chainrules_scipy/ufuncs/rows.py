@@ -13,7 +13,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
-from chainrules_scipy.ufuncs.declared import row
+from chainrules_scipy.ufuncs.declared import cut, row
 from chainrules_scipy.ufuncs.functions import zetac
 
 _name: str
@@ -35,12 +35,12 @@ for _name, _word in (
 
 
 def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a word: with an integer order, it takes narrower x as double, as SciPy does."""
+    """Wrap a word: its order is cut, and with whole ones narrower x are double, as in SciPy."""
 
     def function(v_: Any, x: Any) -> Any:
         wide = getattr(x, "dtype", None) in (None, np.dtype(float))
         narrow = kind_of(v_) == "int" and not wide
-        return word(v_, v.astype(x, dtype=np.dtype(float)) if narrow else x)
+        return word(cut(v_), v.astype(x, dtype=np.dtype(float)) if narrow else x)
 
     return function
 

@@ -8,7 +8,7 @@ from typing import Any
 import scipy.special
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.ufuncs.declared import several, stated
+from chainrules_scipy.ufuncs.declared import flat, several, stated
 
 _ufuncs: Any = scipy.special._ufuncs
 
@@ -27,7 +27,7 @@ def _fresnel(sign: float) -> Any:
     """-exp(±ix²), and -+2ix K less that with K's factor exp(-+i(x² + π/4)) / √π."""
 
     def slope(y: Any, x: Any) -> Any:
-        by_x = -v.exp(sign * 1j * x * x)
+        by_x = -v.exp(sign * 1j * x * x) * v.where(x < 0, math.nan, 1.0)  # SciPy mixes the parts
         factor = v.exp(-sign * 1j * (x * x + math.pi / 4)) / math.sqrt(math.pi)
         return by_x, -sign * 2j * x * y[1] + factor * by_x
 
@@ -37,5 +37,5 @@ def _fresnel(sign: float) -> Any:
 several("modfresnelp", "x", _fresnel(1.0))
 several("modfresnelm", "x", _fresnel(-1.0))
 if hasattr(_ufuncs, "_smirnovp"):
-    stated("smirnov", "n d", None, lambda _y, n, d: _ufuncs._smirnovp(n, d))
-    stated("smirnovi", "n p", None, lambda y, n, _p: 1 / _ufuncs._smirnovp(n, y))
+    stated("smirnov", "n d", flat, lambda _y, n, d: _ufuncs._smirnovp(n, d))
+    stated("smirnovi", "n p", flat, lambda y, n, _p: 1 / _ufuncs._smirnovp(n, y))
