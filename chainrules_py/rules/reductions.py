@@ -133,13 +133,16 @@ def _others(x):
 # ------------------------------------------------------------------------------------ extremes
 
 
-def _extreme_rule(extreme):
-    """Make a rule: elements that attain the extreme have equal shares, in push as in pull."""
+def _extreme_rule(extreme, pull):
+    """Make a rule: elements that attain the extreme have equal shares, in push as in pull.
+
+    Of the others it is constant, also of those whose derivative is infinite or NaN.
+    """
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
         axis = from_end(axis, x.ndim)
-        return y, (LinearMap(_extreme_push, _extreme_pull, x, y, axis, keepdims),)
+        return y, (LinearMap(_extreme_push, pull, x, y, axis, keepdims),)
 
     extreme_rule.__name__ = extreme_rule.__qualname__ = f"{extreme.__name__}_rule"
     return extreme_rule
@@ -150,15 +153,23 @@ def _shares(x, y, axis, keepdims, like):
 
 
 def _extreme_push(x_dot, x, y, axis, keepdims):
-    return sum(_shares(x, y, axis, keepdims, x_dot) * x_dot, axis=axis, keepdims=keepdims)
+    parts = strong_multiply(_shares(x, y, axis, keepdims, x_dot), x_dot)
+    return sum(parts, axis=axis, keepdims=keepdims)
 
 
 def _extreme_pull(y_bar, x, y, axis, keepdims):
     return _shares(x, y, axis, keepdims, y_bar) * _kept(y_bar, axis, keepdims)
 
 
-for _word in (max, min, nanmax, nanmin):
-    rule(_word, batched=True, whole=True)(_extreme_rule(_word))
+def _pull_but_of_nan(y_bar, x, y, axis, keepdims):
+    """Pull strongly: in the derivative of this, entries left out may be NaN."""
+    return strong_multiply(_shares(x, y, axis, keepdims, y_bar), _kept(y_bar, axis, keepdims))
+
+
+for _word in (max, min):
+    rule(_word, batched=True, whole=True)(_extreme_rule(_word, _extreme_pull))
+for _word in (nanmax, nanmin):
+    rule(_word, batched=True, whole=True)(_extreme_rule(_word, _pull_but_of_nan))
 
 
 # ----------------------------------------------------------------------------------- variances

@@ -41,6 +41,7 @@ from chainrules_py.vocabulary import (
     real,
     reshape,
     sign,
+    strong_multiply,
     take_along_axis,
     tie_share,
     where,
@@ -69,13 +70,36 @@ linear_rule(
 non_differentiable(tie_share)  # constant wherever it is continuous
 
 # Complex numbers are in order by their real parts, then by their imaginary parts.
-for _extremum in (maximum, minimum, fmax, fmin):
+for _extremum in (maximum, minimum):
     scalar_rule(
         _extremum,
         lambda z, x, y: tie_share(z, x, y),  # noqa: PLW0108 (its parameters are what is saved)
         lambda z, x, y: tie_share(z, y, x),
         complex="holomorphic",
     )
+
+
+def _other_than_nan_rule(extremum):
+    """Make the rule of an extremum: a NaN that it leaves out has a tangent of NaN, or none."""
+
+    def extremum_rule(x, y):
+        z = extremum(x, y)
+        return z, (_share(tie_share(z, x, y)), _share(tie_share(z, y, x)))
+
+    extremum_rule.__name__ = extremum_rule.__qualname__ = f"{extremum.__name__}_rule"
+    return extremum_rule
+
+
+def _share(of_x):
+    return LinearMap(_shared, _shared, of_x)
+
+
+def _shared(t, of_x):
+    return strong_multiply(of_x, t)
+
+
+rule(fmax, batched="broadcast")(_other_than_nan_rule(fmax))
+rule(fmin, batched="broadcast")(_other_than_nan_rule(fmin))
 
 
 def _running_rule(running):

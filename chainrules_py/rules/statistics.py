@@ -39,6 +39,7 @@ from chainrules_py.vocabulary import (
     put_along_axis_add,
     reshape,
     sliding_window_view,
+    strong_multiply,
     sum,
     take,
     take_along_axis,
@@ -80,17 +81,17 @@ def weighted_quantile_rule(x, q, weights, *, skip_nan):
 
 def _selection_push(x_dot, x, y):
     """ẏ_k = Σ_i s_ki ẋ_i, where s_ki is the share of x_i in y_k."""
-    columns = expand_dims(x_dot, axis=-1)
-    parts = [index(matmul(s, columns), (..., 0)) for s, _ in _shares(x, y, x_dot)]
+    rows = expand_dims(x_dot, axis=-2)  # strongly: of what no y is, there may be no derivative
+    parts = [sum(strong_multiply(s, rows), axis=-1) for s, _ in _shares(x, y, x_dot)]
     return parts[0] if len(parts) == 1 else concat(*parts, axis=-1)
 
 
 def _selection_pull(y_bar, x, y):
     """x̄_i = Σ_k s_ki ȳ_k."""
-    rows = expand_dims(y_bar, axis=-2)
+    columns = expand_dims(y_bar, axis=-1)
     x_bar = None
     for s, some in _shares(x, y, y_bar):
-        term = index(matmul(index(rows, (..., some)), s), (..., 0, slice(None)))
+        term = sum(strong_multiply(s, index(columns, (..., some, slice(None)))), axis=-2)
         x_bar = term if x_bar is None else x_bar + term
     return x_bar
 

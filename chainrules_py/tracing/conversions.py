@@ -97,13 +97,18 @@ _INSTEAD = {
 def _refuse(x: Any, kind: str) -> Any:
     """Raise: where Python, or a library, wants something plain, and has not to compare it."""
     caller = sys._getframe(2)
-    if caller.f_code.co_name in _COMPARING and "asarray" in caller.f_globals:
+    doing, scope = _instruction(caller), caller.f_globals
+    if caller.f_code.co_name == "getMessage" and scope.get("__name__") == "logging":
+        return float(untraced(x)) if kind == "a float" else int(untraced(x))
+    if caller.f_code.co_name in _COMPARING and "asarray" in scope:
         plain = untraced(x)
         as_such: Any = {"a float": float, "an int": int, "a complex": complex}
-        return as_such.get(kind, caller.f_globals["asarray"])(plain)
-    if _instruction(caller) in ("STORE_SUBSCR", "STORE_SLICE"):
+        return as_such.get(kind, scope["asarray"])(plain)
+    if doing in ("STORE_SUBSCR", "STORE_SLICE"):
         refuse_plain(None, x)
-    instead = advice_at(caller) or (
+    by_percent = doing == "BINARY_OP" and caller.f_code.co_code[caller.f_lasti + 1] in (6, 19)
+    instead = 'write f"{x:.3f}" for "%.3f" % x' if by_percent else advice_at(caller)
+    instead = instead or (
         f"{_INSTEAD[kind]}; make a primitive, with a rule, of a function that needs {kind}"
     )
     msg = (

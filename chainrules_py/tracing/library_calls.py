@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
@@ -23,7 +23,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, map_leaves, unflatten
-from chainrules_py.values.tables import as_array, is_table
+from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
 from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
 
@@ -65,6 +65,8 @@ class Site:
         step = None
         if any(map(is_table, classes)):
             step = lambda *xs: self.general(*map(as_array, xs))
+        elif self.primal is not None and any(map(is_read, classes)):
+            step = lambda *xs: self.general(*_with_arrays(xs, self.primal))
         elif (
             self.primal is not None
             and number_home(self.primal)
@@ -97,8 +99,8 @@ class Site:
 SEQUENCES = (list, tuple)
 
 
-def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
-    """Turn lists of numbers into arrays, where the function, or an array beside them, does so."""
+def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
+    """Turn what is read as an array into one, where the function, or an array beside it, does."""
     tracers = [type_info(type(x)).dispatch_type for x in operands if isinstance(x, Tracer)]
     homes = [
         *[type_info(cls).home for cls in tracers],
@@ -107,8 +109,8 @@ def _with_arrays(operands: tuple[Any, ...], primal: Any) -> tuple[Any, ...]:
     ]
     home = next((home for home in homes if home is not None), None)
     if home is None:
-        return operands
-    return tuple([home.asarray(x) if type(x) in SEQUENCES else x for x in operands])
+        return tuple(operands)
+    return tuple([home.asarray(x) if is_read(type(x)) else x for x in operands])
 
 
 _sites: dict[Any, Site] = {}
@@ -143,6 +145,8 @@ def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     """Find, and keep, what traces a call of a ufunc without keywords."""
     table = steps.open()
     site = site_of(ufunc)
+    if any([is_asked(type(x)) for x in operands]):
+        return lambda *_: NotImplemented
     if site is None:
         return lambda *xs: call_native(ufunc, xs, {})
     step = site.step(*operands)
@@ -266,6 +270,14 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
     places, stated = direct
     xs = [operands[p] for p in places]
     word, classes = row.word, tuple(map(type, xs))
+    if any(map(is_read, classes)):
+
+        def of_arrays(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            made = dict(zip(places, _with_arrays([operands[p] for p in places], f), strict=True))
+            xs = [made.get(i, x) for i, x in enumerate(operands)]
+            return call_native(f, tuple(xs), keywords)
+
+        return of_arrays
     tracers: list[Any] = [cls for cls in classes if issubclass(cls, Tracer)]
     engines = {getattr(cls, "engine", None) for cls in tracers}
     if len(engines) != 1 or None in engines:

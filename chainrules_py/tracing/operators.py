@@ -28,7 +28,7 @@ from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.holding import holds, is_real
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.tables import is_table
+from chainrules_py.values.tables import is_read, is_table
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_derived, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
@@ -302,14 +302,14 @@ def _unary(site: Site) -> Callable[[Any], Any]:
 
 
 def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    cache = site.cache
+    cache, native = site.cache, site.primal
 
     def method(self: Any, other: Any) -> Any:
         try:
             step = cache.table[type(self), type(other)]
         except KeyError:
-            if _defers(self, other):
-                return _beside(other, self, method)
+            if _defers(self, other, reflected.__name__):
+                return _beside(other, self, method, native, reflected.__name__)
             step = site.step(self, other)
         return step(self, other)
 
@@ -317,8 +317,8 @@ def _binary(site: Site, name: str) -> tuple[Callable[[Any, Any], Any], Callable[
         try:
             step = cache.table[type(other), type(self)]
         except KeyError:
-            if _defers(self, other):
-                return _beside(other, self, reflected)
+            if _defers(self, other, name):
+                return _beside(other, self, reflected, native, name)
             step = site.step(other, self)
         return step(other, self)
 
@@ -350,34 +350,49 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 _squared = _unary(Site(*square_operator))
 
 
-def _defers(self: Any, other: Any) -> bool:
+def _defers(self: Any, other: Any, theirs: str) -> bool:
     """Tell whether the other operand is no array, number or tracer: its class may know more."""
-    cls = type(other)
+    cls, mine = type(other), type_info(type(self)).dispatch_type
     if cls in SEQUENCES:
-        return number_home(type_info(type(self)).dispatch_type) is None
+        return number_home(mine) is None
     known: Any = lambda: type_info(cls).is_array or type_info(cls).is_number
-    seen = issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known())
-    return not (seen or is_table(cls))
+    if issubclass(cls, Tracer) or known() or (see(None, (cls,)) and known()) or is_table(cls):
+        # Python asks a class that derives from that of its number first.
+        derived = type_info(type(self)).is_python_number and issubclass(cls, mine)
+        return derived and getattr(cls, theirs, 0) is not getattr(mine, theirs, 0)
+    first = cls in (bytearray, memoryview) and theirs[3:5] in ("eq", "ne", "lt", "le", "gt", "ge")
+    return number_home(mine) is None or not is_read(cls) or first
 
 
-def _beside(other: Any, x: Any, method: Callable[[Any, Any], Any]) -> Any:
-    """Compute with a fraction as a float does, of an array it makes objects; compare numbers."""
-    info = type_info(type(x))
-    if method.__name__ in _COMPARISONS and not info.is_hidden:
-        arrays = info.is_array or not info.is_python_number
-        if isinstance(other, numbers.Number) or (
-            arrays and getattr(type(other), "__array_ufunc__", 0) is not None
-        ):
-            return getattr(operator, method.__name__)(untraced(x), other)
-    if not issubclass(type(other), numbers.Rational):
+def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs: str) -> Any:
+    """Compute with what is no array, number or tracer as the library of x does, or leave it."""
+    info, cls = type_info(type(x)), type(other)
+    ours = info.is_array or number_home(info.dispatch_type) is not None
+    asked = hasattr(cls, "__array_ufunc__") or (
+        getattr(other, "__array_priority__", -1e6) > (0.0 if info.is_array else -1e6)
+    )
+    rational = issubclass(cls, numbers.Rational)
+    if (
+        native in _COMPARISONS and not info.is_hidden
+    ):  # which have no derivative: it is asked itself
+        if ours and cls in (bytearray, memoryview):  # standing first, it compares bytes
+            msg = f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"
+            raise NotDifferentiableError(msg)
+        asks = issubclass(cls, numbers.Number) or (ours and not asked)
+        return native(untraced(x), other) if asks else NotImplemented
+    if rational and not info.is_array:
+        return method(x, float(other))
+    if asked or number_home(info.dispatch_type) is None or not info.is_array:
         return NotImplemented
-    if info.is_array:
-        msg = f"{describe(other)} makes objects of the numbers of {describe(x)}; write float(...)"
+    if rational or hasattr(cls, theirs):
+        once = f"__array_ufunc__ = None in {cls.__qualname__}, for its {theirs} to be called once"
+        instead = "float(...)" if rational else once
+        msg = f"{describe(other)} makes objects of the numbers of {describe(x)}; write {instead}"
         raise NotDifferentiableError(msg)
-    return method(x, float(other))
+    return NotImplemented
 
 
-_COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+_COMPARISONS = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 
 for _name, (_word, _primal) in unary_operators.items():

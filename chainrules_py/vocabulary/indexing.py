@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py.primitives.primitive import primitive, static_types
 from chainrules_py.values.arrays import Array, Numeric, Tracer
-from chainrules_py.values.tables import as_array, is_table
+from chainrules_py.values.tables import as_array, is_read, is_table
 from chainrules_py.values.type_info import type_info
 
 __all__ = [
@@ -91,12 +91,12 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif issubclass(kind, Tracer) or type_info(kind).is_array:
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
-            elif isinstance(entry, (list, tuple)):
-                pattern.append(cls.HOLE)
-                arrays.append(asarray(entry))
-            elif is_table(kind):
+            elif is_table(kind) and not type_info(kind).is_number:
                 pattern.append(cls.HOLE)
                 arrays.append(as_array(entry))
+            elif isinstance(entry, (list, tuple)) or is_read(kind):
+                pattern.append(cls.HOLE)
+                arrays.append(asarray(entry))
             else:
                 pattern.append(_place(entry))
                 joined = False
@@ -224,6 +224,9 @@ def _as_array(entry: Any, x: Any) -> Any:
     xp = type_info(type(x)).namespace
     if xp is None:
         return _place(entry)
+    if not isinstance(entry, (list, tuple)):
+        read = xp.asarray(entry)
+        return read if read.size else xp.zeros(read.shape, dtype=xp.int64)
     rows = [_as_array(y, x) if isinstance(y, (list, tuple)) else y for y in entry]
     if any([type_info(type(y)).host for y in rows]):
         return xp.stack(rows)
