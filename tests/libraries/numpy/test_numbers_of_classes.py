@@ -77,9 +77,14 @@ def test_so_they_do_beside_operators(of, number):
         )
 
 
-def test_one_that_computes_otherwise_or_is_differentiated_in_is_refused():
-    with pytest.raises(NotDifferentiableError, match="may compute otherwise"):
-        grad(lambda x: x * _Doubled(3.0))(2.0)
+def test_one_that_computes_otherwise_is_asked_where_python_asks_it():
+    for x in (2.0, np.float64(2.0), np.array([2.0])):
+        ahead, behind = x + 0.5, x - 0.5
+        wanted = np.sum(ahead * _Doubled(3.0)) - np.sum(behind * _Doubled(3.0))
+        assert np.sum(grad(lambda x: np.sum(x * _Doubled(3.0)))(x)) == wanted
+
+
+def test_one_that_is_differentiated_in_is_refused():
     with pytest.raises(NotDifferentiableError, match="may compute otherwise"):
         grad(lambda x: x * x)(_Length(2.0))
 
