@@ -134,10 +134,7 @@ def _others(x):
 
 
 def _extreme_rule(extreme, pull):
-    """Make a rule: elements that attain the extreme have equal shares, in push as in pull.
-
-    Of the others it is constant, also of those whose derivative is infinite or NaN.
-    """
+    """Make a rule: elements that attain it have equal shares, whatever the others have."""
 
     def extreme_rule(x, *, axis, keepdims):
         y = extreme(x, axis=axis, keepdims=keepdims)
