@@ -372,9 +372,7 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
         getattr(other, "__array_priority__", -1e6) > (0.0 if info.is_array else -1e6)
     )
     rational = issubclass(cls, numbers.Rational)
-    if (
-        native in _COMPARISONS and not info.is_hidden
-    ):  # which have no derivative: it is asked itself
+    if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: it is asked itself
         if ours and cls in (bytearray, memoryview):  # standing first, it compares bytes
             msg = f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"
             raise NotDifferentiableError(msg)
