@@ -110,7 +110,9 @@ def errors_of_pyright(tmp_path: Path) -> list[tuple[str, int, str]]:
     ]
 
 
-@pytest.mark.parametrize("errors_of", [errors_of_mypy, errors_of_pyright])
+@pytest.mark.parametrize(
+    "errors_of", [errors_of_mypy, pytest.param(errors_of_pyright, marks=pytest.mark.slow)]
+)
 def test_what_is_marked_is_rejected_and_nothing_else(errors_of, tmp_path):
     errors = errors_of(tmp_path)
     others = [error for error in errors if Path(error[0]).name != SNIPPETS.name]

@@ -1,4 +1,4 @@
-"""What an option holds is changed between a call and its derivative: as at the call, or an error."""
+"""What an option holds is changed before the derivative: as at the call, or an error."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape as tape
+from chainrules_compat import custom_vjp
 from chainrules_py import (
     LinearMap,
     MutationError,
@@ -18,7 +19,6 @@ from chainrules_py import (
     rrule,
     rule,
 )
-from chainrules_compat import custom_vjp
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -66,7 +66,8 @@ PENS = {
     "rrule": "rrule.register(f)(lambda x, *, o: (f(x, o=o), lambda g: (g * READ,)))",
     "frule": "rrule.register(f)(lambda x, *, o: (f(x, o=o), lambda g: (g * READ,)))\n"
     "frule.register(f)(lambda dots, x, *, o: (f(x, o=o), dots[0] * READ))",
-    "rule": "rule(f)(lambda x, *, o: (f(x, o=o), (LinearMap(lambda t: t * READ, lambda t: t * READ),)))",
+    "rule": "rule(f)(lambda x, *, o: "
+    "(f(x, o=o), (LinearMap(lambda t: t * READ, lambda t: t * READ),)))",
     "saved": "rule(f)(lambda x, *, o: "
     "(f(x, o=o), (LinearMap(lambda t, o: t * READ, lambda t, o: t * READ, o),)))",
     "linear_rule": "linear_rule(f, lambda g, x, *, o: g * READ)",
