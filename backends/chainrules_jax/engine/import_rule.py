@@ -264,9 +264,14 @@ def _precision(xs: Sequence[Any]) -> Any:
 
 def _entered(x: Any) -> Any:
     """Convert an array of another library to JAX's, sharing memory where that is possible."""
+    if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.isnative:
+        return jnp.asarray(x.astype(x.dtype.newbyteorder("=")))
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
         return jnp.asarray(x)
-    return jnp.from_dlpack(x)
+    try:
+        return jnp.from_dlpack(x)
+    except jax.errors.JaxRuntimeError:  # it shares memory that is laid out without gaps
+        return jnp.asarray(np.array(x))
 
 
 def _left(y: Any, xs: Sequence[Any]) -> Any:

@@ -210,6 +210,8 @@ class Plan(AnyCall):
         Whether functions are among the operands.
     transformed : type or None
         Its function of autograd for `torch.func`, once it was called there.
+    views : bool
+        Whether a call in a transformation gave an operand, or a view.
     """
 
     __slots__ = (
@@ -231,6 +233,7 @@ class Plan(AnyCall):
         "solves",
         "takes_functions",
         "transformed",
+        "views",
     )
 
     def __init__(
@@ -252,6 +255,7 @@ class Plan(AnyCall):
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
         self.is_stored = False
+        self.views = False
         self.transformed: Any = None
         self.short: dict[Any, Callable[..., Any]] = {}
 

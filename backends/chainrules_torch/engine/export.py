@@ -57,6 +57,7 @@ from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
 from chainrules_torch.engine.solve import solving
+from chainrules_torch.engine.views import viewed
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
@@ -418,8 +419,10 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)
-            return unwrap(_transformed(call.transformed, *leaves))
-        return unwrap(_transformed(TRANSFORMED, call, *leaves))
+            y = unwrap(_transformed(call.transformed, *leaves))
+        else:
+            y = unwrap(_transformed(TRANSFORMED, call, *leaves))
+        return viewed(call, leaves, y) if plan.views else y
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:

@@ -14,6 +14,7 @@ were, connected. Where a rule saved something else, it is run again on these.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -30,7 +31,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import Half, below, inside, refuse_left, unlost
+from chainrules_torch.engine.functorch import Half, below, inside, plan_of, refuse_left, unlost
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import owned, split, wrap
@@ -154,10 +155,12 @@ def transforming(of: AnyCall | None) -> Any:
                 out = call.value(leaves)
             finally:
                 computing.set(before)
-            # A derivative of a view would have to be a view as well.
-            if isinstance(out, Tensor):
-                return owned(out, leaves)
-            return tuple([owned(x, leaves) for x in out])
+            # A derivative of a view would have to be a view as well: see `viewed`.
+            outputs = (out,) if isinstance(out, Tensor) else out
+            found = tuple([owned(x, leaves) for x in outputs])
+            if any(map(operator.is_not, found, outputs)):
+                plan_of(call).views = True
+            return found[0] if isinstance(out, Tensor) else found
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
