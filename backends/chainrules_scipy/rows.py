@@ -146,10 +146,10 @@ def part(x: Any, axis: int, start: int | None, stop: int | None, step: int = 1) 
 
 
 def nested(x: Any) -> int:
-    """Count the differentiations that are under way around a value."""
+    """Count the derivatives that are under way around a value; a series carries several."""
     n = 0
     while isinstance(x, Tracer):
-        n, x = n + 1, x.__payload__
+        n, x = n + getattr(x, "orders", 1), x.__payload__
     return n
 
 

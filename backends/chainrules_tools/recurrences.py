@@ -6,12 +6,15 @@ then a sum of products is one call of NumPy.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import chainrules_py.vocabulary as v
+from chainrules_py.extend import type_info
 
 
 class Constant(tuple[Any]):
@@ -35,8 +38,35 @@ def _new(y: Any, like: Any) -> Any:
     return room
 
 
+def zeros(x: Any) -> Any:
+    """Make the zero of a value's kind and shape, also where the value is infinite."""
+    if type_info(type(x)).is_array:
+        return v.zeros_like(x)
+    return type(x)(0) if isinstance(x, int | float | complex | np.generic) else 0.0 * x
+
+
+def _infinite(x: Any) -> bool:
+    """Tell whether numbers are plain, and one is infinite or NaN: products with 0 are 0 there."""
+    if not isinstance(x, float | complex | np.ndarray | np.inexact):
+        return False
+    return getattr(x, "dtype", np.dtype(float)).kind in "fc" and not np.all(np.isfinite(x))
+
+
+def _ratio(t: Any, x: Any) -> Any:
+    """Divide a coefficient by a value, which leaves 0 where the value is 0."""
+    if not isinstance(x, float | complex | np.ndarray | np.inexact) or np.all(x):
+        return t / x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return v.strong_multiply(t, np.divide(1.0, x))
+
+
 def _dot(x: Any, y: Any, first: int, last: int, k: int) -> Any:
     """Sum ``x[j] y[k - j]`` over j from first to last."""
+    if k == 0:
+        return x[0] * y[0]
+    if (first == 0 and _infinite(x[0])) or (last == k and _infinite(y[0])):
+        pairs = [(x[j], y[k - j]) if j else (y[k], x[0]) for j in range(first, last + 1)]
+        return functools.reduce(operator.add, [v.strong_multiply(*pair) for pair in pairs])
     if type(x) is np.ndarray and type(y) is np.ndarray:
         back = y[k - last : k - first + 1][::-1]
         return np.einsum("j...,j...->...", x[first : last + 1], back)
@@ -57,11 +87,12 @@ def _times_place(x: Any) -> Any:
 def _sum(x: Any, y: Any) -> Any:
     if type(x) is Constant or type(y) is Constant:
         moving, fixed = (y, x[0]) if type(x) is Constant else (x, y[0])
-        if type(moving) is np.ndarray:
-            found = moving + 0.0 * fixed
+        nothing = zeros(fixed)
+        if type(moving) is np.ndarray and np.ndim(fixed) < moving.ndim:
+            found = moving + nothing
             found[0] = moving[0] + fixed
             return found
-        return [moving[0] + fixed, *[a + 0.0 * fixed for a in moving[1:]]]
+        return _alike([moving[0] + fixed, *[a + nothing for a in moving[1:]]], moving)
     if type(x) is np.ndarray and type(y) is np.ndarray and x.shape == y.shape:
         return x + y
     return _alike([a + b for a, b in zip(x, y, strict=True)], x, y)
@@ -77,17 +108,25 @@ def _negative(x: Any) -> Any:
 
 
 def _difference(x: Any, y: Any) -> Any:
-    return _sum(x, Constant((-y[0],)) if type(y) is Constant else _negative(y))
+    if type(x) is np.ndarray and type(y) is np.ndarray and x.shape == y.shape:
+        return x - y
+    found = _sum(x, Constant((zeros(y[0]),)) if type(y) is Constant else _negative(y))
+    found[0] = x[0] - y[0]
+    return found
 
 
 def _product(x: Any, y: Any) -> Any:
     if type(x) is Constant or type(y) is Constant:
         moving, fixed = (y, x[0]) if type(x) is Constant else (x, y[0])
+        if _infinite(fixed):
+            rest = [v.strong_multiply(a, fixed) for a in moving[1:]]
+            return _alike([moving[0] * fixed, *rest], moving)
         if type(moving) is np.ndarray:
             return _alike([a * fixed for a in moving]) if np.ndim(fixed) else moving * fixed
         return [a * fixed if moving is x else fixed * a for a in moving]
     alike = type(x) is np.ndarray and type(y) is np.ndarray and x.shape == y.shape
-    if alike and x.size <= SMALL * len(x) and x.dtype == y.dtype:
+    small = alike and x.size <= SMALL * len(x) and x.dtype == y.dtype
+    if small and not _infinite(x[0]) and not _infinite(y[0]):
         return _in_one_call(x, y)
     terms = [_dot(x, y, 0, k, k) for k in range(len(x))]
     return _alike(terms, x, y)
@@ -101,7 +140,9 @@ def _in_one_call(x: Any, y: Any) -> Any:
     row, item = padded.strides
     shape, strides = (n, n, padded.shape[1]), (row, -row, item)
     windows: Any = np.ndarray(shape, y.dtype, padded, (n - 1) * row, strides)
-    return np.einsum("ji,kji->ki", x.reshape(n, -1), windows).reshape(x.shape)
+    found = np.einsum("ji,kji->ki", x.reshape(n, -1), windows).reshape(x.shape)
+    found[0] = x[0] * y[0]  # a sum has no zero with a sign
+    return found
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -113,7 +154,7 @@ def _quotient(x: Any, y: Any) -> Any:
     z = _new(x[0] / y[0], y)
     for k in range(1, len(y)):
         rest = _dot(y, z, 1, k, k)
-        z[k] = ((-rest) if type(x) is Constant else x[k] - rest) / y[0]
+        z[k] = _ratio((-rest) if type(x) is Constant else x[k] - rest, y[0])
     return z
 
 
@@ -139,7 +180,7 @@ def _over(x: Any, below: Any, start: Any) -> Any:
     y, slope = _new(start, x), _new(0.0 * start, x)
     for k in range(1, len(x)):
         rest = k * x[k] if k == 1 else k * x[k] - _dot(slope, below, 1, k - 1, k)
-        slope[k] = rest / below[0]
+        slope[k] = _ratio(rest, below[0])
         y[k] = slope[k] / k
     return y
 
@@ -203,7 +244,9 @@ def _tangent(x: Any, start: Any, sign: float) -> Any:
 
 
 def _arc(x: Any, start: Any, square: float, one: float) -> Any:
-    """Integrate ``y' = x' / sqrt(one + square x²)``."""
+    """Integrate ``y' = x' / sqrt(one + square x²)``; of complex x the root may have its sign."""
+    if np.iscomplexobj(x[0]):
+        return None
     below = _root(_shifted(_scaled(_square(x), square), one))
     return None if below is None else _over(x, below, start)
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-import chainrules_py.vocabulary as v
 from chainrules_bridge import on_copies
 from chainrules_py import (
     Config,
@@ -42,10 +41,9 @@ from chainrules_py.extend import (
     map_leaves,
     new_level,
     rebuild,
-    type_info,
     unflatten,
 )
-from chainrules_tools.recurrences import RECURRENCES, Constant, computed
+from chainrules_tools.recurrences import RECURRENCES, Constant, computed, zeros
 
 
 def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:
@@ -99,18 +97,14 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
             continue
         start = leaf * 1.0 if kind_of(leaf) == "int" else leaf
         terms = [_or_zeros(row[k], start) for row in rows]
-        terms += [_zeros(start)] * (order - len(terms))
+        terms += [zeros(start)] * (order - len(terms))
         given.append(_stacked(start, level, terms))
     y = on_copies(f, (x,), tree, leaves, given)
     return [_term_of(y, k, level) for k in range(order + 1)]
 
 
-def _zeros(x: Any) -> Any:
-    return v.zeros_like(x) if type_info(type(x)).is_array else 0.0 * x
-
-
 def _or_zeros(t: Any, like: Any) -> Any:
-    return _zeros(like) if is_zero(t) else t
+    return zeros(like) if is_zero(t) else t
 
 
 def _term_of(y: Any, k: int, level: int) -> Any:
@@ -122,7 +116,7 @@ def _term(y: Any, k: int, level: int) -> Any:
     if isinstance(y, Series) and y.level == level:
         return y.terms[k - 1] if k else y.payload
     numbers = kind_of(y) in ("real", "complex", "int")
-    return y if k == 0 or not numbers else _zeros(y)
+    return y if k == 0 or not numbers else zeros(y)
 
 
 class SeriesConfig(Config):
@@ -176,6 +170,11 @@ class Series(ArrayLike):
     def level(self) -> int:
         """The expansion that it belongs to."""
         return self._level
+
+    @property
+    def orders(self) -> int:
+        """How many derivatives it carries: what solves an equation by steps takes as many."""
+        return len(self.terms)
 
     def __trace__(
         self,
@@ -251,7 +250,7 @@ def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
     """Return a coefficient of an operand; of one that is constant, zero behind the first."""
     if isinstance(x, Series) and x.level == level:
         return x.terms[k - 1] if k else x.payload
-    return _zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
+    return zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
 
 
 def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
@@ -320,10 +319,10 @@ def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
         return rebuild(y, parts)
     start = _value(y, level)
     if is_zero(slope):
-        zero = _zeros(start) if kind_of(start) in ("real", "complex") else None
+        zero = zeros(start) if kind_of(start) in ("real", "complex") else None
         return series(start, level, [zero] * order)
     terms = [slope.payload, *slope.terms] if _is_mine(slope, level) else [slope]
-    terms += [_zeros(start)] * (order - len(terms))
+    terms += [zeros(start)] * (order - len(terms))
     return series(start, level, [t / k if k > 1 else t for k, t in enumerate(terms, 1)])
 
 
