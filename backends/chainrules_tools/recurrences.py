@@ -6,6 +6,7 @@ then a sum of products is one call of NumPy.
 
 from __future__ import annotations
 
+import cmath
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -46,15 +47,22 @@ def zeros(x: Any) -> Any:
 
 
 def _infinite(x: Any) -> bool:
-    """Tell whether numbers are plain, and one is infinite or NaN: products with 0 are 0 there."""
-    if not isinstance(x, float | complex | np.ndarray | np.inexact):
-        return False
-    return getattr(x, "dtype", np.dtype(float)).kind in "fc" and not np.all(np.isfinite(x))
+    """Tell whether numbers are plain, and one is infinite or NaN: products with 0 are 0 there.
+
+    Huge ones count as well: their product with themselves is asked, which is the quickest way.
+    """
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "fc" and not cmath.isfinite(np.vdot(x, x))
+    return isinstance(x, float | complex | np.inexact) and not np.isfinite(x)
 
 
 def _ratio(t: Any, x: Any) -> Any:
     """Divide a coefficient by a value, which leaves 0 where the value is 0."""
-    if not isinstance(x, float | complex | np.ndarray | np.inexact) or np.all(x):
+    if type(x) is np.ndarray:
+        away = np.count_nonzero(x) == x.size
+    else:
+        away = not isinstance(x, float | complex | np.inexact) or x != 0
+    if away:
         return t / x
     with np.errstate(divide="ignore", invalid="ignore"):
         return v.strong_multiply(t, np.divide(1.0, x))

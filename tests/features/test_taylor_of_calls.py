@@ -57,6 +57,7 @@ def test_coefficients_of_a_call_are_those_of_nested_derivatives(name):
     check_calls(name, 1)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_coefficients_of_all_calls_are_those_of_nested_derivatives(name):
