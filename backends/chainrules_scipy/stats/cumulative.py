@@ -166,6 +166,17 @@ def ncx2(x: Any, df: Any, nc: Any) -> Any:
 
 
 @_cumulative
+def dgamma(x: Any, a: Any) -> Any:
+    return chosen(
+        readable(x) > 0,
+        lambda x, a: 0.5 + 0.5 * sc.gammainc(a, x),
+        lambda x, a: 0.5 * sc.gammaincc(a, -x),
+        x,
+        a,
+    )
+
+
+@_cumulative
 def kstwobign(x: Any) -> Any:
     return 1 - sc.kolmogorov(x)
 

@@ -125,9 +125,12 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
         turn = 2 * np.pi * np.round(at / (2 * np.pi))
         low, middle, high = turn - np.pi, turn, turn + np.pi
 
+    # Where it is small beside that at z, second derivatives of its logarithm divide by nothing.
+    least = np.maximum(-700, np.nan_to_num(readable(_log_density(dist, at, *plain))) - 300)
+
     def density(x: Any, *s: Any) -> Any:
         """0, and constant, where it is too small for a number."""
-        some = readable(_log_density(dist, readable(x), *map(readable, s))) > -700
+        some = readable(_log_density(dist, readable(x), *map(readable, s))) > least
         inside = v.where(some, x, middle if np.ndim(middle) == 0 else np.max(middle))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
 

@@ -10,6 +10,7 @@ import scipy.stats
 from scipy.stats._distr_params import distcont, distdiscrete
 
 from chainrules_py import ChainRulesError
+from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
 from chainrules_tape import grad, hessian, jvp
 
@@ -154,3 +155,35 @@ def test_names():
     assert gamma(2.0, scale=3.0).mean() == 6.0
     assert grad(lambda s: norm.logpdf(1.0, 0.0, s))(2.0) == -0.375
     assert grad(lambda s: gamma(2.5, scale=s).logpdf(1.0))(2.0) == pytest.approx(-1.0)
+
+
+SECOND = {
+    "dgamma": (-0.889, 1.7),
+    "norminvgauss": (0.108, 1.3, 0.4),
+    "genhyperbolic": (0.3, 0.5, 1.5, 0.4),
+    "geninvgauss": (1.2, 0.7, 1.3),
+    "vonmises": (0.4, 1.3),
+    "dpareto_lognorm": (1.2, 0.3, 0.8, 2.0, 1.5),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if k < 2 else pytest.param(name, marks=pytest.mark.slow)
+        for k, name in enumerate(SECOND)
+    ],
+)
+def test_second_derivatives_in_every_nesting(name):
+    cdf, q, h = getattr(stats, name).cdf, np.array(SECOND[name]), 1e-4
+
+    def f(q):
+        return cdf(*q)
+
+    ways = np.eye(len(q))
+    truth = [(grad(f)(q + h * e) - grad(f)(q - h * e)) / (2 * h) for e in ways]
+    again = [grad(lambda q, e=e: grad(f)(q) @ e)(q) for e in ways]
+    pushed = [jvp(grad(f), (q,), (e,))[1] for e in ways]
+    along = [grad(lambda q, e=e: jvp(f, (q,), (e,))[1])(q) for e in ways]
+    for found in (again, pushed, along):
+        np.testing.assert_allclose(found, truth, rtol=1e-5, atol=1e-6)
