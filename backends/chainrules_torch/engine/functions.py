@@ -31,7 +31,15 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import Half, below, inside, plan_of, refuse_left, unlost
+from chainrules_torch.engine.functorch import (
+    Half,
+    below,
+    inside,
+    plan_of,
+    refuse_left,
+    refuse_rewritten,
+    unlost,
+)
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import owned, split, wrap
@@ -118,7 +126,12 @@ class Plain(Function):
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
-        return None, *pulled(ctx, ctx.saved_tensors, bars, ctx.needs_input_grad[1:])
+        try:
+            saved = ctx.saved_tensors
+        except RuntimeError as error:
+            refuse_rewritten(error, ctx.record.call)
+            raise
+        return None, *pulled(ctx, saved, bars, ctx.needs_input_grad[1:])
 
 
 def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[Any]:
@@ -188,7 +201,11 @@ def transforming(of: AnyCall | None) -> Any:
                 return (None,) * len(needs)
             if ctx.guard is not None:
                 ctx.guard.check()
-            tensors, bars = list(map(alive, ctx.saved_tensors)), tuple(map(outside, bars))
+            try:
+                tensors, bars = list(map(alive, ctx.saved_tensors)), tuple(map(outside, bars))
+            except RuntimeError as error:
+                refuse_rewritten(error, ctx.record.call)
+                raise
             with Half(ctx.record.call, (*tensors, *bars), inside):
                 return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 

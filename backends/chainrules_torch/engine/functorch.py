@@ -12,6 +12,7 @@ from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
 
 from chainrules_bridge import refuse_operator, refused_rule
+from chainrules_py import MutationError
 from chainrules_torch.engine.config import Unlost, is_tensor, varies
 
 _C: Any = torch._C
@@ -68,6 +69,24 @@ def asks_for_values(error: BaseException) -> bool:
 def refuse_left(error: TypeError, call: Any) -> None:
     """Raise for a rule with an array of NumPy's on the left of a tensor, which PyTorch refuses."""
     refuse_operator(error, f"the rule of {plan_of(call).primal.__name__}", "PyTorch")
+
+
+def refuse_rewritten(error: RuntimeError, call: Any) -> None:
+    """Raise for a tensor that was written to in place, where PyTorch says that it was.
+
+    Raises
+    ------
+    MutationError
+        With what to write instead.
+    """
+    if "modified by an inplace operation" in str(error):
+        name = plan_of(call).primal.__name__
+        msg = (
+            f"the result of {name}, or an operand, was modified in place after the call, and its "
+            f"derivative may be taken with it: write y = {name}(x).clone() before writing to y (or "
+            f"y = y * s for y *= s), {name}(x.clone()) before writing to x"
+        )
+        raise MutationError(msg) from error
 
 
 @final

@@ -20,7 +20,7 @@ from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.functions import Plain, kept, pulled
-from chainrules_torch.engine.functorch import refuse_left, unlost
+from chainrules_torch.engine.functorch import refuse_left, refuse_rewritten, unlost
 from chainrules_torch.engine.maps import (
     filled,
     fitted,
@@ -86,7 +86,11 @@ def _function(
     spread = None if all(needs) else needs
 
     def backward(ctx: Any, *bars: Any) -> Any:
-        saved, half = ctx.saved_tensors, ctx.half  # once: a checkpoint computes them each time
+        try:
+            saved, half = ctx.saved_tensors, ctx.half  # once: a checkpoint computes them each time
+        except RuntimeError as error:
+            refuse_rewritten(error, plan)
+            raise
         if half is None:
             return tuple(pulled(ctx, saved, bars, needs))
         try:

@@ -5,7 +5,15 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-from chainrules_py import LinearMap, frule, linear_rule, primitive, rule  # noqa: E402
+from chainrules_py import (  # noqa: E402
+    LinearMap,
+    MutationError,
+    frule,
+    linear_rule,
+    primitive,
+    rule,
+    scalar_rule,
+)
 from chainrules_py import vocabulary as v  # noqa: E402
 from chainrules_torch import export  # noqa: E402
 
@@ -121,10 +129,48 @@ def test_what_is_pulled_back_through_is_refused(name, which):
     f = primitive(lambda x: BODIES[name](x))
     by_rule(f, BODIES[name])
     program = writes(export(f), which)
-    with pytest.raises(RuntimeError, match="modified"):
+    with pytest.raises((RuntimeError, MutationError), match="modified"):
         torch.func.grad(program)(X)
-    with pytest.raises(RuntimeError, match="modified"):
+    with pytest.raises((RuntimeError, MutationError), match="modified"):
         program(X.clone().requires_grad_()).backward()
+
+
+def of_partial(f):
+    scalar_rule(f, lambda y, x: 3.0 * x**2)
+
+
+def of_result(f):
+    scalar_rule(f, lambda y, x: 3.0 * y / x)
+
+
+def of_map(f):
+    rule(f)(lambda x: (f(x), (LinearMap(lambda t: 3 * x**2 * t, lambda g: 3 * x**2 * g),)))
+
+
+def of_push(f):
+    frule.register(f)(lambda dots, x: (f(x), 3 * x**2 * dots[0]))
+
+
+@pytest.mark.parametrize("stated", [of_partial, of_result, of_map, of_push])
+def test_a_result_that_is_written_to_is_refused_in_our_words(stated):
+    f = primitive(lambda x: x * x * x)
+    stated(f)
+    F = export(f)
+
+    def backward(**options):
+        q = X.clone().requires_grad_()
+        return torch.autograd.grad(F(q * 1).mul_(2).sum(), q, **options)[0]
+
+    ways = {
+        "backward": backward,
+        "create_graph": lambda: backward(create_graph=True),
+        "grad": lambda: torch.func.grad(lambda x: F(x * 1).mul_(2).sum())(X),
+    }
+    for way in ways.values():
+        with pytest.raises(MutationError, match=r"clone\(\)"):
+            way()
+    pushed = torch.func.jvp(lambda x: F(x * 1).mul_(2), (X,), (X,))[1]
+    np.testing.assert_allclose(pushed, 6 * X**3)
 
 
 def test_words_that_give_views():
