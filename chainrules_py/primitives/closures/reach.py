@@ -386,9 +386,16 @@ class Walk:
             if kind and cls.__bases__ != (object,):  # which may hold more than its base does
                 self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
+            if read is rest and not own:  # what else an extension's object holds it may remember
+                self.hold(x, _tuples, path, "", fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
             self.by_names(x, of_object, path, fills, besides)
+
+
+def _tuples(x: Any) -> tuple[Any, ...]:
+    """Return the tuples that an object of an extension holds: the blocks of a table, say."""
+    return tuple([y for y in rest(x) if type(y) is tuple])
 
 
 def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:

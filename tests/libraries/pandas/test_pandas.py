@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_compile import compile
+from chainrules_py import MutationError, NotDifferentiableError, TracerError, primitive, rrule
 from chainrules_tape import grad, value_and_grad
 
 pd = pytest.importorskip("pandas")
@@ -103,3 +104,44 @@ def test_the_programs_of_the_page():
         exec("\n".join(lines), space)
         call, _, shown = last.partition("  # ")
         np.testing.assert_allclose(eval(call, space), eval(shown, vars(np) | space), atol=1e-9)
+
+
+CHANGED = {
+    "column": lambda df: df.__setitem__("u", df["u"] * 3.0),
+    "in place": lambda df: df.update(df["u"] * 3.0),
+    "element": lambda df: df.__setitem__("u", [df["u"].iloc[0] + 1.0, *df["u"].iloc[1:]]),
+    "loc": lambda df: df.loc.__setitem__((0, "u"), df["u"].iloc[0] * 2.0),
+    "another column": lambda df: df.insert(0, f"w{df.shape[1]}", 1.0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_table_that_a_compiled_function_looks_up_is_seen_whenever_it_changes(change):
+    df = pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [4.0, 5.0, 6.0]})
+    f = value_and_grad(lambda x: np.sum(df["u"].to_numpy() * x * x))
+    compiled = compile(f)
+    for _ in range(4):
+        (value, bar), (y, x_bar) = compiled(X), f(X)
+        assert value == y
+        np.testing.assert_array_equal(bar, x_bar)
+        CHANGED[change](df)
+
+
+@pytest.mark.parametrize("change", list(CHANGED)[:4])
+def test_a_table_that_a_rule_looks_up_is_seen_whenever_it_changes(change):
+    df = pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [4.0, 5.0, 6.0]})
+
+    @primitive
+    def f(x):
+        return np.asarray(df["u"]) * x
+
+    rrule.register(f)(lambda x: (f(x), lambda g: (g * np.asarray(df["u"]),)))
+
+    def program(x):
+        y = f(x)
+        CHANGED[change](df)
+        return np.sum(y)
+
+    for _ in range(3):
+        with pytest.raises(MutationError, match="df"):
+            grad(program)(X)
