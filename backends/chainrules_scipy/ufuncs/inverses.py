@@ -92,7 +92,7 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
         y = y - v.where(held, 0.0, equation(y, *xs) / slope)
     for x, at in zip(xs, plain, strict=True):
         own = held & (np.abs(y0 - at) < 1e-8) & (y0 > 1e-6)
-        y = v.where(own, y0 + (x - at), y) if own.any() else y
+        y = v.where(own, y + (x - at), y) if own.any() else y
     return y
 
 

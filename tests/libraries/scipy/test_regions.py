@@ -32,7 +32,7 @@ agm bdtri bdtrik bdtrin betainccinv betaincinv btdtria btdtrib chdtri chdtriv fd
 gammainccinv gammaincinv gdtria gdtrib gdtrix nbdtri nbdtrik nbdtrin ncfdtri ncfdtridfd
 ncfdtridfn ncfdtrinc nctdtridf nctdtrinc nctdtrit pdtri pdtrik stdtridf stdtrit tklmbda
 """
-_POLES = "beta betaln binom elliprg poch zetac zeta"
+_POLES = "fdtrc nctdtr beta betaln binom elliprg poch zetac zeta"
 _FLAWED = "modfresnelm modfresnelp"  # SciPy mixes the parts of the complex number at x < 0
 NAN = frozenset(f"{_VALUES_AROUND} {_ENDS} {_POLES} {_FLAWED}".split())
 """Which may have no derivative (NaN) where the value is smooth."""
@@ -45,7 +45,11 @@ def _is_told(w: Wrong) -> bool:
 @pytest.mark.parametrize("seed", [0, *[pytest.param(k, marks=pytest.mark.nightly) for k in (1, 2)]])
 def test_derivatives_are_those_of_the_value_in_all_regions(seed: int) -> None:
     names = UFUNCS if seed else UFUNCS.keys() - SEARCHED
-    found = [w for name in sorted(names) for w in wrongs(name, 120 if seed else 24, seed)]
+    found = [
+        w
+        for name in sorted(names)
+        for w in wrongs(name, 120 if seed and name not in SEARCHED else 24, seed)
+    ]
     assert [w for w in found if not _is_told(w)] == []
 
 
