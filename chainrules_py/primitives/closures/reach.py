@@ -48,6 +48,7 @@ from chainrules_py.values.holding import (
     pairs,
     reader,
     rest,
+    tuples_of,
 )
 from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
@@ -387,15 +388,10 @@ class Walk:
                 self.push([(y, path) for y in rest(x)], fills)
             self.hold(x, read, path, mark, fills)
             if read is rest and not own:  # what else an extension's object holds it may remember
-                self.hold(x, _tuples, path, "", fills)
+                self.hold(x, tuples_of, path, "", fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
             self.by_names(x, of_object, path, fills, besides)
-
-
-def _tuples(x: Any) -> tuple[Any, ...]:
-    """Return the tuples that an object of an extension holds: the blocks of a table, say."""
-    return tuple([y for y in rest(x) if type(y) is tuple])
 
 
 def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:
