@@ -17,6 +17,7 @@ from chainrules_py import (
     Config,
     ForwardMode,
     NotDifferentiableError,
+    NotImplementedTangent,
     Tangent,
     TracerError,
     ZeroTangent,
@@ -318,6 +319,8 @@ def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
         ]
         return rebuild(y, parts)
     start = _value(y, level)
+    if isinstance(slope, NotImplementedTangent):  # a coefficient has no place for it
+        raise NotDifferentiableError(slope.reason)
     if is_zero(slope):
         zero = zeros(start) if kind_of(start) in ("real", "complex") else None
         return series(start, level, [zero] * order)

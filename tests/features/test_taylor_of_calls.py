@@ -11,11 +11,13 @@ import scipy.linalg
 import scipy.stats
 
 import chainrules_scipy
+from chainrules_py import NotDifferentiableError, primitive
 from chainrules_tape import jvp
-from chainrules_tools import taylor
+from chainrules_tools import numeric_rule, taylor
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, dense, vector
 
+pytest.importorskip("chainrules_numpy")
 NAMES = (*names_with_calls("numpy"), *names_with_calls("scipy"))
 
 
@@ -159,3 +161,12 @@ def test_signs_on_a_cut_are_those_of_the_value(name):
             on_the_cut = np.imag(f(complex(at, 0.0))) != 0
             mirrored = np.conj(above) if on_the_cut else above
             np.testing.assert_allclose(np.ravel(below), mirrored, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:the derivative of:UserWarning")
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_derivative_that_nobody_stated_is_no_coefficient(order):
+    wave = primitive(lambda x: np.sin(x))
+    numeric_rule(wave)
+    with pytest.raises(NotDifferentiableError, match="numeric rule"):
+        taylor(lambda x: wave(x), 0.3, 1.0, order)
