@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import chainrules_py.vocabulary as v
-from chainrules_py.extend import type_info
+from chainrules_py.extend import type_info, untraced
 
 
 class Constant(tuple[Any]):
@@ -43,7 +43,8 @@ def zeros(x: Any) -> Any:
     """Make the zero of a value's kind and shape, also where the value is infinite."""
     if type_info(type(x)).is_array:
         return v.zeros_like(x)
-    return type(x)(0) if isinstance(x, int | float | complex | np.generic) else 0.0 * x
+    plain = untraced(x)
+    return type(plain)(0) if isinstance(plain, int | float | complex | np.generic) else 0.0 * x
 
 
 def _infinite(x: Any) -> bool:
