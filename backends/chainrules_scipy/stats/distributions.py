@@ -218,7 +218,8 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     It is differentiated in the shapes: k and loc are whole numbers.
     """
     shapes, loc, _ = dist._parse_args(*args, **options)
-    k, shapes = readable(k) - readable(loc), tuple(map(array_of, shapes))
+    k, loc = (readable(array_of(x, floating=False)) for x in (k, loc))
+    k, shapes = k - loc, tuple(map(array_of, shapes))
     plain = tuple(map(readable, shapes))
     low, high = dist._get_support(*plain)
     inside = np.asarray((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))

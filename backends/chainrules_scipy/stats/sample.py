@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.stats as native
-from scipy.stats import _morestats, contingency
+from scipy.stats import _morestats, _stats_py, contingency
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.following import follow, follow_all, follow_class, instead_of, numpy_with
+from chainrules_scipy.following import (
+    follow,
+    follow_all,
+    follow_class,
+    followed,
+    instead_of,
+    numpy_with,
+)
 from chainrules_scipy.rows import array_of, constant, readable, stands_for
 
 
@@ -21,6 +29,20 @@ def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
 
 
 instead_of(_morestats._yeojohnson_transform, _power)
+
+
+def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
+    """Compute a variance: where SciPy's text omits NaN, it multiplies NaN by 0."""
+    if nan_policy != "omit":
+        theirs = followed(_stats_py._xp_var)
+        return theirs(x, correction=correction, nan_policy=nan_policy, **how)
+    axis, keepdims = how.get("axis"), how.get("keepdims", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of too few numbers, as SciPy
+        return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+instead_of(_stats_py._xp_var, _variance)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("alexandergovern", "bartlett", "boxcox", "chisquare"),

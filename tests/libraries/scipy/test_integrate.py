@@ -8,7 +8,7 @@ import scipy.integrate as theirs
 
 import chainrules_scipy.integrate as ours
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_tape import grad, hessian
+from chainrules_tape import grad, hessian, jvp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(5)
@@ -55,6 +55,36 @@ def test_integrals(f):
     truth = (f(theirs, k + h) - f(theirs, k - h)) / (2 * h)
     assert abs(grad(lambda k: f(ours, k))(k) - truth) < 2e-7 * (1 + abs(truth))
     np.testing.assert_allclose(f(ours, k), f(theirs, k), rtol=1e-14)
+
+
+FAR = {
+    "overflow in a quotient": lambda x, k: 1 / np.cosh(k * x),
+    "of Planck": lambda x, k: x**3 / np.expm1(k * x),
+    "twice exponential": lambda x, k: np.exp(-np.exp(k * x)),
+    "infinity times zero": lambda x, k: np.exp(0.3 * x) * np.exp(-k * x * x),
+    "Python's overflow": lambda x, k: x**7 * np.exp(-k * x * x),
+    "all of it zero": lambda x, k: (k - 1.3) * np.exp(-x),
+    "slow": lambda x, k: (k + x) ** -1.5,
+}
+
+
+SOME = ["overflow in a quotient", "infinity times zero", "all of it zero"]
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SOME else pytest.param(name, marks=pytest.mark.slow) for name in FAR]
+)
+def test_what_is_nothing_far_out(name):
+    f = lambda k, quad=ours.quad: quad(lambda x: FAR[name](x, k), 0, np.inf)[0]
+    along = lambda f: lambda k: jvp(f, (k,), (1.0,))[1]
+    k, h = 1.3, 1e-4
+    with np.errstate(all="ignore"):
+        truth = (f(k + h, theirs.quad) - f(k - h, theirs.quad)) / (2 * h)
+        found = [grad(f)(k), along(f)(k)]
+        second = (grad(f)(k + h) - grad(f)(k - h)) / (2 * h)
+        twice = [outer(inner(f))(k) for outer in (grad, along) for inner in (grad, along)]
+    np.testing.assert_allclose(found, [truth] * 2, rtol=1e-5)
+    np.testing.assert_allclose(twice, [second] * 4, rtol=1e-5, atol=1e-9)
 
 
 def test_second_order():

@@ -9,10 +9,11 @@ import pytest
 import scipy.stats
 from scipy.stats._distr_params import distcont, distdiscrete
 
+import chainrules_scipy
 from chainrules_py import ChainRulesError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
-from chainrules_tape import grad, hessian, jvp
+from chainrules_tape import grad, hessian, jacobian, jvp
 
 METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 CONTINUOUS = {name: shapes for name, shapes in distcont if isinstance(name, str)}
@@ -187,3 +188,24 @@ def test_second_derivatives_in_every_nesting(name):
     along = [grad(lambda q, e=e: jvp(f, (q,), (e,))[1])(q) for e in ways]
     for found in (again, pushed, along):
         np.testing.assert_allclose(found, truth, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [list, tuple, range])
+@pytest.mark.parametrize("method", ["logpmf", "pmf"])
+def test_counts_in_any_form(form, method):
+    counts = range(1, 4) if form is range else form([1, 3])
+    f = lambda mu, k: np.sum(np.exp(0.3 * getattr(ours, method)(k, mu)))
+    with chainrules_scipy.install():
+        ours = scipy.stats.poisson
+        assert grad(f)(2.3, counts) == grad(f)(2.3, np.array(counts))
+
+
+@pytest.mark.parametrize("name", ["tmean", "tvar", "tstd", "tsem"])
+def test_what_is_trimmed_gives_nothing(name):
+    x = np.array([0.9, 0.23, 1.7, 1.13, 0.41])
+    with chainrules_scipy.install():
+        f = lambda x: getattr(scipy.stats, name)(x, (0.3, 1.5))
+        found = [jacobian(f, mode=mode)(x) for mode in ("forward", "reverse")]
+        steps = 1e-6 * np.eye(5)
+        truth = [(f(x + step) - f(x - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(found, [truth] * 2, rtol=1e-6)
