@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
-from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order
+from chainrules_native.memory import Shape, UnwritableError, View, numpy_order
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import axes_of, reduce
 from chainrules_native.text import raw_type
@@ -28,7 +28,7 @@ _clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
 def _like(view: View, shape: Shape) -> Value:
     """Return a value of another shape, whose axes lie in the order of a view's."""
     step, strides = view.dtype.itemsize, [0] * len(shape)
-    for d in reversed(axes_in_order(view.shape, view.strides)):
+    for d in reversed(numpy_order(view.shape, view.strides)):
         strides[d], step = step, step * shape[d]
     layout = tuple([t for n, t in zip(shape, strides, strict=True) if n != 1])
     return Value("", np.ndarray, shape, view.dtype, layout=layout)

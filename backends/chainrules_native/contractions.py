@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_native.items import Copy, Product
-from chainrules_native.lowering import Lowering, argument, form, is_array, strides_like
-from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.lowering import Lowering, form, is_array, strides_like
+from chainrules_native.memory import Shape, UnwritableError, View, contiguous
 from chainrules_native.products import dotted, is_small, transposed
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import axes_of, reduce, times
@@ -210,14 +210,13 @@ def _like_reduced(y: Value) -> Value:
 
 
 def _squared(s: Lowering, view: View) -> Value:
-    """Lower the sum of squares of all elements, by BLAS in the order of memory."""
-    axes, dtype = axes_in_order(view.shape, view.strides), view.dtype
-    given = argument(view, axes)
-    if len(given.dims) > 1:
-        made = s.new(view.shape, dtype, strides_like(view, dtype.itemsize))
+    """Lower the sum of squares of all elements, by BLAS in the order of memory, without gaps."""
+    n, step, char = view.size, view.dtype.itemsize, view.dtype.char
+    strides, dtype = strides_like(view, step), view.dtype
+    if any([m > 1 and u != t for m, u, t in zip(view.shape, view.strides, strides, strict=True)]):
+        made = s.new(view.shape, dtype, strides)
         s.add(Copy(made, view))
-        view, given = made, argument(made, axes)
-    n, step, char = view.size, given.strides[0] or dtype.itemsize, dtype.char
+        view = made
     row = view._replace(shape=(1, n), strides=(n * step, step))
     column = view._replace(shape=(n, 1), strides=(step, step))
     loop = s.loop(np.matmul, f"{char}{char}->{char}")

@@ -24,7 +24,7 @@ from chainrules_native.items import (
 )
 from chainrules_native.kernels import Kernels, at, head, nest
 from chainrules_native.lowering import SLOT
-from chainrules_native.memory import Shape, View, axes_in_order
+from chainrules_native.memory import Shape, View, axes_in_order, numpy_order
 from chainrules_native.storage import Storage
 from chainrules_native.text import c_type, literal, raw_type
 
@@ -250,21 +250,6 @@ def _in_registers(dims: Shape, steps: Shape, into: Shape, kind: str) -> str:
     add = f"{rows}{columns}r[i{k}] += AT({kind}, {at('a1', steps)});"
     end = f"{columns}AT({kind}, {to}) = r[i{k}];"
     return f"  {nest(dims[:last])}{{ {begin}\n  {add}\n  {end} }}\n"
-
-
-def numpy_order(shape: Shape, strides: Shape) -> list[int]:
-    """Return the axes as NumPy's iterator orders them, the innermost last."""
-    order: list[int] = []
-    for d in range(len(shape)):
-        if shape[d] == 1:
-            continue
-        place = len(order)
-        while place and strides[d] and strides[order[place - 1]]:
-            if abs(strides[order[place - 1]]) >= abs(strides[d]):
-                break
-            place -= 1
-        order.insert(place, d)
-    return order
 
 
 def _product(kernels: Kernels, _: Storage, item: Product) -> None:

@@ -28,6 +28,7 @@ from chainrules_native.memory import (
     axes_in_order,
     collapsed,
     contiguous,
+    numpy_order,
     span_of,
     strides_of,
 )
@@ -273,6 +274,8 @@ class Lowering:
         operands = []
         for x, dtype in zip(xs, dtypes, strict=True):
             operand = self.operand(x, dtype, out.shape, axes)
+            if loop >= 0 and self.exact and _is_backwards(operand):
+                raise UnwritableError  # there a loop of NumPy's rounds otherwise
             if text is None and operand.dtype != dtype:
                 operand = self._cast(operand, dtype, out)
             operands.append(operand)
@@ -379,10 +382,15 @@ def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
         raise UnwritableError  # what does not fit is for NumPy to say
 
 
+def _is_backwards(x: Operand) -> bool:
+    """Tell whether elements are read from the end to the beginning."""
+    return isinstance(x, Argument) and x.strides[-1] < 0
+
+
 def strides_like(view: View, step: int) -> Shape:
-    """Return strides without gaps in the order of another array."""
+    """Return strides without gaps in the order that NumPy's ufuncs give the result of an array."""
     strides = [step] * len(view.shape)
-    for d in reversed(axes_in_order(view.shape, view.strides)):
+    for d in reversed(numpy_order(view.shape, view.strides)):
         strides[d] = step
         step *= view.shape[d]
     return tuple(strides)

@@ -180,6 +180,21 @@ def axes_in_order(shape: Shape, strides: Shape) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda d: -abs(strides[d])))
 
 
+def numpy_order(shape: Shape, strides: Shape) -> list[int]:
+    """Return the axes as NumPy's iterator orders them, the innermost last."""
+    order: list[int] = []
+    for d in range(len(shape)):
+        if shape[d] == 1:
+            continue
+        place = len(order)
+        while place and strides[d] and strides[order[place - 1]]:
+            if abs(strides[order[place - 1]]) >= abs(strides[d]):
+                break
+            place -= 1
+        order.insert(place, d)
+    return order
+
+
 def strides_of(shape: Shape, layout: Any, dtype: np.dtype[Any]) -> Shape:
     """Return the strides of an array, of which those of axes longer than one are known.
 

@@ -110,13 +110,14 @@ def dotted(s: Lowering, y: Value, a: View, b: View) -> View:
     """
     if len(a.shape) + len(b.shape) < 4 and 1 in (*a.shape, *b.shape):
         raise UnwritableError
-    return product(s, y, *[x if _is_flat(x) else s.copy(x) for x in (a, b)])
+    of_vectors = len(a.shape) == len(b.shape) == 2 and a.shape[0] == b.shape[1] == 1
+    return product(s, y, *[x if _is_flat(x, of_vectors) else s.copy(x) for x in (a, b)])
 
 
-def _is_flat(x: View) -> bool:
+def _is_flat(x: View, is_vector: bool) -> bool:
     step = x.dtype.itemsize
-    if len(x.shape) == 1:
-        return x.strides[0] > 0
+    if len(x.shape) == 1 or is_vector:
+        return all([t > 0 for n, t in zip(x.shape, x.strides, strict=True) if n != 1])
     return step in x.strides and (
         x.strides == contiguous(x.shape, step)
         or transposed(x).strides == contiguous(x.shape[::-1], step)

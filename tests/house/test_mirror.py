@@ -478,6 +478,7 @@ TOPICS = {
     "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",
     "tests/engines/native/test_accuracy.py": "the table of accuracy of native programs",
     "tests/engines/native/test_complex.py": "native programs with complex numbers between",
+    "tests/engines/native/test_layouts.py": "words of arrays that lie in any way, a generator",
     "tests/engines/native/test_threads.py": "native programs that share large arrays among threads",
     "tests/engines/native/test_sanitized.py": "native programs under the sanitizers of a compiler",
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
