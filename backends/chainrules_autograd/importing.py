@@ -13,15 +13,14 @@ from autograd.tracer import isbox
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_compat.import_rule import (
-    Run,
     check_flat,
     declared,
     parameters_of_imported,
-    run_again,
     state_imported,
     without_rule,
 )
-from chainrules_py import NoTangent, Primitive, is_zero, zero_tangent
+from chainrules_compat.run import Run, run_again
+from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
 from chainrules_py.extend import (
     canonicalize,
     flatten,
@@ -122,6 +121,8 @@ class _Imported:
         check_flat(self.f, xs)
         run, y = self._first(g, xs, options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
+        if not places:
+            return y, ZeroTangent()
         leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
         with run.again():

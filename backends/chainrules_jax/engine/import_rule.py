@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_compat.import_rule import (
-    Run,
     declared,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
+from chainrules_compat.run import Run
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent

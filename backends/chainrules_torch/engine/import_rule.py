@@ -18,12 +18,11 @@ from torch.utils.dlpack import from_dlpack
 from chainrules_bridge import assembled, canonical, flat, opened
 from chainrules_compat.import_rule import (
     ByPosition,
-    Run,
     check_flat,
-    run_again,
     state_imported,
     without_rule,
 )
+from chainrules_compat.run import Run, run_again
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
 from chainrules_py.extend import (
     Space,

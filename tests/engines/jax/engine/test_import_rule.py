@@ -13,7 +13,6 @@ from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
     LinearMap,
     NoRuleError,
-    NoTangent,
     RuleError,
     explain,
     frule,
@@ -203,11 +202,3 @@ def test_the_default_is_what_jax_lacks(near):
     with install() as installed:
         assert "linalg.eig" in installed.names
         near(jax.grad(lambda x: jnp.fix(x) * x)(2.7), 2.0)
-
-
-@pytest.mark.parametrize("n", [3, np.array([1, 2, 3])])
-def test_a_whole_number_moves_nothing_whatever_tangent_it_is_given(n):
-    power = import_rule(lambda x, n: x**n)
-    x = np.array([0.5, 1.5, 2.0])
-    for n_dot in (0 * n, NoTangent()):
-        np.testing.assert_allclose(jvp(power, (x, n), (np.ones(3), n_dot))[1], n * x ** (n - 1.0))

@@ -1,0 +1,105 @@
+"""Runs of imported functions, which their derivatives repeat."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Generator
+from typing import Any, final
+
+from chainrules_bridge import agree, check_same, samples
+from chainrules_py import MutationError
+from chainrules_py.extend import Draws, Guard, Reach, name_of
+
+
+@final
+class Run:
+    """A run of an imported function, which its derivative repeats, maybe much later.
+
+    What the function looks up has to be what it was, and what it draws at random is drawn again.
+
+    Attributes
+    ----------
+    f : callable
+        The function.
+    """
+
+    __slots__ = ("_draws", "_guard", "_seen", "f")
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self._seen: tuple[list[Any], list[Any]] | None = None
+        reach, self._guard = Reach((f,)), Guard()
+        self._guard.watch(reach, f"which {name_of(f)} looks at")
+        self._draws = Draws(reach.generators, reach.may_draw())
+
+    def gave(self, xs: Any, y: Any) -> None:
+        """Note what the function gave of what, in numbers; None is what has none yet."""
+        self.settle()
+        if xs is not None and y is not None:
+            self._seen = samples(xs), samples(y)
+
+    def compare(self, xs: Any, y: Any) -> None:
+        """Raise if the function gives something else of the same numbers than it `gave`.
+
+        Raises
+        ------
+        MutationError
+            It names the function.
+        """
+        if self._seen is None or xs is None or y is None:
+            return
+        if agree(samples(xs), self._seen[0]):  # an engine may try it on others
+            check_same(self.f, y, self._seen[1])
+
+    def settle(self) -> None:
+        """Watch no longer over arrays that the function wrote to itself."""
+        held = self._guard.held
+        for key, (x, _, memory, before) in [*held.items()]:
+            if type(x) is not Reach and memory.fingerprint(x, False) != before:
+                del held[key]
+
+    def check(self) -> None:
+        """Raise if something that the function looks up is another by now.
+
+        Raises
+        ------
+        MutationError
+            It names that.
+        """
+        self._guard.check()
+
+    def lasts(self) -> bool:
+        """Tell whether everything that the function looks up is what it was."""
+        try:
+            self.check()
+        except MutationError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def again(self) -> Generator[None]:
+        """Run it once more.
+
+        Raises
+        ------
+        MutationError
+            If something is another by now.
+        """
+        self.check()
+        token = _running.set(self)
+        try:
+            with self._draws.again():
+                yield
+        finally:
+            _running.reset(token)
+
+
+_running: contextvars.ContextVar[Run | None] = contextvars.ContextVar("running", default=None)
+"""The run that is repeated here."""
+
+
+def run_again(f: Callable[..., Any]) -> Run | None:
+    """Return the run of a function that is repeated here, if it is that function's."""
+    run = _running.get()
+    return run if run is not None and run.f is f else None
