@@ -68,6 +68,32 @@ def pytest_configure(config):
         config.pluginmanager.register(Suites(), "suites")
 
 
+def left_out(config):
+    """The marks whose tests are not to run, written as in the Makefile."""
+    parts = (config.option.markexpr or "").split(" and ")
+    return {part.removeprefix("not ") for part in parts if part.startswith("not ")}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, obj):
+    """Make no tests only to leave them out: they are more than those that run."""
+    marks = getattr(obj, "pytestmark", ())
+    if isinstance(marks, list) and not left_out(collector.config).isdisjoint(
+        [mark.name for mark in marks]
+    ):
+        return []
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc):
+    """Leave out cases as well; one stays, with its mark, where none is to run."""
+    yield
+    late, calls = left_out(metafunc.config), metafunc._calls
+    few = [call for call in calls if late.isdisjoint([mark.name for mark in call.marks])]
+    metafunc._calls = few or calls[:1]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     """Have what is imported by now stay as it is.
