@@ -68,6 +68,10 @@ class Lowering:
         For each mask that was lowered, which item finds its places, and where these are.
     vectors : set of (str, int)
         The functions of vectors that are called, and of elements of how many bytes.
+    asked : dict
+        By an answer the array that was asked whether it is finite.
+    infinite : set of Value
+        The arrays of which the program goes on only if they are not.
     """
 
     def __init__(self, exact: bool = True) -> None:
@@ -77,6 +81,8 @@ class Lowering:
         self.inputs: list[Value] = []
         self.views: dict[Value, View] = {}
         self.loops: dict[tuple[np.ufunc | str, str], int] = {}
+        self.asked: dict[Value, Value] = {}
+        self.infinite: set[Value] = set()
         self.masks: dict[Any, tuple[int, Item, list[View]]] = {}
         self._groups: dict[int, int] = {}
         self._joined: list[Group] = []

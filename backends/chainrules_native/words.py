@@ -14,20 +14,20 @@ from chainrules_compile.calls import (
     dot_to,
     expect,
     expect_form,
-    is_finite,
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_native.composed import COMPOSED, shared
 from chainrules_native.contractions import CONTRACTIONS
 from chainrules_native.factors import DECOMPOSITIONS, FACTORS
-from chainrules_native.items import RAISES, Copy, Finite, Guard, Literal
+from chainrules_native.items import RAISES, Copy, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
 from chainrules_native.places import PLACES, gathered, nonzero
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
 from chainrules_native.sorting import SORTING
+from chainrules_native.strong import STRONG
 from chainrules_native.sums import counted, reduced, spread_sum, truth
 from chainrules_native.text import c_type, expression, literal
 from chainrules_native.triangular import TRIANGULAR
@@ -127,6 +127,8 @@ def _expect(s: Lowering, call: Call) -> None:
     if kind is operator.index and (dtype.kind not in "iu" or type(answer) is not int):
         raise UnwritableError
     s.add(Guard(s.view(x), answer))
+    if x in s.asked and not answer:
+        s.infinite.add(s.asked[x])
 
 
 # ------------------------------------------------------------------------------------ numbers
@@ -354,17 +356,6 @@ def _full(s: Lowering, call: Call) -> View:
     return out
 
 
-@lowers(v.strong_multiply)
-def _strong(s: Lowering, call: Call) -> View:
-    (y,), xs = call.results, call.operands
-    *wanted, given = resolved(np.multiply, tuple([kind_of(x) for x in xs]))
-    if given != form(y)[1] or given.kind != "f":
-        raise UnwritableError
-    text = "{0} == 0 && !(FABS({1}) < INFINITY) ? 0 : {0} * {1}"
-    text = text.replace("FABS", "fabs" if given.itemsize == 8 else "fabsf")
-    return s.computed(y, xs, text, wanted)
-
-
 @lowers(v.conj)
 def _conjugate(s: Lowering, call: Call) -> View:
     (x,), (y,) = call.operands, call.results
@@ -387,21 +378,6 @@ def _tie_share(s: Lowering, call: Call) -> View:
         raise UnwritableError
     text = "{0} == {1} ? ({2} == {0} ? 0.5 : 1.0) : 0.0"
     return s.computed(y, (z, x, other), text, [dtype] * 3)
-
-
-@lowers(is_finite)
-def _finite(s: Lowering, call: Call) -> View:
-    (x,), (y,) = call.operands, call.results
-    _, dtype = form(x)
-    if dtype.kind != "f" or dtype.itemsize not in (4, 8):
-        raise UnwritableError
-    source = s.view(x)
-    if source.shape and not source.is_whole:
-        source = s.copy(source)
-    char = dtype.char
-    out = s.result(y)
-    s.add(Finite(out, source, s.loop(np.matmul, f"{char}{char}->{char}")))
-    return out
 
 
 def _parts(call: Call) -> tuple[Any, ...]:
@@ -491,7 +467,17 @@ WORDS |= dict.fromkeys((v.all, np.all), truth(np.logical_and))
 WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
 WORDS[sum_to] = spread_sum(False)
 WORDS[dot_to] = spread_sum(True)
-for _table in (COMPOSED, CONTRACTIONS, FACTORS, PLACES, PRODUCTS, REARRANGED, SORTING, TRIANGULAR):
+for _table in (
+    COMPOSED,
+    CONTRACTIONS,
+    FACTORS,
+    PLACES,
+    PRODUCTS,
+    REARRANGED,
+    SORTING,
+    STRONG,
+    TRIANGULAR,
+):
     WORDS |= _table
 SEVERAL |= DECOMPOSITIONS
 SEVERAL |= dict.fromkeys((np.nonzero, np.ndarray.nonzero), nonzero)

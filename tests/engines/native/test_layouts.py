@@ -55,7 +55,7 @@ WORDS = {
     "einsum": lambda a: (np.einsum("ij,ij->", a, a), np.einsum("ij,jk->ik", a, a)),
     "stacks": lambda a: (np.stack([a, a]) @ a, np.sum(np.stack([a, a.T], axis=-1), axis=(0, 2))),
     "solutions": lambda a: (np.linalg.solve(a + EYE, a[:, 0]), np.linalg.inv(a + EYE)),
-    "factors": lambda a: (np.linalg.cholesky(a @ a.T + EYE), np.linalg.slogdet(a)[1]),
+    "factors": lambda a: (np.linalg.cholesky(a @ a.T + EYE), np.linalg.slogdet(a + EYE)[1]),
     "loops": lambda a: (np.exp(a), np.sin(a), np.tanh(a), np.log(np.abs(a)), np.cbrt(a)),
     "loops of vectors": lambda a: (np.exp(a[0]), np.exp(a[::-1, 0]), np.log1p(a[1, ::-2] ** 2)),
     "loops of two": lambda a: (np.abs(a) ** 1.5, np.arctan2(a, a.T), np.logaddexp(a[0], a[:, 0])),
