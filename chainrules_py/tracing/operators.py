@@ -149,13 +149,12 @@ def _refuse_hash(x: Any) -> int:
 
 
 def _read_number(x: Any, where: Any) -> Any:
-    """Read a scalar of NumPy's by an index that it has: one that adds axes, or none."""
-    if type(where) is tuple and not where:
-        return x
-    entries = where if type(where) is tuple else (where,)
-    if all([entry is None or entry is Ellipsis for entry in entries]):
-        return shape_back(x, untraced(x)[where].shape)
-    _refuse(f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements")
+    """Read a scalar of NumPy's by an index that it has: one that adds axes, a truth, or none."""
+    try:
+        known = untraced(x)[where]
+    except IndexError:
+        _refuse(f"{describe(x.payload)}, a number, is read at {where!r}; it has no elements")
+    return shape_back(x, known.shape) if known.size else known
 
 
 def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any]:

@@ -222,11 +222,6 @@ def rq(
 ) -> Any:
     """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``.
 
-    Raises
-    ------
-    NotDifferentiableError
-        If there are more rows than columns.
-
     Examples
     --------
     >>> print(abs(rq(np.eye(2), mode="r")))
@@ -235,14 +230,21 @@ def rq(
     """
     (a,) = checked(check_finite, a)
     m, n = a.shape
-    if m > n or (mode == "full" and m < n):
-        msg = f"rq(mode={mode!r}) of a matrix of shape {a.shape} has a free rotation"
-        raise NotDifferentiableError(msg)
-    q, r = qr(adjoint(a[::-1]), mode="economic")
-    r, q = adjoint(r)[::-1, ::-1], adjoint(q)[::-1]
-    known = np.diagonal(native.rq(readable(a), mode="economic")[0])
-    sign = np.where(known == 0, 1, known / np.where(known == 0, 1, np.diagonal(readable(r))))
+    if m > n:  # the last rows are square, and have the same Q
+        r, q = rq(a[m - n :])
+        r = v.concat(a[: m - n] @ adjoint(q), r, axis=0)
+        return r if mode == "r" else (r, q)
+    q, r = qr(adjoint(a[::-1]), mode="full" if mode == "full" else "economic")
+    r, q, more = adjoint(r[:m])[::-1, ::-1], adjoint(q[:, :m])[::-1], adjoint(q[:, m:])
+    known = native.rq(readable(a), mode="full")
+    diagonal = np.diagonal(known[0][:, n - m :])
+    sign = np.where(diagonal == 0, 1, diagonal)
+    sign = np.where(diagonal == 0, 1, sign / np.where(diagonal == 0, 1, np.diagonal(readable(r))))
     r, q = r * sign, q * np.conj(sign)[:, None]
+    if mode != "economic":
+        r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
+    if mode == "full" and m < n:  # rows that SciPy chose, turned as those are
+        q = v.concat((known[1][: n - m] @ adjoint(readable(more))) @ more, q, axis=0)
     return r if mode == "r" else (r, q)
 
 

@@ -312,10 +312,11 @@ class Alias:
         for name in self.refuse & given.keys():
             value = given.pop(name)
             if not _is_default(value, self.defaults.get(name, REQUIRED)):
-                msg = (
-                    f"{self.__name__}({name}=...) has no derivative here; "
-                    f"leave {name} out and apply it to the result or the operands"
-                )
+                how = {
+                    "out": "write out[...] = y, with y the result",
+                    "where": "write np.where(where, f(np.where(where, x, 1.0)), out)",
+                }.get(name, "apply it to the result or the operands")
+                msg = f"{self.__name__}({name}=...) has no derivative here; leave it out and {how}"
                 raise UnsupportedKeywordError(msg)
         lowered = {
             n: given.pop(n)

@@ -21,7 +21,7 @@ import weakref
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError
+from chainrules_py import TracerError, UnsupportedKeywordError
 from chainrules_tape import Tape, grad, jvp, linearize, vjp
 
 RNG = np.random.default_rng(8)
@@ -578,3 +578,28 @@ def test_what_is_made_like_an_array_lies_in_memory_like_it(like):
     x = RNG.uniform(0.5, 1.5, (40, 30, 20)).transpose(1, 2, 0)
     value, _ = vjp(lambda x: (like(x) + x).sum(1), x)
     assert np.array_equal(value, (like(x) + x).sum(1))
+
+
+@pytest.mark.parametrize(
+    "where",
+    [True, False, np.True_, np.array(False), (None, True), (True, ...), (True, False), None],
+)
+def test_a_number_is_read_at_a_truth(where):
+    """NumPy reads its scalars so: ``x[x > 0.5]``."""
+    x = np.float64(0.9)
+    read = lambda x: x[where]
+    y, y_dot = jvp(read, (x,), (np.float64(1.0),))
+    assert y.shape == y_dot.shape == read(x).shape
+    assert grad(lambda x: np.sum(np.sin(read(x))))(x) == np.sum(np.cos(read(x)))
+
+
+@pytest.mark.parametrize(
+    "call, line",
+    [
+        (lambda x: np.divide(x, x, out=np.zeros_like(x), where=x > 1), r"np\.where\(where, f\("),
+        (lambda x: np.sum(x, axis=0, out=np.zeros(())), r"out\[\.\.\.\] = y"),
+    ],
+)
+def test_where_a_result_goes_is_refused_with_the_line(call, line):
+    with pytest.raises(UnsupportedKeywordError, match=line):
+        grad(lambda x: np.sum(call(x)))(np.ones(3))

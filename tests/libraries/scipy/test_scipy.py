@@ -442,3 +442,25 @@ def test_the_contract_is_stated():
     with pytest.raises(NoRuleError, match="no primitive"):
         rrule(scipy.linalg.cossin, np.eye(2))
     assert v.expm is not linalg.expm
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 3), (3, 2), (1, 3), (3, 1)])
+@pytest.mark.parametrize("mode", ["full", "r", "economic"])
+def test_rq_of_every_shape(shape, mode):
+    rng = np.random.default_rng(3)
+    a, t = rng.normal(size=(2, *shape))
+
+    def factors(a, rq=scipy.linalg.rq):
+        found = rq(a, mode=mode)
+        return found if isinstance(found, tuple) else (found,)
+
+    y, y_dot = jvp(lambda a: factors(a, linalg.rq), (a,), (t,))
+    known = factors(a)
+    after, before = factors(a + 1e-6 * t), factors(a - 1e-6 * t)
+    for i, (found, moved) in enumerate(zip(y, y_dot, strict=True)):
+        np.testing.assert_allclose(found, known[i], atol=1e-12)
+        free = max(shape[1] - shape[0], 0) if (mode, i) == ("full", 1) else 0  # rows that are free
+        np.testing.assert_allclose(moved[free:], ((after[i] - before[i]) / 2e-6)[free:], atol=1e-6)
+    bar = rng.normal(size=y[0].shape)
+    gradient = grad(lambda a: np.sum(bar * factors(a, linalg.rq)[0]))(a)
+    np.testing.assert_allclose(np.sum(gradient * t), np.sum(bar * y_dot[0]), rtol=1e-9)
