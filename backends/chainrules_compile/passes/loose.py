@@ -1,12 +1,12 @@
 """Looser sums and products, for programs that need not have the bits: equal but for rounding.
 
-Nothing here changes what is infinite, zero or undefined: strong products stay, and no sum is taken
-apart. What is lost is a few units in the last place of the terms that are added up.
+Strong products stay, and no sum is taken apart. What is lost is a few units in the last place of
+the terms that are added up, and what overflows or underflows on the way and comes back. Numbers
+that meet are moderate ones, in the width of the array: no result becomes infinite or zero by them.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any, final
 
@@ -24,6 +24,10 @@ _PRODUCTS = (np.multiply, operator.mul)
 _SUMS = (np.add, operator.add)
 _MOST = 16
 """Up to which exponent a power is written as products."""
+_MODERATE = {2: 1e3, 4: 1e12, 8: 1e100}
+"""By the bytes of a floating number up to where numbers are moderate; wider ones have more digits
+than a product of Python's.
+"""
 
 
 def loosened(program: Program) -> Program:
@@ -81,8 +85,8 @@ class _Loose:
         number = type(x) is Value and x.type is result.type and x.type in (float, np.float64)
         if type(x) is not Value or not (number or is_real_alike(x, result)):
             return call
-        if p < 0 and not is_array(result):
-            return call  # of 0 Python raises, and NumPy warns in other words
+        if p < 0 and (not is_array(result) or result.dtype.itemsize < 4):
+            return call  # of 0 Python raises; in half precision the product overflows
         array = is_array(result)
         times, n, base, found = _TIMES[array], abs(int(p)), x, None
         while n > 1 or found is not None:
@@ -118,7 +122,7 @@ class _Loose:
         other, y = split(made)
         if other is None or type(y) is not Value or not (y.type is x.type and y.dtype == x.dtype):
             return call
-        if not 1e-100 < abs(number * other) < 1e100:
+        if not all([is_moderate(c, y) for c in (number, other, number * other)]):
             return call
         return Call(call.function, (number * other, y), {}, call.results)
 
@@ -134,7 +138,8 @@ class _Loose:
     def _dot(self, call: Call) -> Call:
         """Write the sum of all products of elements as BLAS computes it."""
         (x, *rest), (result,) = call.operands, call.results
-        whole = not rest and call.options.get("axis", None) is None
+        whole = not rest and call.options.get("axis") is None
+        whole = whole and call.options.keys() <= {"axis", "keepdims"}
         made = self._made.get(x) if whole and type(x) is Value else None
         if made is None or call.options.get("keepdims") or result.shape not in ((), None):
             return call
@@ -165,6 +170,15 @@ def split(call: Call) -> tuple[float | None, Any]:
     return None, None
 
 
+def is_moderate(number: float, x: Value) -> bool:
+    """Tell whether a number is far from the largest and the smallest of floating values like x."""
+    if x.type is not float and (x.dtype is None or x.dtype.kind not in "fc"):
+        return False
+    width = 8 if x.type is float else x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1)
+    most = _MODERATE.get(width, 0.0)
+    return most > 0 and 1 / most <= abs(number) <= most
+
+
 def is_real_alike(x: Value, result: Value) -> bool:
     """Tell whether two arrays are of one shape and one real floating dtype."""
     if not (is_array(x) and is_array(result)) or x.shape != result.shape:
@@ -177,7 +191,7 @@ def reciprocal(call: Call) -> Call:
     (x, y), (result,) = call.operands, call.results
     if type(y) not in (int, float) or not is_array(result) or result.dtype.kind != "f":
         return call
-    if y == 0 or not math.isfinite(y) or not math.isfinite(1.0 / y) or not abs(1.0 / y) > 1e-300:
+    if not is_moderate(y, result):
         return call
     return Call(np.multiply, (1.0 / y, x), {}, call.results)
 

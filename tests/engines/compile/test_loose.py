@@ -1,0 +1,104 @@
+"""``exact=False``: what rounds otherwise is floating numbers', in their own width, options and all.
+
+Each is recorded on zeros, where wrong programs agree, and called with other numbers.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_tape import value_and_grad
+
+MERGED = {
+    "two numbers": lambda x, y: x * 10 * 12 + y,
+    "of one array": lambda x, y: x * 100 * 3,
+    "beside another": lambda x, y: (x * 10 * 12) * y,
+    "of a sum": lambda x, y: np.sum(x) * 3 * 5 - np.sum(x) * 15 + np.sum(y),
+    "negative": lambda x, y: -x * 3 * 2,
+    "remainder": lambda x, y: (x * 3 * 5) % 7 + y,
+    "quotient": lambda x, y: x * 7 * 9 / 5,
+    "comparison": lambda x, y: np.where(x * 7 * 9 > 100, y, 2.0),
+    "places": lambda x, y: y[((x * 3 * 5) % 3).astype(int)],
+    "doubled": lambda x, y: (x + x) * 5 + y,
+    "conversion": lambda x, y: x.astype(np.int8) * 10 * 12 + y,
+    "powers": lambda x, y: x**3 * 2 * 3 + (x * x) ** 2,
+    "a quotient by a number": lambda x, y: x / 300 * 7 + y,
+}
+WIDE = {
+    "small numbers": lambda x: x * 1e-30 * 1e-30,
+    "large numbers": lambda x: x * 1e30 * 1e-30 * 1e20,
+    "up and down": lambda x: x / 1e-7 * 1e-3,
+    "hundreds": lambda x: x * 300 * 300,
+    "quotients": lambda x: x / 300 / 300,
+    "negative power": lambda x: x**-4,
+    "power": lambda x: x**3,
+    "tiny divisor": lambda x: x / 1e-42,
+}
+HALF = [True, False, True]
+SUMS = {
+    "initial": lambda x, y: np.log(np.sum(x * y, initial=1e-12)),
+    "initial of squares": lambda x, y: np.sqrt(np.sum(x * x, initial=1e-12)) + np.sum(y),
+    "where": lambda x, y: np.sum(x * y, where=HALF),
+    "where of squares": lambda x, y: np.sum(x**2, where=HALF) + np.sum(np.square(y), where=HALF),
+    "dtype": lambda x, y: np.sum(x * y, dtype=np.int8) * y,
+    "wide dtype": lambda x, y: np.sum(x * y, dtype=np.longdouble),
+    "keepdims": lambda x, y: np.sum(x * y, keepdims=True),
+    "axis": lambda x, y: np.sum(x * y, axis=0) + np.sum(x * y, axis=()),
+    "reduce": lambda x, y: np.add.reduce(x * y, initial=2.0) + (x * y).sum(initial=3.0),
+    "mean": lambda x, y: np.mean(x * y, where=HALF) + np.prod(x * y, initial=3.0),
+}
+INTEGERS = "bhilBHILQ"
+
+
+def check(f, zeros, others, rtol, exact=False, target="numpy"):
+    """Compare what is recorded on zeros with the function, at other numbers."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", RecordingWarning)
+        g = compile(f, exact=exact, target=target)
+        g(*zeros)
+        for xs in others:
+            found, wanted = np.asarray(g(*xs)), np.asarray(f(*xs))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_whole_numbers_that_meet_wrap_as_numpy_s(name):
+    y = np.array([1.5, -2.0, 0.25])
+    for char in INTEGERS:
+        dtype = np.dtype(char)
+        most = np.iinfo(dtype).max
+        x = np.array([most - 27, most // 2 + 3, 3], dtype)
+        args = [(x, y), (x[::-1].copy(), -y)]
+        check(MERGED[name], (np.zeros(3, dtype), y), args, 1e-14)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_numbers_meet_in_the_width_of_the_array(name):
+    for char in "efdgFD":
+        info = np.finfo(char)
+        edges = [float(info.tiny) * 8, float(info.max) / 8, 0.3, 17.0, 0.05, 1e-3, 40.0]
+        rtol = 16 * float(info.eps)
+        for x in edges:
+            xs = np.array([x, -x, 1.0], char)
+            with np.errstate(all="ignore"):
+                wanted = WIDE[name](xs)
+            both = np.isfinite(wanted) & (np.abs(wanted) > info.tiny)
+            f = lambda x, both=both: np.where(both, WIDE[name](x), 0)
+            check(f, (np.zeros(3, char) + 1,), [(xs,)], rtol)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_products_keep_their_options(name):
+    zeros, ones = np.zeros(3), np.ones(3)
+    others = [(ones, np.array([-1.0, 2.0, 3.0])), (ones * 1e-3, zeros), (ones * 1e10, ones * 1e10)]
+    check(SUMS[name], (ones, zeros), others, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["beside another", "comparison", "conversion"])
+def test_derivatives_beside_whole_numbers(name):
+    g = value_and_grad(lambda y, x: np.sum(MERGED[name](x, y)))
+    x, y = np.array([100, 50, 3], np.int8), np.array([1.5, -2.0, 0.25])
+    check(lambda y, x: g(y, x)[1], (y, np.zeros(3, np.int8)), [(y, x)], 1e-14)
