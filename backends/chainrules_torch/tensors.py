@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,14 @@ import numpy as np
 import torch
 
 from chainrules_py import Scalar
-from chainrules_py.extend import Library, Memory, register_array_type, register_leaf
+from chainrules_py.extend import (
+    Library,
+    Memory,
+    register_array_type,
+    register_leaf,
+    see_roots,
+    type_info,
+)
 
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
@@ -53,8 +61,47 @@ def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def fingerprint(x: torch.Tensor, full: bool) -> Any:
-    """PyTorch counts the writes to a tensor and to its views, which tells more than its bytes."""
-    return x._version
+    """Return how many writes PyTorch has counted, and what NumPy keeps of the memory.
+
+    Writes through ``x.data``, ``x.numpy()`` and the storage are not counted. On a device the memory
+    is not read, which would wait for it; where it is, is compared.
+    """
+    count = None if x.is_inference() else x._version
+    if x.layout is not torch.strided or _C._functorch.is_functorch_wrapped_tensor(x):
+        return count
+    if type(x) not in _WHOLE or not (x.is_cpu or x.is_cuda):
+        return count
+    where = x.data_ptr()
+    if not (x.is_cpu and where):
+        return count, where
+    return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
+
+
+@functools.cache
+def _of_numpy() -> Any:
+    """Return what answers for the memory of NumPy's arrays."""
+    see_roots({"numpy"})
+    return type_info(np.ndarray).memory
+
+
+class _Seen:
+    """Memory of a tensor, as NumPy reads it, with no call that an engine would trace."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, x: torch.Tensor, where: int) -> None:
+        size = x.element_size()
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (where, True),
+            "typestr": f"<c{size}" if size == 16 else f"<u{size}",
+            "shape": tuple(x.shape),
+            "strides": tuple([size * step for step in x.stride()]),
+        }
+
+
+_C: Any = torch._C
+_WHOLE = (torch.Tensor, torch.nn.Parameter)
 
 
 register_array_type(
