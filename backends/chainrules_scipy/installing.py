@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.abc
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Self
@@ -248,24 +249,48 @@ def install() -> Installed:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Has what is ours imported behind a module of SciPy's that is imported later."""
+    """Has what is ours imported behind a module of SciPy's that is imported later.
+
+    Modules of SciPy's import each other, and ours import several of them: ours wait until no
+    module of SciPy's is half made.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> Any:
-        if name not in OURS:
+        if name.partition(".")[0] != "scipy":
             return None
         for finder in sys.meta_path:
             found: Any = None if finder is self else finder.find_spec(name, path, target)
             if found is not None:
-                found.loader.exec_module = functools.partial(_run, found.loader.exec_module)
+                if found.loader is not None:  # a folder without a file has none
+                    found.loader.exec_module = functools.partial(_run, found.loader.exec_module)
                 return found
         return None
 
 
+class _Waiting(threading.local):
+    """Modules of ours whose turn comes when a thread's import of SciPy is over."""
+
+    is_importing = False
+
+    def __init__(self) -> None:
+        self.modules: list[str] = []
+
+
 def _run(theirs: Callable[[ModuleType], None], module: ModuleType) -> None:
-    theirs(module)
-    importlib.import_module(OURS[module.__name__])
+    is_outermost = not _waiting.is_importing
+    _waiting.is_importing = True
+    try:
+        theirs(module)
+        if module.__name__ in OURS:
+            _waiting.modules.append(OURS[module.__name__])
+        while is_outermost and _waiting.modules:
+            importlib.import_module(_waiting.modules.pop(0))
+    finally:
+        if is_outermost:
+            _waiting.is_importing = False
 
 
 _finder = _Finder()
+_waiting = _Waiting()

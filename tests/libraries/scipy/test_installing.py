@@ -148,3 +148,26 @@ with chainrules_scipy.install():
 assert signal.convolve.__module__ == "scipy.signal._signaltools"
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+SLOW = pytest.mark.slow  # a process each
+FIRST = ["stats", "spatial.transform"] + [
+    pytest.param(name, marks=SLOW)
+    for name in (
+        "cluster fft integrate interpolate io linalg ndimage odr optimize signal sparse "
+        "sparse.linalg spatial spatial.distance special"
+    ).split()
+]
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_module_of_scipys_is_imported_first_where_ours_are_installed(name):
+    """Modules of SciPy's import each other: ours come when none is half made, and all of them."""
+    program = f"""
+import sys, chainrules_scipy
+from chainrules_scipy.installing import OURS
+with chainrules_scipy.install():
+    import scipy.{name}
+    assert not [m for m, ours in OURS.items() if m in sys.modules and ours not in sys.modules]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
