@@ -153,10 +153,23 @@ assert signal.convolve.__module__ == "scipy.signal._signaltools"
 SLOW = pytest.mark.slow  # a process each
 FIRST = ["stats", "spatial.transform"] + [
     pytest.param(name, marks=SLOW)
-    for name in (
-        "cluster fft integrate interpolate io linalg ndimage odr optimize signal sparse "
-        "sparse.linalg spatial spatial.distance special"
-    ).split()
+    for name in [
+        "cluster",
+        "fft",
+        "integrate",
+        "interpolate",
+        "io",
+        "linalg",
+        "ndimage",
+        "odr",
+        "optimize",
+        "signal",
+        "sparse",
+        "sparse.linalg",
+        "spatial",
+        "spatial.distance",
+        "special",
+    ]
 ]
 
 
