@@ -153,7 +153,7 @@ assert signal.convolve.__module__ == "scipy.signal._signaltools"
 SLOW = pytest.mark.slow  # a process each
 FIRST = ["stats", "spatial.transform"] + [
     pytest.param(name, marks=SLOW)
-    for name in [
+    for name in (
         "cluster",
         "fft",
         "integrate",
@@ -169,7 +169,8 @@ FIRST = ["stats", "spatial.transform"] + [
         "spatial",
         "spatial.distance",
         "special",
-    ]
+    )
+]
 ]
 
 
