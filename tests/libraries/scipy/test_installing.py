@@ -171,7 +171,6 @@ FIRST = ["stats", "spatial.transform"] + [
         "special",
     )
 ]
-]
 
 
 @pytest.mark.parametrize("name", FIRST)
