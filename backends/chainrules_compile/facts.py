@@ -98,7 +98,7 @@ def is_settled(function: Any) -> bool:
     if isinstance(function, Primitive):
         data = function.shape_from_data or function.__name__ in WORDS_SHAPED_BY_DATA
         return not (data or function.opaque or function is read)
-    return function in METADATA or _is_stated(function)
+    return function in METADATA or function in _OF_ELEMENTS or _is_stated(function)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -116,6 +116,8 @@ def _is_stated(function: Any) -> bool:
 
 _BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
 """Operators, ufuncs and their methods, and attributes."""
+_OF_ELEMENTS = frozenset((np.ndarray.item, np.ndarray.tolist, np.generic.item, np.generic.tolist))
+"""What gives Python's numbers, whose class the dtype says."""
 
 
 def has_form(function: Any, values: tuple[Value, ...]) -> bool:

@@ -97,11 +97,17 @@ class Noted:
         return refuse(self, "a complex")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        return refuse(self, "an array")
+        return refuse(
+            self,
+            "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
+        )
 
     @property
     def __array_interface__(self) -> Any:
-        return refuse(self, "an array")
+        return refuse(
+            self,
+            "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
+        )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
@@ -267,10 +273,14 @@ OPERATORS: dict[Any, Any] = {
 """By a ufunc the operator of Python's that NumPy's numbers compute in another way, to the bit."""
 
 
-def is_operator(frame: Any) -> bool:
+def is_operator(frame: Any, names: tuple[str, ...] = ("BINARY",)) -> bool:
     """Tell whether a frame called into C by an operator, and not by the name of a function."""
     name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
-    return name.startswith("BINARY")
+    return name.startswith(names)
+
+
+_SUBSCRIPTS = ("BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP")
+"""The instructions of ``a[i]``; since Python 3.14 one operator among the others."""
 
 
 _STRUCTURES = (tuple, list, dict)
@@ -316,9 +326,13 @@ def simple(x: Any) -> bool:
 _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
     "a complex": "leave it as it is, or write x + 0j",
-    "an array": "write np.stack([x, y]) for np.array([x, y]), x.astype(np.float32), or of a float "
+    "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
+    "and x.copy() for np.ascontiguousarray(x), x.astype(np.float32), or of a float "
     "np.positive(x, dtype=np.float32), for np.float32(x), and call functions of NumPy's, which "
     "see it; a function that needs plain arrays becomes a primitive",
+    "places of a plain array": "make the array an argument, or like one, as np.arange(n, like=x), "
+    "or write np.take_along_axis(a, places, 0) for a[places] of a vector, and "
+    "np.compress(mask, a, axis=0) for a[mask]",
     "bytes": "return it, and pickle what the compiled function gives",
 }
 

@@ -395,7 +395,10 @@ class Notes:
         self, function: Any, operands: tuple[Any, ...], value: Value, values: tuple[Value, ...]
     ) -> None:
         """Guard the class, or shape and dtype, of a result where they hang on numbers."""
-        if function is operator.pow and value.type in NUMBERS and not is_whole(operands[1]):
+        power = function is operator.pow and value.type in NUMBERS
+        if (power and not is_whole(operands[1])) or (
+            value.shape is None and not has_form(function, values)
+        ):
             self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
             return
         masked = function is read and any([kind_of(x) == "bool" for x in operands[1:]])

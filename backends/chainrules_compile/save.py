@@ -126,6 +126,8 @@ class _Saving(Constants):
         module = sys.modules.get(getattr(f, "__module__", None) or "")
         own = isinstance(f, type) and is_library(f.__module__)
         free = isinstance(f, types.FunctionType) and not f.__closure__
+        if module is not None and isinstance(f, types.FunctionType) and f.__closure__:
+            return self._closed(module, f, name) if is_library(f.__module__) else None
         if module is None or not (own or free):
             return None
         if f.__name__ != "<lambda>":
@@ -133,6 +135,18 @@ class _Saving(Constants):
         code: Any = f.__code__
         node = _lambda(module, code.co_firstlineno)
         return None if node is None else self._copied(module, name, code, node)
+
+    def _closed(self, module: Any, f: types.FunctionType, name: str) -> str | None:
+        """Copy a function of ours that holds something: what makes it, called with that."""
+        node = _inner(module, f.__code__)
+        held = [self.function(cell.cell_contents) for cell in f.__closure__ or ()]
+        if node is None or None in held:
+            return None
+        given = [ast.arg(x) for x in f.__code__.co_freevars]
+        both: Any = [node, ast.Return(ast.Name(node.name, ast.Load()))]
+        making = ast.FunctionDef(f.__name__, ast.arguments([], given, None, [], [], None, []), both)
+        made = self._copied(module, f"{name}_of", f.__qualname__, making)
+        return f"{made}({', '.join(map(str, held))})"
 
     def _copied_of(self, module: Any, name: str, hint: str) -> str | None:
         """Copy what a module defines under a name; return the name that it has here, or None."""
@@ -270,6 +284,17 @@ def _nodes(module: Any) -> dict[str, Any]:
             names = [t.id for t in targets if isinstance(t, ast.Name)]
             found |= dict.fromkeys(names if len(names) == len(targets) else (), node)
     return found
+
+
+def _inner(module: Any, code: types.CodeType) -> ast.FunctionDef | None:
+    """Return the statement that defines a function inside another, without decorators."""
+    for x in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(x, ast.FunctionDef) and (x.name, x.lineno) == (
+            code.co_name,
+            code.co_firstlineno,
+        ):
+            return x
+    return None
 
 
 def _lambda(module: Any, line: int) -> ast.stmt | None:

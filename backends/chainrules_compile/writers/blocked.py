@@ -8,6 +8,7 @@ import numpy as np
 
 from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.values import is_array
+from chainrules_compile.writers.shorter import takes_whole_numbers
 from chainrules_compile.writers.spelling import Speller
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary import divide
@@ -70,7 +71,8 @@ class _Writing:
         own = {*self.blocked.inputs, *self.blocked.outputs}
         for i, call in enumerate(calls):
             (y,) = call.results
-            given = [self._operand(x, y) for x in call.operands]
+            like = None if takes_whole_numbers(call.function) else y
+            given = [self._operand(x, like) for x in call.operands]
             for x in dict.fromkeys(call.values):
                 if x not in own and last[x] == i:
                     self._free.setdefault(x.dtype, []).append(self.names[x])
@@ -89,7 +91,7 @@ class _Writing:
             f"    {self.s.bound(np.divide)}({', '.join(given)}, out={name})",
         ]
 
-    def _operand(self, x: Any, y: Value) -> str:
+    def _operand(self, x: Any, y: Value | None) -> str:
         if type(x) is Value:
             return self.names[x]
         return self.s.operand(x, y)

@@ -34,6 +34,7 @@ from chainrules_compile.scope import Scope
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import handed_down, last_uses, nested
+from chainrules_compile.writers.shorter import takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller, all_finite, small
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
@@ -257,7 +258,8 @@ class NumpyWriting(Speller):
             self._write(function, call, result, into)
         elif into:
             name = self.names[call.operands[place]]
-            given = [self.operand(x, result) for x in call.operands]
+            like = None if takes_whole_numbers(function) else result
+            given = [self.operand(x, like) for x in call.operands]
             last = f"out={name}" if function in _BY_NAME else name
             self.lines.append(f"{self.bound(function)}({', '.join([*given, last])})")
             self.names[result] = name
@@ -345,7 +347,9 @@ class NumpyWriting(Speller):
                 return text
         if ufunc:
             result = call.results[0] if len(call.results) == 1 else None
-            if function in _ASKING and len(xs) == 2:
+            if takes_whole_numbers(function):
+                result = None
+            elif function in _ASKING and len(xs) == 2:
                 result = next((x for x in xs if is_array(x)), None)
             given = [self.operand(x, result) for x in xs]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -12,12 +13,22 @@ from chainrules_compile.passes.values import is_array, is_contiguous, size
 from chainrules_py.program import Call, Value
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_WHOLE = "bhilqpBHILQP"
 _SHORT = 64
 """How many elements are repeated at most; longer ones NumPy spreads as fast."""
 _VIEWED = 1 << 14
 """How many elements are written out at most of what is a view in the library's own way."""
 _CHOSEN = 4096
 """From how many elements on `np.where` takes longer than what looks at bits."""
+
+
+@functools.lru_cache(maxsize=1024)
+def takes_whole_numbers(function: Any) -> bool:
+    """Tell whether a ufunc has loops of floating and whole numbers: 2 is not 2.0 to `np.ldexp`."""
+    if not isinstance(function, np.ufunc):
+        return False
+    given = [{*kinds.partition("->")[0]} for kinds in function.types]
+    return any([not chars.isdisjoint("efdgFDG") and chars & {*_WHOLE} for chars in given])
 
 
 def takes_rows(x: Any, places: Any, call: Call) -> bool:

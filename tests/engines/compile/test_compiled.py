@@ -370,6 +370,8 @@ def test_compiled_functions_are_differentiated_and_compiled():
     [
         (lambda x: float(np.sum(x)) * x, "does not become a float"),
         (lambda x: np.asarray(x) * 2, "does not become an array"),
+        (lambda x: np.arange(6.0)[np.argsort(x)], r"places of a plain array.*take_along_axis"),
+        (lambda x: np.arange(6.0)[x > 0], r"places of a plain array.*np\.compress"),
         (lambda x: np.random.normal(size=6) * x, "draws random numbers"),  # noqa: NPY002
         (lambda x: x.fill(0.0), "written to"),
         (lambda x: x.__setitem__(0, 1.0), "written to"),

@@ -7,13 +7,17 @@ answers; compiled, it is called with other numbers of the same shapes and dtypes
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
+import scipy.special
 
-from chainrules_compile import RecordingError, compile
+from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_compile.writers.shorter import takes_whole_numbers
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point
 
@@ -122,3 +126,48 @@ def test_forms_of_results_are_asked_anew(call, differentiated):
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_forms_of_all_results_are_asked_anew(call, differentiated):
     check(call, differentiated)
+
+
+MIXED = {
+    f.__name__: f
+    for home in (np, scipy.special)
+    for f in vars(home).values()
+    if isinstance(f, np.ufunc) and f.nin > 1 and takes_whole_numbers(f)
+}
+NUMBERS_OF = {
+    "list": lambda x: sum(x.tolist()),
+    "items": lambda x: x.item(0) + x.item(-1) * np.sum(x),
+    "one": lambda x: np.sum(x).item() * 2,
+    "lists in lists": lambda x: [[2 * each for each in row] for row in x.reshape(2, -1).tolist()],
+}
+
+
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_whole_numbers_stay_such_where_a_ufunc_takes_them(name):
+    """As the order of a polynomial or of a Bessel function: it may be computed otherwise."""
+    f, rows = MIXED[name], np.linspace(0.1, 0.9, 8)
+    for whole in range(1, f.nin):
+        numbers = [2] * whole + [0.4] * (f.nin - whole - 1)
+        for call in (lambda x: f(*numbers, x), lambda x: f(x, *numbers)):  # noqa: B023
+            for x in (rows, rows.astype(np.float32)):
+                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    warnings.simplefilter("error", RecordingWarning)
+                    try:
+                        wanted = call(x / 2)
+                    except TypeError:
+                        continue
+                    compiled = compile(call)
+                    compiled(x)
+                    assert same(compiled(x / 2), wanted), numbers
+
+
+@pytest.mark.parametrize("name", NUMBERS_OF)
+@pytest.mark.parametrize("dtype", [float, np.float32, complex])
+def test_numbers_of_python_s_that_arrays_give(name, dtype):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        compiled, f = compile(NUMBERS_OF[name]), NUMBERS_OF[name]
+        for x in (np.zeros(6, dtype), np.arange(6).astype(dtype) / 3):
+            assert same(compiled(x), f(x))
+    assert len(compiled.programs) == 1

@@ -14,6 +14,7 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.constants import Constants
+from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary.views import Index
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_compiled import CASES, REDUCTIONS
@@ -171,6 +172,12 @@ def cubed(a):
     return a**3
 
 
+def of_a_number(a, b):
+    """Words for Python's numbers, some of which are functions that hold another."""
+    y = a**b + v.log(a) * v.sin(a) + v.cbrt(v.exp(b)) / v.tanh(a) + v.floor(a) * b
+    return y + v.log1p(b) * v.asinh(a) + a % b
+
+
 def in_silence(x):
     with np.errstate(all="ignore"):
         return np.sum(x / (x * x)) + np.mean(np.log(x))
@@ -179,6 +186,7 @@ def in_silence(x):
 PROGRAMS = {
     "a power of a number": (ct.value_and_grad(cubed), (2.0,)),
     "a power between": (ct.value_and_grad(lambda a: a**2.5), (2.0,)),
+    "two numbers": (ct.value_and_grad(of_a_number, (0, 1)), (1.5, 0.4)),
     "a quotient": (ct.value_and_grad(lambda a: np.exp(a) / a), (2.0,)),
     "clip": (ct.grad(lambda x: np.sum(np.clip(x, -0.5, 0.5))), (X,)),
     "infinite": (lambda x: np.real(x * complex(0.0, INF)), (X,)),
