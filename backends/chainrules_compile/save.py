@@ -142,9 +142,9 @@ class _Saving(Constants):
         held = [self.function(cell.cell_contents) for cell in f.__closure__ or ()]
         if node is None or None in held:
             return None
-        given = [ast.arg(x) for x in f.__code__.co_freevars]
-        both: Any = [node, ast.Return(ast.Name(node.name, ast.Load()))]
-        making = ast.FunctionDef(f.__name__, ast.arguments([], given, None, [], [], None, []), both)
+        given = ", ".join(f.__code__.co_freevars)
+        making: Any = ast.parse(f"def make({given}):\n    return {node.name}").body[0]
+        making.body.insert(0, node)
         made = self._copied(module, f"{name}_of", f.__qualname__, making)
         return f"{made}({', '.join(map(str, held))})"
 

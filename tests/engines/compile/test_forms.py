@@ -142,7 +142,13 @@ NUMBERS_OF = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(MIXED))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if i % 6 else [])
+        for i, name in enumerate(sorted(MIXED))
+    ],
+)
 def test_whole_numbers_stay_such_where_a_ufunc_takes_them(name):
     """As the order of a polynomial or of a Bessel function: it may be computed otherwise."""
     f, rows = MIXED[name], np.linspace(0.1, 0.9, 8)
