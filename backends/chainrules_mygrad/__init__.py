@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from mygrad._utils import graph_tracking
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
 from chainrules_bridge import Transformation, Transformations, refuse_captured, supported
-from chainrules_py import NotDifferentiableError
+from chainrules_mygrad.views import View, found_view, is_of
+from chainrules_py import NotDifferentiableError, is_zero
 from chainrules_py.extend import (
     Support,
     default_engine,
@@ -20,6 +22,7 @@ from chainrules_py.extend import (
     made,
     name_of,
     partition,
+    plain,
     stated,
     unflatten,
 )
@@ -71,7 +74,9 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             operands, options = unflatten(layout, arrays)
             return f(*operands, **options)
 
-        return Tensor._op(_Operation, *tensors, op_kwargs={"call": call, "name": name_of(f)})
+        return Tensor._op(
+            _Operation, *tensors, op_kwargs={"call": call, "name": name_of(f), "seen": []}
+        )
 
     return made(exported, f, export)  # type: ignore[no-any-return]
 
@@ -83,22 +88,60 @@ def _is_tensor(x: Any) -> bool:
 class _Operation(Operation):
     """A call, and its pullback."""
 
-    def __call__(self, *input_vars: Any, **given: Any) -> np.ndarray:
-        call, name = given["call"], given["name"]
+    can_return_view = True
+
+    def __call__(self, *input_vars: Any, **given: Any) -> Any:
+        call, name, seen = given["call"], given["name"], given["seen"]
         self.variables = input_vars
         self._last: tuple[Any, tuple[Any, ...]] = (None, ())
         arrays = [tensor.data for tensor in input_vars]
-        if all([tensor.constant for tensor in input_vars]):
-            y = call(*arrays)
+        if seen:  # MyGrad makes the view again, of what was written to or of a gradient
+            at, view = seen[0]
+            found = view.of(arrays[at])
+            if found is not None:
+                self._pullback: Any = lambda bar: view.bars(bar, arrays, at)
+                return found
+        shown: Any = None
+
+        def kept(*traced: Any) -> Any:
+            nonlocal shown
+            y = call(*traced)
+            shown = plain(y)
+            return y
+
+        is_constant = all([tensor.constant for tensor in input_vars])
+        if is_constant or not graph_tracking.TRACK_GRAPH:
+            y = kept(*arrays)
         else:
-            y, self._pullback = default_engine().vjp(call, *arrays)
+            y, self._pullback = default_engine().vjp(kept, *arrays)
         if is_structure_type(type(y)) or kind_of(y) == "none":
             msg = (
                 f"{name} gives {describe(y)}, and an operation of MyGrad's gives one array; export "
                 f"a function for each of the parts"
             )
             raise NotDifferentiableError(msg)
-        return np.asarray(y)
+        found = found_view(shown, arrays)
+        if seen:
+            if found is None or not np.array_equal(found[1].where, seen[0][1].where):
+                msg = (
+                    f"{name} gives a view, and another one of other numbers, so that writing to it "
+                    f"has no derivative; write to a copy, {name}(x).copy()"
+                )
+                raise NotDifferentiableError(msg)
+            return shown
+        if found is None:
+            return np.array(y) if any([is_of(shown, x) for x in arrays]) else np.asarray(y)
+        if y is not shown and not self._is_pulled_as(found, arrays):
+            return np.array(y)
+        seen.append(found)
+        return shown
+
+    def _is_pulled_as(self, found: tuple[int, View], arrays: list[np.ndarray]) -> bool:
+        """Tell whether the rules of a call say what MyGrad takes for granted of a view."""
+        at, view = found
+        probe = np.arange(1.0, view.where.size + 1.0).reshape(view.where.shape)
+        pairs = zip(self._pullback(probe), view.bars(probe, arrays, at), strict=True)
+        return all([np.array_equal(0.0 * y if is_zero(x) else x, y) for x, y in pairs])
 
     def backward_var(self, grad: np.ndarray, index: int, **_: Any) -> Any:
         if self._last[0] is not grad:
