@@ -17,6 +17,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, closed
+from chainrules_scipy.results import answer, plain
 from chainrules_scipy.rows import anchored, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
@@ -100,7 +101,9 @@ def quad(
             quad(lambda x, part=part: getattr(func(x, *args), part), a, b, (), *how, **options)
             for part in ("real", "imag")
         ]
-        return parts[0][0] + 1j * parts[1][0], parts[0][1] + 1j * parts[1][1]
+        errors = [plain(error) for _, error, *_ in parts]
+        value = parts[0][0] + 1j * parts[1][0]
+        return answer("quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=value)
     if weight is not None or any(value is not None for value in options.values()):
         msg = "quad(weight=...) has no derivative here: write the weight into the function"
         raise UnsupportedKeywordError(msg)
@@ -110,8 +113,8 @@ def quad(
     if low == high:
         return 0.0 * (a + b), 0.0
     if low > high:
-        found = quad(f.f, b, a, (), full_output, epsabs, epsrel, limit, points)
-        return (-found[0], *found[1:])
+        value, *more = quad(f.f, b, a, (), full_output, epsabs, epsrel, limit, points)
+        return -value, *more
     found = _quad(
         lambda x: float(f.seen(x)),
         low,
@@ -125,7 +128,7 @@ def quad(
     last = found[2]["last"]
     pieces = zip(found[2]["alist"][:last].tolist(), found[2]["blist"][:last].tolist(), strict=True)
     value = _agreeing("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])
-    return (value, *found[1:]) if full_output else (value, found[1])
+    return answer("quad(...)", found if full_output else found[:2], _0=value)
 
 
 def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
@@ -340,7 +343,8 @@ def quad_vec(
         edges = sorted({0.0, 1.0, *(abs(x) for piece in pieces for x in piece)})
         pieces = list(itertools.pairwise(edges))
     moving = _over_all(integrand, a, b, low, high, pieces)
-    return _agreeing("quad_vec", value, moving, error), error
+    moving = _agreeing("quad_vec", value, moving, error)
+    return answer("quad_vec(...)", (value, error), _0=moving)
 
 
 @stands_for(scipy.integrate.nquad)

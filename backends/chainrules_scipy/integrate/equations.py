@@ -15,6 +15,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine, untraced, varies
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
+from chainrules_scipy.results import Unstated, answer
 from chainrules_scipy.rows import array_of, nested, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
@@ -22,6 +23,10 @@ _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil
 }
 _OF_LSODA = 2.0**-26
 """The tolerances of ``odeint`` by default."""
+_MESSAGES = (
+    "The solver successfully reached the end of the integration interval.",
+    "A termination event occurred.",
+)
 _odeint: Any = scipy.integrate.odeint
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
@@ -87,7 +92,8 @@ def odeint(
         # LSODA writes to its arrays again
         return np.reshape(readable(array_of(turned(y.copy(), at, *args))), y.shape)
 
-    return ys, _odeint(plain, readable(y0), readable(t), full_output=True, **tolerances)[1]
+    found = _odeint(plain, readable(y0), readable(t), full_output=True, **tolerances)
+    return answer("odeint(...)", found, _0=ys)
 
 
 def _states(
@@ -163,7 +169,7 @@ def solve_ivp(
 
     Returns
     -------
-    SimpleNamespace
+    OptimizeResult
         With ``t``, of shape (m,), ``y``, of shape (n, m), ``success``, ``status``, ``message``.
 
     Examples
@@ -210,13 +216,10 @@ def solve_ivp(
     stopped = plain.status == 1
     if t_eval is not None:
         times = array_of(t_eval)
-        kept = readable(times) <= plain.t[-1] if stopped else slice(None)
-        times = times[kept]
-    elif stopped:
-        times = plain.t
+        times = times[readable(times) <= plain.t[-1]] if stopped else times
     else:
         share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
-        times = start + share * (end - start)
+        times = plain.t if stopped else start + share * (end - start)
 
     def at(t: Any) -> Any:
         """Return the state at any time."""
@@ -242,24 +245,45 @@ def solve_ivp(
         v.stack(*[when(e, float(s)) for s in ts]) if len(ts) else np.zeros(0)
         for e, ts in zip(asked_for, plain.t_events or [], strict=True)
     ]
-    if stopped and t_eval is None:
-        last = plain.t[-1]
-        (ends,) = [ts for ts, near in zip(t_events, plain.t_events, strict=True) if last in near][
-            :1
-        ]
-        times = v.concat(times[:-1], ends[-1:], axis=0)
-    return SimpleNamespace(
+    if stopped:
+        end = _last(t_events, plain)
+        if t_eval is None:
+            times = v.concat(times[:-1], v.reshape(end, shape=(1,)), axis=0)
+    return scipy.optimize.OptimizeResult(
         t=times,
         y=states(times),
         success=True,
-        status=1 if stopped else 0,
-        message="The solver successfully reached the end of the integration interval.",
-        sol=at if dense_output else None,
+        status=int(stopped),
+        message=_MESSAGES[stopped],
+        sol=_Solution(at, start, end) if dense_output else None,
         t_events=t_events if asked_for else None,
         y_events=[v.matrix_transpose(at(t)) if t.shape[0] else t for t in t_events]
         if asked_for
         else None,
     )
+
+
+def _last(t_events: Any, plain: Any) -> Any:
+    """Return the time of the event that ended it."""
+    pairs = zip(t_events, plain.t_events, strict=True)
+    return next(ts for ts, near in pairs if plain.t[-1] in near)[-1]
+
+
+class _Solution:
+    """The state at any time between two, as SciPy's ``OdeSolution``; the steps are not kept."""
+
+    def __init__(self, at: Any, start: Any, end: Any) -> None:
+        self._at = at
+        is_forward = readable(start) <= readable(end)
+        self.t_min, self.t_max = (start, end) if is_forward else (end, start)
+
+    def __call__(self, t: Any) -> Any:
+        return self._at(t)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("ts", "ts_sorted", "interpolants", "n_segments"):
+            raise AttributeError(name)
+        return Unstated(f"solve_ivp(...).sol.{name}", None)
 
 
 @stands_for(scipy.integrate.solve_bvp)
@@ -298,7 +322,7 @@ def solve_bvp(
 
     Returns
     -------
-    SimpleNamespace
+    OptimizeResult
         With ``x``, ``y``, ``yp``, ``p``, ``success``, ``status``, ``message`` and ``sol``.
 
     Raises
@@ -342,7 +366,7 @@ def solve_bvp(
     z = v.root(system, start, solver=found, tol=1e-5)
     states, q = v.reshape(z[:size], shape=shape), z[size:] if wants else None
     slopes = rate(nodes, states, q)
-    return SimpleNamespace(
+    return scipy.optimize.OptimizeResult(
         x=nodes,
         y=states,
         yp=slopes,

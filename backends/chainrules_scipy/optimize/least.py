@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine, varies
 from chainrules_scipy.optimize.constrained import Constraints, held_place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple
-from chainrules_scipy.rows import array_of, of_values, readable, stands_for
+from chainrules_scipy.results import Later, answer
+from chainrules_scipy.rows import anchored, array_of, of_values, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _curve_fit: Any = scipy.optimize.curve_fit
@@ -44,7 +46,8 @@ def minimized(f: Any, near: Any) -> Any:
         found = _minimize(
             lambda x: float(readable(f(x.reshape(shape)))), x0, method="Nelder-Mead", options=_CLOSE
         )
-        return _with(found, x=found.x.reshape(shape))
+        found.x = found.x.reshape(shape)
+        return found
 
     return _least(f, array_of(near), solver, [])
 
@@ -91,7 +94,7 @@ def minimize(
     Returns
     -------
     OptimizeResult
-        As ``scipy.optimize.minimize``, with ``x`` and ``fun``.
+        As ``scipy.optimize.minimize``; ``x``, ``fun`` and the gradient there have derivatives.
 
     Raises
     ------
@@ -138,12 +141,22 @@ def minimize(
         )
 
     x = _least(f, start, solver, kept, held)
-    return _with(kept[0], x=x, fun=f(x))
+    return answer("minimize(...)", kept[0], x=x, fun=f(x), **_slopes(f, x, kept[0]))
 
 
-def _with(found: Any, **fields: Any) -> Any:
-    """Return SciPy's answer, with what is differentiated."""
-    return scipy.optimize.OptimizeResult(found, **fields)
+def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
+    """Return the fields of a result that are the gradient at its solution."""
+
+    def slope(name: str) -> Later:
+        return Later(lambda: anchored(found[name], default_engine().grad(f)(x)))
+
+    # ``jac`` of trust-constr is a list, of its constraints.
+    names = [k for k in ("jac", "grad") if np.shape(readable(x)) == np.shape(_array(found.get(k)))]
+    return {name: slope(name) for name in names}
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, np.ndarray) else None
 
 
 @stands_for(scipy.optimize.minimize_scalar)
@@ -196,10 +209,9 @@ def minimize_scalar(
             lambda x: float(readable(f(x))), bracket, plain, (), method, tol, options
         )
 
-    if bounds is not None and (x := _at_end(f, solver(0.0), bounds, kept)) is not None:
-        return _with(kept[0], x=x, fun=f(x))
-    x = _least(f, 0.0, solver, kept)
-    return _with(kept[0], x=x, fun=f(x))
+    x = None if bounds is None else _at_end(f, solver(0.0), bounds, kept)
+    x = _least(f, 0.0, solver, kept) if x is None else x
+    return answer("minimize_scalar(...)", kept[0], x=x, fun=f(x))
 
 
 def _at_end(f: Any, found: Any, bounds: Any, kept: list[Any]) -> Any:
@@ -210,7 +222,7 @@ def _at_end(f: Any, found: Any, bounds: Any, kept: list[Any]) -> Any:
         if abs(found.x - near) < 1e-4 * (1 + abs(near)):
             step = 1e-6 * (1 + abs(near)) * sign
             if float(readable(f(near))) < float(readable(f(near + step))):
-                return array_of(end)
+                return anchored(found.x, array_of(end))
     return None
 
 
@@ -268,7 +280,8 @@ def least_squares(
     Returns
     -------
     OptimizeResult
-        As ``scipy.optimize.least_squares``, with ``x``, ``fun`` and ``cost``.
+        As ``scipy.optimize.least_squares``; ``x``, ``fun``, ``cost`` and ``grad`` have derivatives,
+        and ``jac``, if the loss is linear.
 
     Raises
     ------
@@ -318,7 +331,12 @@ def least_squares(
         both = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
         held = Constraints((), _Ends(*both), n)
     x = _least(cost, start, solver, kept, held)
-    return _with(kept[0], x=x, fun=residuals(x), cost=cost(x))
+    more = _slopes(cost, x, kept[0])
+    if loss == "linear" and isinstance(kept[0].jac, np.ndarray):
+        more["jac"] = Later(lambda: anchored(kept[0].jac, _jacobian(residuals, x)))
+    return answer(
+        "least_squares(...)", kept[0], fun=residuals(x), **{"x": x, "cost": cost(x)} | more
+    )
 
 
 @stands_for(scipy.optimize.curve_fit)
@@ -384,13 +402,13 @@ def curve_fit(
     bounds, method = options.get("bounds"), options.get("method")
     how = {} if bounds is None else {"bounds": bounds}
     x = least_squares(residuals, start, method=method or ("lm" if not how else "trf"), **how).x
-    found = x, _covariance(residuals, x, sigma is not None and absolute_sigma)
+    found = x, _covariance(residuals, x, absolute_sigma)
     if not options.get("full_output"):
         return found
     known = None if errors is None else readable(errors)
     at = (readable(array_of(xdata)), readable(y), readable(x), known, absolute_sigma)
     plain = _curve_fit(of_values(f), *at, **{k: o for k, o in options.items() if o is not None})
-    return (*found, *plain[2:])
+    return *found, answer("curve_fit(...)[2]", plain[2], fvec=residuals(x)), *plain[3:]
 
 
 _SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "jac", "epsfcn"} | {
@@ -399,12 +417,20 @@ _SEARCHED = {"maxfev", "max_nfev", "bounds", "method", "ftol", "xtol", "gtol", "
 """Options of ``curve_fit`` that do not change where its squares are least."""
 
 
+def _jacobian(residuals: Any, x: Any) -> Any:
+    columns = [default_engine().jvp(residuals, (x,), (e,))[1] for e in np.eye(x.shape[0])]
+    return v.stack(*columns, axis=-1)
+
+
 def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:
     """(JᵀJ)⁻¹, times the variance of the residuals unless these are in units of their errors."""
-    jacobian = [default_engine().jvp(residuals, (x,), (e,))[1] for e in np.eye(x.shape[0])]
-    columns = v.stack(*jacobian, axis=-1)
+    columns = _jacobian(residuals, x)
     inverse = v.inv(v.matmul(v.matrix_transpose(columns), columns))
     if is_absolute:
         return inverse
     r = residuals(x)
+    if r.shape[0] <= x.shape[0]:
+        msg = "Covariance of the parameters could not be estimated"
+        warnings.warn(msg, scipy.optimize.OptimizeWarning, stacklevel=3)
+        return np.full(inverse.shape, np.inf)
     return inverse * (v.vecdot(r, r) / (r.shape[0] - x.shape[0]))

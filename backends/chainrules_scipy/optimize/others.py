@@ -18,6 +18,7 @@ from chainrules_scipy.installing import place
 from chainrules_scipy.optimize.constrained import Constraints, ends, held_place
 from chainrules_scipy.optimize.least import least_squares, minimized
 from chainrules_scipy.optimize.roots import as_tuple, solved
+from chainrules_scipy.results import answer
 from chainrules_scipy.rows import anchored, array_of, readable, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(
@@ -81,9 +82,13 @@ def _search(name: str) -> Callable[..., Any]:
         direct = given.get("fprime") is None and not given.get("approx_grad")
         both = name in ("fmin_tnc", "fmin_l_bfgs_b") and direct
         found = theirs(_plain((lambda x: f(x, *operands)) if both else compute), **given)
-        many = isinstance(found, tuple)
-        x = _around(compute, found[0] if many else found, given.get("bounds"))
-        return (x, *found[1:]) if many else x
+        if not isinstance(found, tuple):
+            return _around(compute, found, given.get("bounds"))
+        x = _around(compute, found[0], given.get("bounds"))
+        # The least value follows, but for fmin_tnc and where only the way there is asked for.
+        least = isinstance(found[1], (float, np.ndarray)) and np.ndim(found[1]) == 0
+        more = {"_1": anchored(found[1], compute(x))} if least else {}
+        return answer(f"{name}(...)", found, _0=x, **more)
 
     return stands_for(theirs)(function)
 
@@ -122,9 +127,8 @@ def _everywhere(name: str) -> Callable[..., Any]:
             return func(x, *operands)
 
         found = theirs(_plain(compute), **given)
-        found.x = x = _around(compute, found.x, given.get("bounds") or local.get("bounds"))
-        found.fun = anchored(found.fun, compute(x))
-        return found
+        x = _around(compute, found.x, given.get("bounds") or local.get("bounds"))
+        return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, compute(x)))
 
     return stands_for(theirs)(function)
 
@@ -219,10 +223,9 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) 
     low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
     plain = (readable(low), readable(high))
     found = native_lsq(readable(a), readable(b), plain, **options | {"tol": 1e-13})
-    found.x = x = _free_least_squares(a, b, found.x, low, high)
-    found.fun = v.matmul(a, x) - b
-    found.cost = 0.5 * v.vecdot(found.fun, found.fun)
-    return found
+    x = _free_least_squares(a, b, found.x, low, high)
+    rest = v.matmul(a, x) - b
+    return answer("lsq_linear(...)", found, x=x, fun=rest, cost=0.5 * v.vecdot(rest, rest))
 
 
 native_lsq: Any = native.lsq_linear
@@ -265,14 +268,15 @@ def linprog(
     above, limits, equal, sums = given
     rows: list[Any] = []
     limited: list[Any] = []
+    held: dict[str, Any] = {}
     if equal is not None:
-        rows, limited = [equal], [sums]
+        rows, limited, held = [equal], [sums], {"eqlin": np.arange(sums.shape[0])}
     if above is not None:
-        tight = np.flatnonzero(np.abs(found.slack) <= 1e-8)
+        held["ineqlin"] = tight = np.flatnonzero(np.abs(found.slack) <= 1e-8)
         rows.append(above[tight])
         limited.append(limits[tight])
-    for end in (low, high):
-        at = np.flatnonzero(np.abs(found.x - readable(end)) <= 1e-8)
+    for name, end in (("lower", low), ("upper", high)):
+        held[name] = at = np.flatnonzero(np.abs(found.x - readable(end)) <= 1e-8)
         rows.append(np.eye(n)[at])
         limited.append(end[at])
     matrix, right = v.concat(*rows, axis=0), v.concat(*limited, axis=0)
@@ -282,11 +286,23 @@ def linprog(
             "has a corner where just as many do"
         )
         raise NotDifferentiableError(msg)
-    found.x = anchored(found.x, v.solve(matrix, right))
-    found.fun = v.vecdot(c, found.x)
-    found.slack = found.slack if above is None else limits - v.matmul(above, found.x)
-    found.con = found.con if equal is None else sums - v.matmul(equal, found.x)
-    return found
+    x = anchored(found.x, v.solve(matrix, right))
+    slack = found.slack if above is None else limits - v.matmul(above, x)
+    con = found.con if equal is None else sums - v.matmul(equal, x)
+    rests = {"eqlin": con, "ineqlin": slack, "lower": x - low, "upper": high - x}
+    prices = v.solve(v.matrix_transpose(matrix), c)  # of what meets at the corner, in its order
+    parts, start = {}, 0
+    for name, rest in rests.items():
+        marginals = found[name].marginals
+        if name in held:
+            places = np.zeros((len(marginals), n))
+            places[held[name], start + np.arange(len(held[name]))] = 1
+            start += len(held[name])
+            marginals = anchored(marginals, v.matmul(places, prices))
+        fields = {"residual": rest, "marginals": marginals}
+        parts[name] = native.OptimizeResult(found[name], **fields)
+    fields = {"x": x, "fun": v.vecdot(c, x), "slack": slack, "con": con}
+    return answer("linprog(...)", found, **fields, **parts)
 
 
 native_linprog: Any = native.linprog

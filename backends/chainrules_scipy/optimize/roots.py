@@ -14,6 +14,7 @@ import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.results import answer
 from chainrules_scipy.rows import array_of, of_values, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
@@ -65,7 +66,7 @@ def _bracketing(name: str) -> Callable[..., Any]:
             return native(lambda x: float(residual(x)), a, b, full_output=True, **given)
 
         x = solved(lambda x: f(x, *operands), 0.5 * (a + b), solver, kept)
-        return (x, kept[0][1]) if wants_all else x
+        return (x, with_root(kept[0][1], x)) if wants_all else x
 
     function.__doc__ = (
         f"Find a root between two ends, of the parameters of ``scipy.optimize.{name}``.\n\n    The "
@@ -183,9 +184,14 @@ def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> A
     x = solved(
         lambda x: f(x, *args), float(readable(0.0 if start is None else start)), solver, kept
     )
-    result = copy.copy(kept[0][1])
-    result["root"] = x
-    return result
+    return with_root(kept[0][1], x)
+
+
+def with_root(report: Any, x: Any) -> Any:
+    """Return what SciPy says of its search, with the root that is differentiated."""
+    report = copy.copy(report)
+    report["root"] = x
+    return report
 
 
 @stands_for(scipy.optimize.root)
@@ -239,7 +245,9 @@ def root(
         return found.x, found
 
     x = solved(lambda x: fun(x, *args), array_of(readable(x0)), solver, kept)
-    return scipy.optimize.OptimizeResult(kept[0][1], x=x)
+    found = kept[0][1]
+    still = {name: found[name] for name in ("fun", "fvec") if name in found}  # 0 for all arguments
+    return answer("root(...)", found, x=x, **still)
 
 
 @stands_for(scipy.optimize.fsolve)
@@ -280,7 +288,12 @@ def fsolve(
     x = solved(lambda x: func(x, *args), start, solver, kept)
     if kept[0][2] != 1 and not full_output:
         warnings.warn(kept[0][3], RuntimeWarning, stacklevel=2)
-    return (x, *kept[0][1:]) if full_output else x
+    if not full_output:
+        return x
+    report = kept[0][1]
+    infos = answer("fsolve(...)[1]", report | {"x": 0.0}, x=x, fvec=report["fvec"])
+    del infos["x"]
+    return x, infos, *kept[0][2:]
 
 
 @stands_for(scipy.optimize.fixed_point)
