@@ -14,14 +14,14 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import bits_of
 from chainrules_compile.asked import asks_class
 from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.errors import MISS, RecordingError, Unfit
+from chainrules_compile.held import Held, details, holding, memories
 from chainrules_compile.outside import State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
@@ -32,43 +32,6 @@ _MOST = 10_000
 _NOTHING = object()
 _OUTSIDE = {code for name, code in dis.opmap.items() if name.endswith(("_GLOBAL", "_NAME"))}
 """Instructions that look up a name outside of their function."""
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-
-
-class _Held(NamedTuple):
-    """What a value holds, and how to look whether it does.
-
-    Attributes
-    ----------
-    same : callable
-        Tells, as fast as may be, whether it holds what it held.
-    read : callable
-        Gives what it holds.
-    before : dict
-        What it held, by names, keys or numbers.
-    fills : bool
-        Whether it may come to know more by itself.
-    own : set
-        The names, keys and numbers that the function changes itself.
-    """
-
-    same: Callable[[], bool]
-    read: Callable[[], dict[Any, Any]]
-    before: dict[Any, Any]
-    fills: bool
-    own: set[Any]
-
-    def changes(self) -> set[Any]:
-        """Return the keys that stand for something else by now."""
-        if self.same():
-            return set()
-        before, now = self.before, self.read()
-        found = {k for k, x in before.items() if not (k in now and equal(x, now[k]))}
-        order = [k for k in before if k in now], [k for k in now if k in before]
-        found |= {k for k, other in zip(*order, strict=True) if k != other}
-        if self.fills:  # objects of libraries remember, and forget
-            return {k for k in found if k in now and before[k] is not None}
-        return found | (now.keys() - before)
 
 
 class Captures:
@@ -164,13 +127,16 @@ class Captures:
         if again or not self.reach.lasts():
             self._look(*functions, *rules)
         made = {id(d) for x in (*self._roots, *self._values()) if is_made(x) for d in dicts_of(x)}
+        values = self._values()
+        kept = memories(values)
         self._held = [
-            holding(place)
+            holding(place, id(place.x) in kept)
             for place in self.reach.places
             if place.mark is not None and not is_made(place.x) and id(place.x) not in made
             if type(place.x) is not types.FunctionType or place.mark == "."
         ]
         self._held += map(holding_function, functions)
+        self._held += details(self.reach, values)
         self._prints = []
         for x in self.reach.arrays:
             memory = None if hasattr(x, "recorder") else type_info(type(x)).memory
@@ -236,34 +202,6 @@ def named(path: Any) -> str:
     return f"{named(parent)}_{key}" if isinstance(key, int) else named(parent)
 
 
-def holding(place: Any) -> _Held:
-    """Return what is compared of a place."""
-    x = place.x
-
-    def read() -> dict[Any, Any]:
-        try:
-            held = place.read(x)
-        except (LookupError, AttributeError, ValueError, RuntimeError):
-            return {}
-        if isinstance(held, dict):
-            return held
-        return {y: y for y in held} if isinstance(held, frozenset) else dict(enumerate(held))
-
-    before = read()
-    if type(x) is list:
-        values = tuple(x)
-        same = lambda: len(x) == len(values) and all(map(operator.is_, x, values))
-    else:
-        keys, values = tuple(before), tuple(before.values())
-
-        def same() -> bool:
-            now = read()
-            held = len(now) == len(keys) and all(map(operator.is_, now, keys))
-            return held and all(map(operator.is_, now.values(), values))
-
-    return _Held(same, read, before, place.fills, set())
-
-
 def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
     """Return the functions of programs among some values, and those that these look up."""
     waiting, found = [*known], dict[int, types.FunctionType]()
@@ -308,7 +246,7 @@ def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     return found
 
 
-def holding_function(f: types.FunctionType) -> _Held:
+def holding_function(f: types.FunctionType) -> Held:
     """Return what is compared of a function."""
     code, defaults, others = f.__code__, f.__defaults__, {**(f.__kwdefaults__ or {})}
     found = looked_up(f)
@@ -344,7 +282,7 @@ def holding_function(f: types.FunctionType) -> _Held:
         now |= {("keyword", k): x for k, x in (f.__kwdefaults__ or {}).items()}
         return now | {"code": f.__code__, "defaults": f.__defaults__}
 
-    return _Held(same, read, read(), False, set())
+    return Held(same, read, read(), False, set())
 
 
 def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
@@ -386,16 +324,3 @@ def loaded(code: types.CodeType) -> tuple[str, ...]:
         if isinstance(inner, types.CodeType):
             names.update(dict.fromkeys(loaded(inner)))
     return tuple(names)
-
-
-def equal(x: Any, y: Any) -> bool:
-    """Tell whether two values are the same object, or plain and equal to the bit."""
-    if x is y:
-        return True
-    if type(x) is not type(y):
-        return False
-    if type(x) is tuple:
-        return len(x) == len(y) and all(map(equal, x, y))
-    if isinstance(x, np.generic):
-        return bool(x.dtype == y.dtype and x.tobytes() == y.tobytes())
-    return type(x) in _PLAIN and bool(bits_of(x) == bits_of(y))

@@ -33,9 +33,9 @@ def is_of_library(f: types.FunctionType) -> bool:
 
 
 @functools.cache
-def is_library(name: str) -> bool:
+def is_library(name: Any) -> bool:
     """Tell whether a module is installed, rather than part of somebody's program."""
-    root = name.partition(".")[0]
+    root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):
         return root != "__main__"
     file = getattr(sys.modules.get(name), "__file__", None) or ""
@@ -75,10 +75,11 @@ def chosen(
 
 
 def members(cls: type) -> dict[str, Any]:
-    """Return what a class defines itself."""
+    """Return what a class defines itself, and its bases, if people have defined some of them."""
     found = dict(vars(cls))
-    if "__dataclass_fields__" in found:  # which compares all of them
-        found.pop("__eq__", None)
+    if not all([is_library(base.__module__) for base in cls.__bases__]):
+        found["__bases__"] = cls.__bases__
+    found.pop("__eq__" if "__dataclass_fields__" in found else "", None)  # which compares all
     return found
 
 
@@ -102,7 +103,7 @@ def called_by_python(cls: type) -> frozenset[str]:
 @functools.cache
 def library_names(cls: type) -> frozenset[str]:
     """Return the names that libraries' own methods of a class use."""
-    found = {"__wrapped__"}
+    found = {"__wrapped__", "__bases__"}
     for base in cls.__mro__[:-1]:
         if is_library(base.__module__):
             for member in vars(base).values():

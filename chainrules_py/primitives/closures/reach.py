@@ -304,7 +304,7 @@ class Walk:
                 self.reach.libraries.add(x.__module__)
             else:
                 self.by_names(x, members, path, fills, called_by_python(x) | library_names(x))
-                self.push([(base, path) for base in x.__bases__], fills)
+                self.push([(base, path) for base in (*x.__bases__, cls)], fills)
         else:
             self.object(x, cls, path, fills)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, compile
-from chainrules_compile.captures import equal
+from chainrules_compile.held import equal
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
 from tests.fuzz.captures import (
