@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeAlias
 from chainrules_py.errors import MutationError, describe
 from chainrules_py.primitives.closures.reach import Reach, equal
 from chainrules_py.primitives.closures.writes import updated
+from chainrules_py.primitives.dispatch import Cache, MethodTable
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.structural import Tangent, map_fields
@@ -272,7 +273,7 @@ def _state(x: Any) -> _States:
     return found
 
 
-_STATELESS = (type, types.ModuleType, str, bytes, int)
+_STATELESS = (type, types.ModuleType, str, bytes, int, Cache, MethodTable, Statement)
 
 
 def _updated(x: Any, statement: Statement, before: _States) -> list[str]:
