@@ -2,7 +2,8 @@
 
 The snippets are one file, which is checked with the packages: each checker starts once. So are
 whole programs, as people write them: a Gaussian process and a Kalman filter, which are blocks of
-docs/gallery.md, and the fit of an equation, examples/lynx.py.
+docs/gallery.md, and the fit of an equation, examples/lynx.py. At each change mypy checks these
+alone, with what they import; all packages are checked by `make test-all`, and by `make lint`.
 """
 
 from __future__ import annotations
@@ -62,13 +63,14 @@ def need(tool: str) -> None:
         pytest.skip(f"{tool} is not installed")
 
 
-def errors_of_mypy(tmp_path: Path) -> list[tuple[str, int, str]]:
+def errors_of_mypy(tmp_path: Path, packages: bool = True) -> list[tuple[str, int, str]]:
     need("mypy")
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     text = text.replace("$MYPY_CONFIG_FILE_DIR", str(ROOT))
     # The unannotated result of a rule is house style, not an error of the snippet.
     more = "".join([f'"{path}",' for path in (SNIPPETS, *programs(tmp_path))])
-    both = text.replace("[tool.mypy]\nfiles = [", f"[tool.mypy]\nfiles = [{more}") + (
+    files = re.compile(r"(?<=\[tool\.mypy\]\nfiles = \[)[^]]*")
+    both = files.sub(lambda found: more + found[0] * packages, text) + (
         "\n[[tool.mypy.overrides]]\n"
         "module = ['*.typing_snippets', 'typing_snippets', 'programs', 'lynx']\n"
         "disallow_untyped_defs = false\ndisallow_incomplete_defs = false\n"
@@ -88,6 +90,10 @@ def errors_of_mypy(tmp_path: Path) -> list[tuple[str, int, str]]:
     found = re.findall(r"^(.+?):(\d+):(?:\d+:)? error: (.*)", done.stdout, re.MULTILINE)
     assert found or not done.returncode, done.stdout + done.stderr
     return [(file, int(line), message) for file, line, message in found]
+
+
+def errors_of_mypy_in_what_is_imported(tmp_path: Path) -> list[tuple[str, int, str]]:
+    return errors_of_mypy(tmp_path, packages=False)
 
 
 def errors_of_pyright(tmp_path: Path) -> list[tuple[str, int, str]]:
@@ -111,7 +117,12 @@ def errors_of_pyright(tmp_path: Path) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize(
-    "errors_of", [errors_of_mypy, pytest.param(errors_of_pyright, marks=pytest.mark.slow)]
+    "errors_of",
+    [
+        errors_of_mypy_in_what_is_imported,
+        pytest.param(errors_of_mypy, marks=pytest.mark.slow),
+        pytest.param(errors_of_pyright, marks=pytest.mark.slow),
+    ],
 )
 def test_what_is_marked_is_rejected_and_nothing_else(errors_of, tmp_path):
     errors = errors_of(tmp_path)
