@@ -105,12 +105,18 @@ def pytest_collection_finish():
         from tests.fake_gpu import cupy_on_host
 
         cupy_on_host.install()
+    keep_what_is_there()
+
+
+def keep_what_is_there():
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item):
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is None or nextitem.path != item.path:
+        keep_what_is_there()  # engines that were loaded meanwhile are large
     errors = np.seterr(**ERRORS)
     if errors != ERRORS:  # a later test of warnings would see none
         pytest.fail(f"{item.nodeid} leaves NumPy's errors as {errors}")

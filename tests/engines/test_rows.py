@@ -200,7 +200,7 @@ def test_in_pytorch(call):
     check(Torch(), call, export(function_named(call.name), to="torch"))
 
 
-@pytest.mark.parametrize("call", calls(every=False)[::12], ids=str)
+@pytest.mark.parametrize("call", calls(every=False)[::24], ids=str)
 def test_in_jax(call, double):
     check(Jax(), call, export(function_named(call.name), to="jax"))
 

@@ -33,15 +33,16 @@ def is_there(name):
         return False
 
 
-def in_thirds(library, number):
-    """Each third word on a library, other ones on each; all tests of the others are slow ones."""
-    late = {word.__name__ for n, word in enumerate(words_of()) if (n + number) % 3}
+def in_parts(library, number):
+    """Each third word on a library, other ones on each; of JAX, which compiles, each ninth."""
+    parts = 9 if library.library == "jax" else 3
+    late = {word.__name__ for n, word in enumerate(words_of()) if (n + number) % parts}
     return dataclasses.replace(library, slow=library.slow | late)
 
 
 OTHERS = [name for name in ("cupy-host", "cupy", "torch", "jax") if is_there(name)]
 FIRST, *REST = [*backends(), *map(backend, OTHERS)]
-test_sample = sample_tests(backends=[FIRST, *map(in_thirds, REST, range(len(REST)))])
+test_sample = sample_tests(backends=[FIRST, *map(in_parts, REST, range(len(REST)))])
 
 
 def with_arrays():

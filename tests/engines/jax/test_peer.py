@@ -24,8 +24,8 @@ from chainrules_jax import export  # noqa: E402
 from chainrules_py.registry.explain import rules_for  # noqa: E402
 
 MODES = ("fwd", "rev")
-EVERY = 200
-"""Of how many calls one is made at every change."""
+SOME = slice(60, None, 200)
+"""The calls that are made at every change: elementwise, a special function, a solution."""
 DIFFERENT: dict[str, str] = {}
 """By word, why differences say something else."""
 
@@ -69,7 +69,7 @@ def check(instance):
         check_grads(outputs, xs, order, MODES, atol=1e-4, rtol=1e-4, eps=1e-5)
 
 
-@pytest.mark.parametrize("instance", [pytest.param(i, id=i.name) for i in CALLS[::EVERY]])
+@pytest.mark.parametrize("instance", [pytest.param(i, id=i.name) for i in CALLS[SOME]])
 def test_a_word_of_each_kind(instance, double):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points where it is degenerate

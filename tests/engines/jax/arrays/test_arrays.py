@@ -186,6 +186,7 @@ def test_what_the_rate_of_an_equation_captured_has_its_cotangent(number, near):
     near(found, chainrules_tape.grad(along_wave, 2)(*WAVE, 0.5), 1e-7)
 
 
+@pytest.mark.slow
 def test_the_tape_differentiates_twice_through_an_equation(near):
     """Its variables are no values of JAX's, and its loops do not take them."""
 
