@@ -8,8 +8,8 @@ from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.checks import check_call, check_twin
 
 CALLS = [
-    # A third of each function's calls at once, its first among them; the others by `make test-all`.
-    pytest.param(call, id=str(call), marks=() if i % 3 == 0 else pytest.mark.slow)
+    # A sixth of each function's calls at once, its first among them; the others by `make test-all`.
+    pytest.param(call, id=str(call), marks=() if i % 6 == 0 else pytest.mark.slow)
     for name in names_with_calls()
     for i, call in enumerate(surface_calls(name))
 ]

@@ -7,10 +7,15 @@ import pytest
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.checks import check_call, check_twin
 
-CALLS = [call for name in names_with_calls("scipy") for call in surface_calls(name)]
+CALLS = [
+    # A third of each function's calls at once, its first among them; the others by `make test-all`.
+    pytest.param(call, id=str(call), marks=() if i % 3 == 0 else pytest.mark.slow)
+    for name in names_with_calls("scipy")
+    for i, call in enumerate(surface_calls(name))
+]
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.parametrize("call", CALLS)
 def test_call(call):
     assert "value" in check_call(call)
     check_twin(call)
