@@ -143,6 +143,7 @@ steps = Cache()
 
 def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     """Find, and keep, what traces a call of a ufunc without keywords."""
+    see(ufunc, map(type, operands))
     table = steps.open()
     site = site_of(ufunc)
     if any([is_asked(type(x)) for x in operands]):

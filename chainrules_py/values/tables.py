@@ -46,6 +46,7 @@ def as_arrays(xs: Iterable[Any]) -> list[Any]:
 
 
 def _known(cls: type) -> bool:
+    structure_of(cls)  # what speaks for its library is loaded
     info = type_info(cls)
     return info.is_array or info.is_number or info.host is not None
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 import faulthandler
 import functools
 import gc
-import json
-import os
 import random
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from chainrules_py import export
 from chainrules_py.values.forgetting import forget
 from chainrules_tape import grad
 from tests.faults import programs
+from tests.faults.children import in_child
 from tests.faults.interrupts import AtPoint, Interrupt, points_of
 from tests.faults.programs import X, left_behind
 
@@ -57,27 +55,6 @@ def exported() -> Any:
 
 PROGRAMS = (*programs.PROGRAMS[:-1], compiled, of_scipy, exported)
 answer = programs.answer
-
-
-def in_child(call: Callable[[], Any]) -> Any:
-    """Return what a call gives in a child, as JSON carries it."""
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of libraries that have threads
-        child = os.fork()
-    if child == 0:
-        try:
-            sys.unraisablehook = threading.excepthook = lambda _: None
-            os.write(writer, json.dumps(call()).encode())
-        except BaseException as error:
-            os.write(writer, json.dumps(f"after the fault: {error!r}"[:2000]).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as file:
-        said = file.read()
-    os.waitpid(child, 0)
-    return json.loads(said) if said else "crashed"
 
 
 class LateError(TimeoutError):
