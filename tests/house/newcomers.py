@@ -58,10 +58,11 @@ def installed(page: str) -> tuple[str, list[str]]:
     return found[1] or "", found[2].split()
 
 
-def cells(page: str) -> list[tuple[str, str]]:
-    """Tags and text of the blocks that a reader sees."""
-    found = [(tags.strip(), text.lstrip("\n")) for tags, text in CELL.findall(text_of(page))]
-    return [(tags, text) for tags, text in found if "remove-cell" not in tags]
+def cells(page: str, hidden: bool = False) -> list[tuple[str, str]]:
+    """Tags and text of the blocks that a reader sees, or of all."""
+    plain = re.sub(r"^%.*$", "", text_of(page), flags=re.MULTILINE)  # a notebook's own commands
+    found = [(tags.strip(), text.lstrip("\n")) for tags, text in CELL.findall(plain)]
+    return [(tags, text) for tags, text in found if hidden or "remove-cell" not in tags]
 
 
 def build(into: Path) -> Path:
