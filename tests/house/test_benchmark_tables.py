@@ -271,6 +271,7 @@ def test_the_table_of_compiled_programs_is_what_was_measured():
     assert page == wanted
 
 
+@pytest.mark.slow
 def test_a_row_of_the_table_of_compiled_programs():
     name, *figures = bench_compile.row(PROGRAMS["Poisson regression 500 x 8"])
     assert name == "Poisson regression 500 x 8"

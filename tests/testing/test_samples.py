@@ -8,6 +8,7 @@ deep in `chainrules_py.testing.run`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import warnings
 
 import numpy as np
@@ -43,6 +44,22 @@ def in_parts(library, number):
 OTHERS = [name for name in ("cupy-host", "cupy", "torch", "jax") if is_there(name)]
 FIRST, *REST = [*backends(), *map(backend, OTHERS)]
 test_sample = sample_tests(backends=[FIRST, *map(in_parts, REST, range(len(REST)))])
+MOST = 10
+
+
+def spread(parameters):
+    """The tests; of a word's on the first library all are slow but so many, from first to last."""
+    word = lambda p: str(p.id).partition("(")[0] if str(p.id).endswith(f" on {FIRST}") else None
+    for name, found in itertools.groupby(parameters, word):
+        tests = list(found)
+        few = {i * (len(tests) - 1) // (MOST - 1) for i in range(MOST)}
+        for i, test in enumerate(tests):
+            late = name is not None and len(tests) > MOST and i not in few
+            yield test._replace(marks=(*test.marks, pytest.mark.slow)) if late else test
+
+
+names, parameters = test_sample.pytestmark.pop().args
+test_sample = pytest.mark.parametrize(names, list(spread(parameters)))(test_sample)
 
 
 def with_arrays():

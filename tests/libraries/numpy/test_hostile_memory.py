@@ -163,7 +163,7 @@ def _run(name, kinds_of):
                 _check(call, kind)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES[::2])  # of each name `make test-all` tries all memory
 def test_derivatives_do_not_depend_on_memory(name):
     kinds = [*KINDS, "mixed"]
     start = zlib.crc32(name.encode())
