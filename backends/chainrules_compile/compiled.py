@@ -158,6 +158,7 @@ class Compiled(Generic[P, R]):
             msg = (
                 f"gives another result than the program that was recorded of it, so it runs as it "
                 f"is: it computes otherwise each time, or looks at the class of an argument"
+                f"{'' if self._exact else ', or a number between is too large or too small'}"
                 f"{'' if raised is None else f' (the program raised {raised!r})'}"
             )
             self._as_it_is = True

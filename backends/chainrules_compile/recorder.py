@@ -187,7 +187,8 @@ class Recorder(Notes):
         (out, *more) = outs if type(outs) is tuple else (outs,)
         if more or not isinstance(out, Noted):
             refuse_plain(function)
-        where = keywords.pop("where", True) if method == "__call__" else True
+        leaves = method == "__call__" or function in (np.clip, np.ndarray.clip)
+        where = keywords.pop("where", True) if leaves else True  # of a sum it is what is added
         if method not in ("", "__call__"):
             function = getattr(function, method)
         y = self.call(function, operands, keywords)

@@ -469,6 +469,7 @@ TOPICS = {
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",
+    "tests/engines/compile/test_options.py": "options of all words that are rewritten, a generator",
     "tests/engines/compile/test_loose.py": "passes/loose.py, by dtypes, options and numbers",
     "tests/engines/compile/test_plain_numbers.py": "passes/numbers.py, whose cases are many",
     "tests/engines/compile/test_zero_patterns.py": "passes/zeros.py, whose cases are many",

@@ -68,12 +68,14 @@ class Bounds:
         if call is None or len(call.results) != 1:
             return -math.inf
         f, xs = call.function, call.operands
-        if f in _LEAST:
-            return _LEAST[f]
         if f in _VIEWS:
             return self.at_least(xs[0])
+        if call.options:
+            return -math.inf
+        if f in _LEAST:
+            return _LEAST[f]
         bound = _MONOTONE.get(f)
-        if bound is None or call.options or x.dtype != np.float64:
+        if bound is None or x.dtype != np.float64:
             return -math.inf
         if f is np.multiply and xs[0] is xs[1]:
             return 0.0

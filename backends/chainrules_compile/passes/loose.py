@@ -1,5 +1,8 @@
 """Looser sums and products, for programs that need not have the bits: equal but for rounding.
 
+What is computed in another order is floating numbers alone, of one dtype: integers wrap, and have
+no such freedom. A call is rewritten if it has no options but those that its rewriting names.
+
 Strong products stay, and no sum is taken apart. What is lost is a few units in the last place of
 the terms that are added up, and what overflows or underflows on the way and comes back. Numbers
 that meet are moderate ones, in the width of the array: no result becomes infinite or zero by them.
@@ -8,11 +11,18 @@ that meet are moderate ones, in the width of the array: no result becomes infini
 from __future__ import annotations
 
 import operator
-from typing import Any, final
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from chainrules_compile.passes.values import changed, is_array, is_contiguous, size
+from chainrules_compile.passes.values import (
+    changed,
+    fits,
+    is_array,
+    is_contiguous,
+    size,
+)
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import cholesky, divide, pow, solve, solve_triangular, sum
 
@@ -22,6 +32,7 @@ _TIMES: dict[bool, Any] = {True: np.multiply, False: operator.mul}
 _OVER: dict[bool, Any] = {True: np.divide, False: operator.truediv}
 _PRODUCTS = (np.multiply, operator.mul)
 _SUMS = (np.add, operator.add)
+_F8 = np.dtype(np.float64)
 _MOST = 16
 """Up to which exponent a power is written as products."""
 _MODERATE = {2: 1e3, 4: 1e12, 8: 1e100}
@@ -47,30 +58,21 @@ class _Loose:
 
     def take(self, call: Call) -> None:
         """Take the next call, or what is cheaper."""
-        if len(call.results) == 1:
-            call = self._cheaper(call)
+        way = _WAYS.get(call.function)
+        if way is not None and way.takes(call):
+            call = way.cheaper(self, call)
             self._made[call.results[0]] = call
         self.calls.append(call)
 
-    def _cheaper(self, call: Call) -> Call:
-        f = call.function
-        if f in _POWERS and len(call.operands) == 2:
-            return self._power(call)
-        if f in _QUOTIENTS:
-            call = reciprocal(call)
-            return self._merged(call) if call.function is np.multiply else call
-        if f in (solve, np.linalg.solve):
-            return self._triangular(call)
-        if f in (sum, np.sum):
-            return self._dot(call)
-        if f in _PRODUCTS:
-            return self._merged(call)
-        if f in _SUMS and call.operands[0] is call.operands[1]:
-            x, times = call.operands[0], _PRODUCTS[_SUMS.index(f)]
-            return self._merged(Call(times, (2.0, x), {}, call.results)) if doubled(x) else call
-        if f in (np.matmul, operator.matmul):
-            return dotted(call)
-        return call
+    def _quotient(self, call: Call) -> Call:
+        call = reciprocal(call)
+        return self._merged(call) if call.function in _PRODUCTS else call
+
+    def _double(self, call: Call) -> Call:
+        (x, y), times = call.operands, _PRODUCTS[_SUMS.index(call.function)]
+        if x is not y or type(x) is not Value or x.type is not call.results[0].type:
+            return call
+        return self._merged(Call(times, (2.0, x), {}, call.results))
 
     def _new(self, like: Value) -> Value:
         self._count += 1
@@ -83,28 +85,22 @@ class _Loose:
         if type(p) not in (int, float) or p != int(p) or not 1 < abs(p) <= _MOST:
             return call
         number = type(x) is Value and x.type is result.type and x.type in (float, np.float64)
-        if type(x) is not Value or not (number or is_real_alike(x, result)):
+        if not number and not (is_array(x) and is_array(result)):
             return call
-        if p < 0 and (not is_array(result) or result.dtype.itemsize < 4):
-            return call  # of 0 Python raises; in half precision the product overflows
         array = is_array(result)
         times, n, base, found = _TIMES[array], abs(int(p)), x, None
-        while n > 1 or found is not None:
+        if p < 0:
+            if not array:
+                return call  # of 0 Python raises, and NumPy warns in other words
+            base = self._new(result)
+            self.calls.append(Call(np.divide, (1.0, x), {}, (base,)))
+        while n > 1:
             if n % 2:
-                if found is None:
-                    found = base
-                elif n > 1 or p < 0:
-                    found = self._product(times, found, base, result)
-                else:
-                    return Call(times, (found, base), {}, (result,))
+                found = base if found is None else self._product(times, found, base, result)
             n //= 2
-            if n == 1 and found is None and p > 0:
-                return Call(times, (base, base), {}, (result,))
-            if n:
+            if n > 1 or found is not None:
                 base = self._product(times, base, base, result)
-            else:
-                break
-        return Call(_OVER[array], (1.0, base if found is None else found), {}, (result,))
+        return Call(times, (base if found is None else found, base), {}, (result,))
 
     def _product(self, times: Any, x: Value, y: Value, like: Value) -> Value:
         z = self._new(like)
@@ -120,9 +116,9 @@ class _Loose:
         if x.type is not call.results[0].type:
             return call  # a number of NumPy's times one of Python's is NumPy's
         other, y = split(made)
-        if other is None or type(y) is not Value or not (y.type is x.type and y.dtype == x.dtype):
+        if other is None or y.type is not x.type:
             return call
-        if not all([is_moderate(c, y) for c in (number, other, number * other)]):
+        if not are_moderate(call, number, other, number * other):
             return call
         return Call(call.function, (number * other, y), {}, call.results)
 
@@ -137,11 +133,9 @@ class _Loose:
 
     def _dot(self, call: Call) -> Call:
         """Write the sum of all products of elements as BLAS computes it."""
-        (x, *rest), (result,) = call.operands, call.results
-        whole = not rest and call.options.get("axis") is None
-        whole = whole and call.options.keys() <= {"axis", "keepdims"}
-        made = self._made.get(x) if whole and type(x) is Value else None
-        if made is None or call.options.get("keepdims") or result.shape not in ((), None):
+        (x,), (result,) = call.operands, call.results
+        made = self._made.get(x) if type(x) is Value else None
+        if made is None or call.options.get("axis") is not None or result.shape not in ((), None):
             return call
         factors = made.operands
         if made.function is np.square:
@@ -149,16 +143,56 @@ class _Loose:
         elif made.function is not np.multiply:
             return call
         for y in factors:
-            if not is_array(y) or y.shape != x.shape or y.dtype != x.dtype:
-                return call
-            if not is_contiguous(y) or x.dtype.kind != "f" or not size(y):
+            if not is_array(y) or y.shape != x.shape or not is_contiguous(y) or not size(y):
                 return call
         return Call(np.vdot, factors, {}, call.results)
 
+    def _as_it_is(self, call: Call) -> Call:
+        return call
 
-def doubled(x: Any) -> bool:
-    """Tell whether the sum of a value with itself is its double, and of the same class."""
-    return type(x) is Value and (x.type in (float, np.float64) or is_real_alike(x, x))
+
+class Rewriting(NamedTuple):
+    """Way to compute a call for less.
+
+    Attributes
+    ----------
+    cheaper : callable
+        Returns what is called instead, or the call.
+    operands : int
+        How many the call has.
+    options : tuple of str
+        Those that it may have.
+    kinds : str
+        Of which dtypes its operands and results may be: all of them are of one.
+    """
+
+    cheaper: Callable[[_Loose, Call], Call]
+    operands: int
+    options: tuple[str, ...] = ()
+    kinds: str = "f"
+
+    def takes(self, call: Call) -> bool:
+        """Tell whether a call is one of those that are rewritten."""
+        if len(call.results) != 1 or not fits(call, self.operands, *self.options):
+            return False
+        dtype, *others = {dtype_of(x) for x in (*call.values, *call.results)}
+        return not others and isinstance(dtype, np.dtype) and dtype.kind in self.kinds
+
+
+_WAYS: dict[Any, Rewriting] = {
+    **dict.fromkeys(_POWERS, Rewriting(_Loose._power, 2)),
+    **dict.fromkeys(_QUOTIENTS, Rewriting(_Loose._quotient, 2)),
+    **dict.fromkeys(_PRODUCTS, Rewriting(_Loose._merged, 2, (), "fc")),
+    **dict.fromkeys(_SUMS, Rewriting(_Loose._double, 2)),
+    **dict.fromkeys((sum, np.sum), Rewriting(_Loose._dot, 1, ("axis", "keepdims"))),
+    **dict.fromkeys((solve, np.linalg.solve), Rewriting(_Loose._triangular, 2, (), "fc")),
+    **dict.fromkeys((np.matmul, operator.matmul), Rewriting(lambda _, call: dotted(call), 2)),
+    **dict.fromkeys(
+        (cholesky, np.linalg.cholesky), Rewriting(_Loose._as_it_is, 1, ("upper",), "fc")
+    ),
+    np.square: Rewriting(_Loose._as_it_is, 1),
+}
+"""The one door to all rewritings, by what is called."""
 
 
 def split(call: Call) -> tuple[float | None, Any]:
@@ -170,38 +204,30 @@ def split(call: Call) -> tuple[float | None, Any]:
     return None, None
 
 
-def is_moderate(number: float, x: Value) -> bool:
-    """Tell whether a number is far from the largest and the smallest of floating values like x."""
-    if x.type is not float and (x.dtype is None or x.dtype.kind not in "fc"):
-        return False
-    width = 8 if x.type is float else x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1)
-    most = _MODERATE.get(width, 0.0)
-    return most > 0 and 1 / most <= abs(number) <= most
-
-
-def is_real_alike(x: Value, result: Value) -> bool:
-    """Tell whether two arrays are of one shape and one real floating dtype."""
-    if not (is_array(x) and is_array(result)) or x.shape != result.shape:
-        return False
-    return bool(x.dtype == result.dtype and x.dtype.kind == "f")
-
-
 def reciprocal(call: Call) -> Call:
     """Multiply an array by the reciprocal of a number, where that is a number as well."""
     (x, y), (result,) = call.operands, call.results
-    if type(y) not in (int, float) or not is_array(result) or result.dtype.kind != "f":
-        return call
-    if not is_moderate(y, result):
+    if type(y) not in (int, float) or not is_array(result) or not are_moderate(call, y):
         return call
     return Call(np.multiply, (1.0 / y, x), {}, call.results)
+
+
+def are_moderate(call: Call, *numbers: float) -> bool:
+    """Tell whether numbers are far from the largest and the smallest of those of a call's dtype."""
+    dtype = dtype_of(call.results[0])
+    most = _MODERATE.get(dtype.itemsize // (2 if dtype.kind == "c" else 1), 0.0)
+    return most > 0 and all([1 / most <= abs(x) <= most for x in numbers])
+
+
+def dtype_of(x: Value) -> Any:
+    """Return the dtype of an array or number."""
+    return _F8 if x.type is float else x.dtype
 
 
 def dotted(call: Call) -> Call:
     """Multiply a matrix and a vector by the method, which comes to BLAS by a shorter way."""
     a, b = call.operands
-    if call.options or not (is_array(a) and is_array(b)) or a.dtype != b.dtype:
-        return call
-    shapes = len(a.shape or ()), len(b.shape or ())
-    if a.dtype.kind != "f" or shapes not in ((1, 1), (1, 2), (2, 1)):
+    shapes = [len(x.shape or ()) if is_array(x) else 0 for x in (a, b)]
+    if shapes not in ([1, 1], [1, 2], [2, 1]):
         return call
     return Call(np.dot, call.operands, {}, call.results)

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from chainrules_compile.calls import joined_rows, sum_to
-from chainrules_compile.passes.values import changed, contiguous, is_array, is_contiguous, size
+from chainrules_compile.passes.values import (
+    changed,
+    contiguous,
+    fits,
+    is_array,
+    is_contiguous,
+    size,
+)
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import matrix_transpose
 
@@ -65,6 +72,8 @@ def rows_of_product(call: Call) -> Rows | None:
     (y,) = call.results
     if not all(map(is_plain, (y_bar, a, b, y))) or len(y.shape or ()) != 2:
         return None
+    if not y_bar.dtype == a.dtype == b.dtype == y.dtype:
+        return None
     shapes = len(y_bar.shape), len(a.shape), len(b.shape)
     if name == _LEFT and shapes == (1, 2, 1):
         return Rows(y_bar, b)
@@ -96,19 +105,20 @@ class _Walk:
         self._inner: set[Value] = set()
         self._count = 0
         for call in program:
-            if call.function is np.add:
+            if call.function is np.add and fits(call, 2):
                 self._inner.update([x for x in call.values if self._is_partial(x, call)])
 
     def _is_partial(self, x: Value, call: Call) -> bool:
         """Tell whether a value is a sum that another goes on with, and nobody else uses."""
         made = self._made.get(x)
-        alone = made is not None and made.function is np.add and len(self._uses[x]) == 1
+        sum_of_two = made is not None and made.function is np.add and fits(made, 2)
+        alone = sum_of_two and len(self._uses[x]) == 1
         (y,) = call.results
         return alone and x.shape == y.shape and x.dtype == y.dtype
 
     def instead(self, i: int, call: Call) -> list[Call]:
         """Return what stands in the place of a call."""
-        if call.function is not np.add or call.options or call.results[0] in self._inner:
+        if call.function is not np.add or not fits(call, 2) or call.results[0] in self._inner:
             return [call]
         (y,) = call.results
         if not is_plain(y):

@@ -65,6 +65,9 @@ What `plus_at` and `minus_at` write over was never written to: these come of the
 _ADJOINTS = ("matmul_left_numpy", "matmul_right_numpy", "sum_transpose_numpy")
 _FIRST = frozenset((np.divide, operator.truediv, v.divide, v.strong_multiply, over, over_silently))
 """What does so for its first operand."""
+_ALL = frozenset(("axis", "axes", "keepdims", "shape", "index", "order", "result"))
+_ALL |= {"include_initial"}
+"""Options with which it does: all elements are there, and none is made a number of other kinds."""
 _SILENCE = 0.8
 """How many microseconds `np.errstate` takes."""
 
@@ -120,7 +123,7 @@ def keeping(program: Program, wanted: Iterable[Value]) -> set[Value]:
 def passing(call: Call) -> tuple[Any, ...]:
     """Return the operands whose infinities and NaNs the result of a call has, if it is real."""
     f, results = call.function, call.results
-    if len(results) != 1 or not is_real(results[0]):
+    if len(results) != 1 or not is_real(results[0]) or not call.options.keys() <= _ALL:
         return ()
     if f in _PASSING:
         return call.values

@@ -39,7 +39,12 @@ def is_short(call: Call) -> bool:
     if call.function not in (sum_, np.sum) or not call.options.keys() <= {"axis", "keepdims"}:
         return False
     (x, *axes), (y,) = call.operands, call.results
-    if not (is_array(x) and is_array(y)) or not is_contiguous(x) or not is_contiguous(y):
+    if (
+        len(axes) > 1
+        or not (is_array(x) and is_array(y))
+        or not is_contiguous(x)
+        or not is_contiguous(y)
+    ):
         return False
     shape: Any = x.shape
     if len(shape) < 2 or x.dtype not in _DTYPES or x.dtype != y.dtype:

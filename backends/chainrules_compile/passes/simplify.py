@@ -169,6 +169,8 @@ class _Walk:
     def _same(self, call: Call) -> Any:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
+        if f not in (reshape, astype) and call.options:
+            return None
         if f in _FACTORS and not self._may_be_one(call.values, result):
             return None
         if f in (np.multiply, operator.mul):

@@ -24,6 +24,11 @@ def alike(x: Value, y: Value) -> bool:
     return x.type is y.type and x.shape == y.shape and x.dtype == y.dtype
 
 
+def fits(call: Call, operands: int, *options: str) -> bool:
+    """Tell whether a call has so many operands, and no options but those that a rewriting knows."""
+    return len(call.operands) == operands and call.options.keys() <= {*options}
+
+
 @functools.lru_cache(maxsize=4096)
 def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
     """Return the layout of an array of a shape, in C order and without gaps, by its item size."""

@@ -271,6 +271,8 @@ def _astype(s: Speller, call: Call) -> str | None:
 
 @spells("ndarray.take", "ndarray.repeat")
 def _method(s: Speller, call: Call) -> str | None:
+    if call.options:
+        return None
     x, *given = map(s.text, call.operands)
     return f"{x}.{call.function.__name__}({', '.join(given)})"
 
