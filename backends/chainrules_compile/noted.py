@@ -13,10 +13,12 @@ import operator
 import sys
 import weakref
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from chainrules_compile.elision import COMMUTES, LEAST, names, order_of
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     Tracer,
@@ -368,12 +370,26 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
+    def eliding(self: Noted, other: Any) -> Any:
+        if type(other) not in CLASSES and defers(other, self):
+            return NotImplemented
+        y = self.recorder.compute(function, function, (self, other), {})
+        x = self.payload
+        if type(x) is np.ndarray and x.nbytes >= LEAST and type(y) in CLASSES:
+            first, second = names()
+            has_name = getrefcount(self) > first, getrefcount(other) > second
+            given = tuple(zip((x, plain(other)), has_name, strict=True))
+            order = order_of(function, given, y.payload)
+            if order is not None:
+                return self.recorder.call(np.copy, (y,), {"order": order})
+        return y
+
     def reflected(self: Noted, other: Any) -> Any:
         if type(other) not in _PLAIN and defers(other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (other, self), {})
 
-    return method, reflected
+    return eliding if function in COMMUTES else method, reflected
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:
