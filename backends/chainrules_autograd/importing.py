@@ -205,8 +205,11 @@ def _leaves(y: Any) -> list[Any]:
 def _numbers(y: Any) -> list[Any] | None:
     """Return the numbers in a result, in NumPy's arrays; None where another engine traces it."""
     try:
-        return [np.asarray(_entered(plain(x))) for x in flatten(y)[0] if _moves(x)]
-    except (AttributeError, TypeError):
+        leaves = [plain(x) for x in flatten(y)[0] if _moves(x)]
+        # A tensor of PyTorch's that needs a gradient gives its memory to nobody.
+        leaves = [x.detach() if hasattr(x, "detach") else x for x in leaves]
+        return [np.asarray(_entered(x)) for x in leaves]
+    except (AttributeError, BufferError, RuntimeError, TypeError):
         return None
 
 

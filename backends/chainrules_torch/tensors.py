@@ -67,11 +67,12 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     is not read, which would wait for it; where it is, is compared.
     """
     count = None if x.is_inference() else x._version
-    if x.layout is not torch.strided or _C._functorch.is_functorch_wrapped_tensor(x):
+    if type(x) not in _WHOLE or x.layout is not torch.strided or not (x.is_cpu or x.is_cuda):
         return count
-    if type(x) not in _WHOLE or not (x.is_cpu or x.is_cuda):
+    try:
+        where = x.data_ptr()
+    except RuntimeError:  # of a transformation, which may map
         return count
-    where = x.data_ptr()
     if not (x.is_cpu and where):
         return count, where
     return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
@@ -100,7 +101,6 @@ class _Seen:
         }
 
 
-_C: Any = torch._C
 _WHOLE = (torch.Tensor, torch.nn.Parameter)
 
 

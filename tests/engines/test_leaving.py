@@ -3,6 +3,7 @@
 A body is called back. A rule is refused wherever somebody may ask for its derivative.
 """
 
+import contextlib
 import importlib
 import itertools
 import math
@@ -18,6 +19,7 @@ import scipy.stats
 from chainrules_bridge import CalledBackWarning
 from chainrules_compat import custom_jvp
 from chainrules_py import (
+    MutationError,
     NoRuleError,
     NotDifferentiableError,
     RuleError,
@@ -264,6 +266,77 @@ def test_a_rule_that_leaves_jax_is_refused_where_its_derivative_is_asked(partial
     for run in runs:
         with pytest.raises(NotDifferentiableError, match="the rule of sine asks for values"):
             run()
+
+
+def importers():
+    """Cube plus sine, imported from each engine that is here."""
+    found = {"words": lambda x: v.sin(x) + x**3}
+    with contextlib.suppress(ImportError):
+        import autograd.numpy as anp
+
+        from chainrules_autograd import import_rule as of_autograd
+
+        found["autograd"] = of_autograd(lambda x: anp.sin(x) + x**3)
+    with contextlib.suppress(ImportError):
+        import jax.numpy as jnp
+
+        from chainrules_jax import import_rule as of_jax
+
+        found["jax"] = of_jax(lambda x: jnp.sin(x) + x**3, operands=1)
+    with contextlib.suppress(ImportError):
+        import torch
+
+        from chainrules_torch import import_rule as of_torch
+
+        found["torch"] = of_torch(lambda x: torch.sin(x) + x**3)
+    return found
+
+
+WAYS_OF_TORCH = {
+    "value": lambda t, f: lambda x: f(x),
+    "func.grad": lambda t, f: t.func.grad(lambda x: f(x).sum()),
+    "hessian": lambda t, f: t.func.hessian(lambda x: f(x).sum()),
+    "jacfwd": lambda t, f: t.func.jacfwd(f),
+    "vmap": lambda t, f: lambda x: t.vmap(f)(t.stack([x, 2 * x])),
+    "vmap of grad": lambda t, f: (
+        lambda x: t.vmap(t.func.grad(lambda x: f(x).sum()))(t.stack([x, 2 * x]))
+    ),
+    "jvp": lambda t, f: lambda x: t.func.jvp(f, (x,), (x,))[1],
+    "twice": lambda t, f: lambda x: twice(t, f, x.clone().requires_grad_()),
+    "compiled": lambda t, f: (
+        lambda x: twice(t, t.compile(f, backend="aot_eager"), x.clone().requires_grad_(), once=True)
+    ),
+}
+
+
+def twice(torch, f, x, *, once=False):
+    (bar,) = torch.autograd.grad(f(x).sum(), x, create_graph=not once)
+    return bar if once else torch.autograd.grad((bar**2).sum(), x)[0]
+
+
+@pytest.mark.parametrize("way", [*WAYS_OF_TORCH])
+def test_what_any_engine_imports_runs_in_every_way_of_pytorch(way, torch, near):
+    from chainrules_torch import export
+
+    x = torch.tensor(X)
+    torch._dynamo.reset()
+    run = WAYS_OF_TORCH[way]
+    right = run(torch, lambda x: torch.sin(x) + x**3)(x)
+    for f in importers().values():
+        near(run(torch, export(f))(x), right, rtol=1e-10)
+
+
+def test_an_imported_function_that_counts_is_refused_in_pytorch(torch):
+    """Its derivative would be that of another value."""
+    anp = pytest.importorskip("autograd.numpy", reason="autograd is not installed")
+    from chainrules_autograd import import_rule
+    from chainrules_torch import export
+
+    count = itertools.count(1)
+    f = export(import_rule(lambda x: anp.sin(x) * next(count)))
+    x = torch.tensor(X, requires_grad=True)
+    with pytest.raises(MutationError, match="<lambda>"):
+        f(x).sum().backward()
 
 
 def test_functions_that_one_engine_imports_run_in_the_other(torch, jax, near):

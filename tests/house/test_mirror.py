@@ -538,6 +538,7 @@ TOPICS = {
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
     "tests/engines/torch/test_views.py": "views that are written to",
     "tests/engines/thin/test_mygrad_views.py": "results that are views, in MyGrad",
+    "tests/engines/torch/test_functional.py": "PyTorch's older interfaces",
     "tests/engines/torch/test_written.py": "tensors that are written to meanwhile",
     "tests/engines/torch/test_programs.py": "programs that call exported functions",
     "tests/engines/torch/test_words.py": "every word",

@@ -15,7 +15,7 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from chainrules_bridge import UNFIT, check_promised, tried, warn_called_back
-from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError
+from chainrules_py import MutationError, NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
     Cache,
     HigherOrder,
@@ -130,6 +130,8 @@ def _elsewhere(
         if isinstance(error, NotDifferentiableError):
             raise error from None
         raise refusal from error
+    except MutationError:
+        raise
     except Exception:
         raise error from None  # it is the body that is wrong, or its operands
     warn_called_back(f, error, "chainrules_torch")

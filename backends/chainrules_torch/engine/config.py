@@ -46,7 +46,14 @@ def varies(x: Any) -> bool:
         return False
     if _is_wrapped(x) or (x.requires_grad and torch.is_grad_enabled()):
         return True
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+    return in_forward_mode() and _has_tangent(x)
+
+
+def _has_tangent(x: Any) -> bool:
+    """Tell whether a tensor is a dual number; PyTorch's older vmap does not know, so it may be."""
+    if _C._functorch.is_legacy_batchedtensor(x):
+        return True
+    return forward_ad.unpack_dual(x).tangent is not None
 
 
 def is_tensor(x: Any) -> bool:
@@ -80,7 +87,7 @@ def is_differentiated(x: Any) -> bool:
         return True
     if _C._functorch.is_batchedtensor(x):
         return _is_differentiated_below(x)
-    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
+    if in_forward_mode() and _has_tangent(x):
         return True
     return _is_wrapped(x) and _is_differentiated_below(x)
 
@@ -96,7 +103,7 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
         while (functorch.maybe_current_level() or 0) > level > 0:
             outside.enter_context(temporarily_pop_interpreter_stack())
         dual = in_forward_mode() and not functorch.is_batchedtensor(x)
-        if dual and forward_ad.unpack_dual(x).tangent is not None:
+        if dual and _has_tangent(x):
             return True
     return is_differentiated(functorch.get_unwrapped(x))
 
@@ -275,7 +282,7 @@ _hooks: Any = _C._autograd
 def _unhooked() -> Generator[None]:
     """Take hooks on what is saved off, as checkpoints have: `torch.func` refuses to run in them."""
     taken = []
-    while (hooks := _hooks._top_saved_tensors_default_hooks(False)) is not None:
+    while (hooks := _hooks._top_saved_tensors_default_hooks(True)) is not None:
         taken.append(hooks)
         _hooks._pop_saved_tensors_default_hooks()
     try:

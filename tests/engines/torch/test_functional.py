@@ -1,0 +1,112 @@
+"""PyTorch's older interfaces: `autograd.functional`, `gradcheck` in batches, checkpoints."""
+
+import itertools
+
+import pytest
+
+from chainrules_compat import custom_jvp, custom_vjp
+from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+
+X = torch.tensor([0.3, -1.2, 2.0], dtype=torch.float64)
+
+
+def cube():
+    return primitive(lambda x: x**3)
+
+
+def by_frule(f):
+    frule.register(f)(lambda dots, x: (f(x), 3 * x**2 * dots[0]))
+    return f
+
+
+def by_rrule(f):
+    rrule.register(f)(lambda x: (f(x), lambda g: (3 * x**2 * g,)))
+    return f
+
+
+def by_rule(f):
+    rule(f)(lambda x: (f(x), (LinearMap(lambda t: 3 * x**2 * t, lambda g: 3 * x**2 * g),)))
+    return f
+
+
+def by_scalar_rule(f):
+    scalar_rule(f, lambda y, x: 3 * x**2)
+    return f
+
+
+def by_custom_jvp(f):
+    f = custom_jvp(lambda x: x**3)
+    f.defjvp(lambda primals, dots: (f(*primals), 3 * primals[0] ** 2 * dots[0]))
+    return f
+
+
+def by_custom_vjp(f):
+    f = custom_vjp(lambda x: x**3)
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (3 * x**2 * g,))
+    return f
+
+
+FORMS = [by_frule, by_rrule, by_rule, by_scalar_rule, by_custom_jvp, by_custom_vjp]
+
+
+def jacobian(f, **how):
+    return torch.autograd.functional.jacobian(f, X, vectorize=True, **how).diagonal()
+
+
+def hessian(f, **how):
+    total = torch.autograd.functional.hessian(lambda x: f(x).sum(), X, vectorize=True, **how)
+    return total.diagonal() * X / 2
+
+
+def checked(f, **how):
+    assert torch.autograd.gradcheck(f, (X.clone().requires_grad_(),), **how)
+    return 3 * X**2
+
+
+def checkpointed(f, *, backend, reentrant):
+    def run(x):
+        return torch.utils.checkpoint.checkpoint(f, x, use_reentrant=reentrant)
+
+    torch._dynamo.reset()
+    x = X.clone().requires_grad_()
+    run = torch.compile(run, backend=backend) if backend else run
+    return torch.autograd.grad(run(x).sum(), x)[0] if not reentrant else backwards(run, x)
+
+
+def backwards(run, x):
+    run(x).sum().backward()
+    return x.grad
+
+
+WAYS = {
+    "jacobian": jacobian,
+    "jacobian forwards": lambda f: jacobian(f, strategy="forward-mode"),
+    "hessian": hessian,
+    "hessian, outer forwards": lambda f: hessian(f, outer_jacobian_strategy="forward-mode"),
+    "gradcheck": lambda f: checked(f, check_batched_grad=True),
+    "gradcheck forwards": lambda f: checked(
+        f, check_forward_ad=True, check_batched_forward_grad=True
+    ),
+    "checkpoint": lambda f: checkpointed(f, backend=None, reentrant=False),
+    "checkpoint, reentrant": lambda f: checkpointed(f, backend=None, reentrant=True),
+    "checkpoint, compiled": lambda f: checkpointed(f, backend="aot_eager", reentrant=False),
+}
+
+
+PAIRS = [*itertools.product(WAYS, FORMS)]
+
+
+@pytest.mark.parametrize(
+    "way, form",
+    [
+        pytest.param(*pair, marks=[] if i % 7 == 0 else pytest.mark.slow)
+        for i, pair in enumerate(PAIRS)
+    ],
+)
+def test_every_form_runs_in_the_older_interfaces(form, way):
+    found = WAYS[way](export(form(cube()), to="torch"))
+    torch.testing.assert_close(found, 3 * X**2)
