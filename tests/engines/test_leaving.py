@@ -326,6 +326,28 @@ def test_what_any_engine_imports_runs_in_every_way_of_pytorch(way, torch, near):
         near(run(torch, export(f))(x), right, rtol=1e-10)
 
 
+OPTIONS = [{}, {"power": 3}, {"power": 2.0}, {"axes": (0, 1)}, {"axes": [1], "power": 1}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_parameters_behind_the_operands_of_an_imported_function_are_options(options, torch, near):
+    from chainrules_torch import export, import_rule
+
+    def f(x, w, *, power=2, axes=(0,)):
+        return (x**power * w).sum(axes)
+
+    imported = import_rule(f, operands=2)
+    x, w = np.outer(X, X) + 2.0, np.outer(X, [1.0, 2.0])
+    whole = lambda sum, g: lambda x, w: sum(g(x, w, **options) ** 2)
+    right = [torch.tensor(y, requires_grad=True) for y in (x, w)]
+    bars = torch.autograd.grad(whole(torch.sum, f)(*right), right)
+    bars_torch = torch.autograd.grad(whole(torch.sum, export(imported))(*right), right)
+    for i, bar in enumerate(bars):
+        near(grad(whole(np.sum, imported), i)(x, w), bar)
+        near(bars_torch[i], bar)
+    near(imported(x, w, **options), f(torch.tensor(x), torch.tensor(w), **options))
+
+
 def test_an_imported_function_that_counts_is_refused_in_pytorch(torch):
     """Its derivative would be that of another value."""
     anp = pytest.importorskip("autograd.numpy", reason="autograd is not installed")

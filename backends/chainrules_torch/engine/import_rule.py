@@ -19,6 +19,8 @@ from chainrules_bridge import assembled, canonical, flat, opened
 from chainrules_compat.import_rule import (
     ByPosition,
     check_flat,
+    declared,
+    parameters_of_imported,
     state_imported,
     without_rule,
 )
@@ -41,7 +43,11 @@ _C: Any = torch._C
 
 
 def import_rule(
-    f: Callable[..., Any], /, *, to: Primitive[..., Any] | None = None
+    f: Callable[..., Any],
+    /,
+    *,
+    operands: int | None = None,
+    to: Primitive[..., Any] | None = None,
 ) -> Primitive[..., Any]:
     """Import a function of PyTorch's as a primitive, differentiated by PyTorch.
 
@@ -51,6 +57,8 @@ def import_rule(
         Takes tensors and numbers by position, or by name if it tells its parameters, and gives a
         tensor, or several. What else it takes is given beforehand:
         ``functools.partial(torch.logsumexp, dim=0)``.
+    operands : int, optional
+        How many of its parameters are operands, by position. The others are options then, by name.
     to : Primitive, optional
         One that computes the same, and that gets the rule, if it has none.
 
@@ -91,26 +99,32 @@ def import_rule(
     imported.__name__ = imported.__qualname__ = name
     imported.__signature__ = signature  # type: ignore[attr-defined]
     imported.__doc__ = f"PyTorch's {name}, differentiated by PyTorch."
-    primal = primitive(imported) if to is None else without_rule(to, f)
+    if to is not None:
+        primal = without_rule(to, f)
+    elif operands is None:
+        primal = primitive(imported)
+    else:
+        names, rest = parameters_of_imported(f, operands)
+        primal = declared(f, names, rest, lambda xs, given: _computed(_with(f, given), xs))
     primal.opaque = primal.opaque or to is None
 
-    def frule(tangents: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:
+    def frule(tangents: tuple[Any, ...], *operands: Any, **options: Any) -> tuple[Any, Any]:
         check_flat(f, operands)
-        run, y = _first(f, primal, operands, note=to is None)
+        run, y = _first(f, primal, operands, options, note=to is None)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
         spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
         with run.again():
-            found = _pushed(f, at)(*[tangents[i] for i in at], *operands)
+            found = _pushed(_with(f, options), at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
         return y, assembled(onto, entries)
 
-    def rrule(*operands: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    def rrule(*operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         check_flat(f, operands)
-        run, y = _first(f, primal, operands, note=to is None)
+        run, y = _first(f, primal, operands, options, note=to is None)
         at, onto = _moving(operands), space(y)
         spaces = opened(onto)[0]
 
@@ -120,7 +134,7 @@ def import_rule(
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
             with run.again():
-                found = _pulled(f, at, len(bars))(*bars, *operands)
+                found = _pulled(_with(f, options), at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
 
@@ -130,11 +144,33 @@ def import_rule(
     return primal
 
 
+@functools.lru_cache(maxsize=1024)
+def _holding(
+    f: Callable[..., Any], options: tuple[tuple[str, Any], ...], _shown: str
+) -> Callable[..., Any]:
+    return functools.partial(f, **dict(options))
+
+
+def _with(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function that is given its options, the same one for the same."""
+    if not options:
+        return f
+    try:
+        return _holding(f, tuple(options.items()), repr(options))  # 2 and 2.0 are equal
+    except TypeError:  # which has no hash
+        return functools.partial(f, **options)
+
+
 def _first(
-    f: Callable[..., Any], primal: Primitive[..., Any], operands: tuple[Any, ...], *, note: bool
+    f: Callable[..., Any],
+    primal: Primitive[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    *,
+    note: bool,
 ) -> tuple[Run, Any]:
     """Compute the value, of which the run is told that is repeated later."""
-    run, y = Run(f), primal(*operands)
+    run, y = Run(f), primal(*operands, **options)
     if note:
         run.gave(_numbers(operands), _numbers(y))
     return run, y
