@@ -157,7 +157,8 @@ class Compiled(Generic[P, R]):
         if y is MISS or not self._alike(y, expected):
             msg = (
                 f"gives another result than the program that was recorded of it, so it runs as it "
-                f"is: it computes otherwise each time, or looks at the class of an argument"
+                f"is: it computes otherwise each time, or looks at the class of an argument, or "
+                f"asks whether two are one object"
                 f"{'' if self._exact else ', or a number between is too large or too small'}"
                 f"{'' if raised is None else f' (the program raised {raised!r})'}"
             )
