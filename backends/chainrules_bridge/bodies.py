@@ -284,7 +284,9 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
             f"NumPy makes no arrays of {engine}'s, as np.zeros(n, like=x) asks it to: in exported "
             f"code write vocabulary.stack(...) of the parts"
         )
-    elif asked or (isinstance(error, TypeError | AttributeError) and _is_of_numpy(error)):
+    elif asked or (
+        isinstance(error, TypeError | AttributeError) and raised_in(error, ("numpy", "scipy"))
+    ):
         msg = (
             f"{name_of(f)} asks for values of what {engine} traces, by NumPy or for a number of "
             f"Python's ({said}): in exported code write the words of chainrules_py.vocabulary, "
@@ -295,10 +297,18 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
     raise NotDifferentiableError(msg) from error
 
 
-def _is_of_numpy(error: BaseException) -> bool:
-    """Tell whether it was in code of NumPy's or SciPy's, or rows of theirs, that it was raised."""
+def raised_in(error: BaseException, packages: tuple[str, ...]) -> bool:
+    """Tell whether it was in code of these packages, or rows of theirs, that it was raised.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+    packages : tuple of str
+        Their names.
+    """
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     name = "" if at is None else str(at.tb_frame.f_globals.get("__name__"))
-    return name.partition(".")[0].removeprefix("chainrules_") in ("numpy", "scipy")
+    return name.partition(".")[0].removeprefix("chainrules_") in packages

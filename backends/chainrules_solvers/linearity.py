@@ -52,7 +52,7 @@ _PRODUCTS = (elementwise.multiply, elementwise.divide)
 
 
 @final
-class _Check:
+class Check:
     """Check of one function.
 
     Attributes
@@ -72,6 +72,13 @@ class _Check:
         self.pending: Any = None
 
     def refuse(self, what: str) -> NoReturn:
+        """Raise the error for what is not linear.
+
+        Raises
+        ------
+        NotDifferentiableError
+            It says what to state.
+        """
         primal, (mode,) = self.statement.primal.__name__, self.statement.modes
         tangent, pen = ("cotangent", "frule") if mode == "forward" else ("tangent", "rrule")
         msg = (
@@ -81,6 +88,12 @@ class _Check:
             f"  rule: {self.statement.where}"
         )
         raise NotDifferentiableError(msg)
+
+    def refuse_shifted(self, y: Any) -> None:
+        """Raise if there is something else than zero of zeros, where that can be seen."""
+        for leaf in flatten(y)[0]:
+            if self.config.sees(leaf) and _is_nonzero(untraced(leaf)):
+                self.refuse("a constant is added to it")
 
 
 class _Marked(ArrayLike):
@@ -93,7 +106,7 @@ class _Marked(ArrayLike):
     above: ClassVar[int] = 0
     results: ClassVar[Any]
 
-    def __init__(self, value: Any, check: _Check) -> None:
+    def __init__(self, value: Any, check: Check) -> None:
         self.payload = value
         self.check = check
 
@@ -172,7 +185,7 @@ class _Linear(_Marked):
         **{name: _in_place(operation) for name, (operation, _) in in_place_operators.items()},
     }
 
-    def __init__(self, value: Any, check: _Check) -> None:
+    def __init__(self, value: Any, check: Check) -> None:
         super().__init__(value, check)
         self.root: Any = None
         self.views: list[weakref.ref[Any]] = []
@@ -263,7 +276,7 @@ def checked(
     """
 
     def g(*leaves: Any) -> tuple[Any, ...]:
-        check = _Check(statement, config)
+        check = Check(statement, config)
         if any([isinstance(x, Tracer) and x.level >= check.level for x in leaves]):
             msg = (
                 f"{type(config).__name__} differentiates at a level that is not of "
@@ -280,7 +293,7 @@ def checked(
     return g
 
 
-def _left(y: Any, check: _Check) -> Any:
+def _left(y: Any, check: Check) -> Any:
     """Return a result without its marks."""
     traced = isinstance(y, _Linear) and y.check is check
     if traced:
@@ -288,8 +301,8 @@ def _left(y: Any, check: _Check) -> Any:
     elif _depends(y, check):
         check.refuse("a word without a derivative is applied to it")
     # Only where it may be one: to look at the elements of an array is to wait for its device.
-    if (check.shifted or not traced) and check.config.sees(y) and _is_nonzero(untraced(y)):
-        check.refuse("a constant is added to it")
+    if check.shifted or not traced:
+        check.refuse_shifted(y)
     return y
 
 
@@ -301,7 +314,7 @@ def _is_nonzero(y: Any) -> bool:
     return bool(reductions.any(predicates.logical_and(known, predicates.not_equal(y, 0))))
 
 
-def _depends(x: Any, check: _Check) -> bool:
+def _depends(x: Any, check: Check) -> bool:
     """Tell whether a value is marked and not linear, or holds or has captured one that is."""
     if callable(x) and not isinstance(x, Tracer) and captured((x,), check.level):
         return True

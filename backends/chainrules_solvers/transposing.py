@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_bridge import assembled, flat
-from chainrules_py import ZeroTangent, is_zero, space
+from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, space
 from chainrules_py.extend import (
     Bound,
     Request,
@@ -23,7 +23,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary import zeros_like
 from chainrules_py.vocabulary.higher_order import transposed
-from chainrules_solvers.linearity import checked
+from chainrules_solvers.linearity import Check, checked
 
 
 def transpose(recipe: Any, request: Request) -> Bound:
@@ -102,9 +102,28 @@ def _pullback(
         parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
         return tuple([found[part] for part in parts])
 
-    zeros = list(_zeros(onto, at))
-    whole = checked(request.statement, request.config, image)
-    return request.config.rrule_via_ad(whole, *zeros)[1], parts
+    zeros, config = list(_zeros(onto, at)), request.config
+    try:
+        return config.rrule_via_ad(checked(request.statement, config, image), *zeros)[1], parts
+    except NotDifferentiableError:
+        raise
+    except Exception as error:
+        # It may be written in the engine's own operations, which take no marks.
+        check_own = getattr(config, "check_linear", None)
+        if check_own is None:
+            raise
+        check = Check(request.statement, config)
+        try:
+            check_own(image, *zeros)
+        except Exception as other:
+            said = str(other).partition("\n")[0] or type(other).__name__
+            try:
+                check.refuse(f"{config!r} does not transpose it ({type(other).__name__}: {said})")
+            except NotDifferentiableError as refusal:
+                raise refusal from error
+        y, pullback = config.rrule_via_ad(image, *zeros)
+        check.refuse_shifted(y)
+        return pullback, parts
 
 
 def _zeros(of: Any, x: Any) -> Iterator[Any]:

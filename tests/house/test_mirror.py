@@ -533,6 +533,8 @@ TOPICS = {
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",
     "tests/engines/test_stated_between.py": "a rule that is stated between call and derivative",
     "tests/engines/test_unstated.py": "derivatives that nobody has stated, in all engines",
+    "tests/engines/jax/engine/test_names.py": "functions that name an axis",
+    "tests/engines/jax/engine/test_transposed.py": "rules that JAX transposes",
     "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",
     "tests/engines/jax/test_functions.py": "words that are given functions",
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",

@@ -32,7 +32,13 @@ from chainrules_jax.engine.linear_pairs import (
     known,
     no_tangent,
 )
-from chainrules_jax.engine.mesh_axes import batched_type, element_type, varying_alike
+from chainrules_jax.engine.mesh_axes import (
+    batched_type,
+    element_type,
+    has_name,
+    mapped,
+    varying_alike,
+)
 from chainrules_jax.engine.pytrees import split
 from chainrules_py.extend import (
     Cache,
@@ -58,23 +64,46 @@ class Mapped:
         How many calls.
     dims : tuple
         Which axis of each array counts them, None for one that all share.
+    name : hashable
+        What that axis is called, None if it has no name.
     """
 
-    __slots__ = ("dims", "program", "size")
+    __slots__ = ("dims", "name", "program", "size")
 
-    def __init__(self, program: Any, size: int, dims: tuple[int | None, ...]) -> None:
+    def __init__(
+        self, program: Any, size: int, dims: tuple[int | None, ...], name: Any = None
+    ) -> None:
         self.program = program
         self.size = size
         self.dims = dims
+        self.name = name
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the results of all calls, with an axis for the calls in front."""
-        return jax.vmap(self.program.value, in_axes=self.dims)(*leaves)  # type: ignore[no-any-return]
+        found: list[Any] = self._over(self.program.value, self.dims)(*leaves)
+        return found
+
+    def _over(self, f: Any, dims: Any) -> Any:
+        return mapped(f, dims, self.size, self.name)
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
-        one = [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
+        if self.name is not None:  # there may be no axis of that name by now
+            return list(jax.make_jaxpr(self.value)(*ins).out_avals)
+        one = self._one(ins)
         return [batched_type(a, self.size) for a in self.program.avals(*one)]
+
+    def _one(self, ins: Leaves) -> list[Any]:
+        return [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
+
+    def names(self, *ins: Any) -> bool:
+        """Tell whether the calls ask for axes by their names."""
+        found: bool = self.program.names(*self._one(ins))
+        return found
+
+    def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
+        """Raise unless the calls are linear in what moves."""
+        self.program.check_linear(self._one(ins), moves)
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all the calls share have no axis."""
@@ -87,13 +116,13 @@ class Mapped:
             kept[:] = [(isinstance(r, _batched()), r) for r in residuals]
             return ys, [r for batched, r in kept if batched]
 
-        ys, found = jax.vmap(one, in_axes=self.dims)(*leaves)
+        ys, found = self._over(one, self.dims)(*leaves)
         if pair is None:
             return ys, None, []
         rest = iter(found)
         residuals = [next(rest) if batched else r for batched, r in kept]
         dims = tuple([0 if batched else None for batched, _ in kept])
-        return ys, pair.batched(self.size, dims), residuals
+        return ys, pair.batched(self.size, dims, self.name), residuals
 
     def aligned(self, tangents: list[Any], moves: Sequence[bool]) -> list[Any]:
         """Move the axis of the calls to the front of the tangents, or add it where missing."""
@@ -119,7 +148,7 @@ class Mapped:
             still = [type(t) is ad.Zero for t in dots]
             return ys, [t for t in dots if type(t) is not ad.Zero]
 
-        ys, dots = jax.vmap(one, in_axes=(list(self.dims), dims))(list(leaves), given)
+        ys, dots = self._over(one, (list(self.dims), dims))(list(leaves), given)
         if still is None:
             return None
         rest = iter(dots)
@@ -188,6 +217,26 @@ def _linearize(is_vjp: bool, moves: Sequence[bool], *primals: Any, program: Any)
 ad.primitive_jvps[call_p] = _jvp
 
 
+def _transpose(cotangents: Sequence[Any], *operands: Any, program: Any) -> list[Any]:
+    """Pull back through what is stated as linear, as `jax.linear_transpose` asks."""
+    moves = [ad.is_undefined_primal(x) for x in operands]
+    given = [
+        jnp.zeros(x.aval.shape, x.aval.dtype) if m else as_array(x)
+        for x, m in zip(operands, moves, strict=True)
+    ]
+    program.check_linear([*map(jax.typeof, given)], moves)
+    ys, pair, residuals = program.linearize(given, moves)
+    if pair is None:
+        return [None] * len(moves)
+    each = zip(cotangents, ys, strict=True)
+    cts = [as_array(ad.instantiate_zeros(t)) for t, y in each if is_inexact(y)]
+    bars = iter(linear_p.bind(*residuals, *cts, pair=pair.transposed))
+    return [next(bars) if m else None for m in moves]
+
+
+ad.primitive_transposes[call_p] = _transpose
+
+
 def _linearizations() -> dict[Any, Any] | None:
     """JAX's table of how operations are linearized, which it has not made public.
 
@@ -207,15 +256,19 @@ if (_table := _linearizations()) is not None:
     _table[call_p] = _linearize
 
 
-def _batch(leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
-    size = next(x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None)
-    if isinstance(program, Program):
+def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
+    size, name = axis.size, axis.name if has_name(axis.name) else None
+    is_shared = all([d is None for d in dims])
+    one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
+    named = name is not None and program.names(*one)
+    if is_shared and not named:
+        return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
+    if isinstance(program, Program) and not named:
         aligned = _aligned(leaves, dims)
-        if program.is_elementwise(leaves) and program.is_elementwise(aligned):
-            one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
-            if program.stays(one):
-                return call_p.bind(*aligned, program=program), [0]
-    out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims)))
+        both = program.is_elementwise(leaves) and program.is_elementwise(aligned)
+        if both and program.stays(one):
+            return call_p.bind(*aligned, program=program), [0]
+    out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims), name))
     return out, [0] * len(out)
 
 
@@ -232,7 +285,7 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
     return found
 
 
-batching.primitive_batchers[call_p] = _batch
+batching.fancy_primitive_batchers[call_p] = _batch
 
 
 # ----------------------------------------------------------------------------------- a call

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_bridge import check_promised, tried
+from chainrules_bridge import check_promised, raised_in, tried
 from chainrules_jax.array_types import JaxArray, is_traced
+from chainrules_jax.engine.mesh_axes import without_names
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
-from chainrules_py import Primitive, RuleError, Scalar
+from chainrules_py import NotDifferentiableError, Primitive, RuleError, Scalar
 from chainrules_py.extend import partition, see, unflatten, where_defined
 
 Body = Callable[..., Any]
@@ -96,6 +97,7 @@ def called_back(
 ) -> Body:
     """Turn a function of NumPy's arrays into one of JAX's."""
     see(f, (np.ndarray,))  # nobody may have asked for anything of NumPy's yet
+    body = _nameless(f, body)
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
@@ -121,6 +123,26 @@ def called_back(
         return unflatten(out, jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
 
     return computed
+
+
+def _nameless(f: Primitive[..., Any], body: Body) -> Body:
+    """Call a body where no axis has a name, since it is given one slice, and not the axis."""
+
+    def called(*operands: Any, **options: Any) -> Any:
+        try:
+            with without_names():
+                return body(*operands, **options)
+        except NameError as error:
+            if not raised_in(error, ("jax",)):
+                raise
+            msg = (
+                f"{f.__name__} ({where_defined(f)}) computes with NumPy, and asks for an axis by "
+                f"its name ({str(error).partition('.')[0]}), which there is in what JAX traces "
+                f"alone: write it in words, or in JAX's own operations"
+            )
+            raise NotDifferentiableError(msg) from error
+
+    return called
 
 
 def _aval(y: Any, operands: Sequence[Any]) -> Any:

@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax.array_types import Concrete, is_traced, silent
-from chainrules_jax.engine.mesh_axes import batched_type
+from chainrules_jax.engine.mesh_axes import batched_type, has_name, traced
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -98,16 +98,14 @@ class LinearPair:
             made._silent = made
         return self._silent
 
-    def batched(self, size: int, dims: tuple[int | None, ...]) -> LinearPair:
+    def batched(self, size: int, dims: tuple[int | None, ...], name: Any = None) -> LinearPair:
         """Return the pair for values with a leading axis, which some residuals have as well."""
 
         def over(half: Map) -> Map:
-            def mapped(res: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
-                return jax.vmap(lambda res, ts: list(half(res, ts)), in_axes=(list(dims), 0))(
-                    list(res), list(ts)
-                )
-
-            return mapped
+            each = jax.vmap(
+                lambda res, ts: list(half(res, ts)), in_axes=(list(dims), 0), axis_name=name
+            )
+            return lambda res, ts: each(list(res), list(ts))
 
         return LinearPair(
             over(self.forward),
@@ -237,12 +235,15 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, pair: LinearPair) -> l
 ad.primitive_transposes[linear_p] = _transpose
 
 
-def _batch(operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
-    n = pair.residuals
-    size = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not None)
+def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
+    n, size, name = pair.residuals, axis.size, axis.name if has_name(axis.name) else None
+    if all([d is None for d in dims]) and (
+        name is None or not traced(lambda *xs: pair.forward(xs[:n], xs[n:]), *operands)[1]
+    ):
+        return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
     values = [spread_over(x, size, d) for x, d in zip(operands[n:], dims[n:], strict=True)]
-    out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n])))
+    out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n]), name))
     return out, [0] * len(out)
 
 
-batching.primitive_batchers[linear_p] = _batch
+batching.fancy_primitive_batchers[linear_p] = _batch

@@ -11,13 +11,13 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import UNFIT, refused_rule, warn_called_back
+from chainrules_bridge import UNFIT, raised_in, refused_rule, warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear import LinearPair, is_inexact
-from chainrules_jax.engine.mesh_axes import tangent_type
+from chainrules_jax.engine.mesh_axes import tangent_type, traced
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
@@ -77,12 +77,12 @@ class Program:
     """
 
     __slots__ = (
-        "_avals",
         "_implementation",
         "_leaves_jax",
         "_out",
         "_pairs",
         "_rules",
+        "_types",
         "options",
         "treedef",
         "word",
@@ -92,7 +92,7 @@ class Program:
         self.word = word
         self.treedef = treedef
         self.options = options
-        self._avals: dict[Any, Any] = {}
+        self._types: dict[Any, Any] = {}
         self._rules: dict[Any, Rule | None] = {}
         self._pairs: dict[Any, LinearPair] = {}
         self._implementation: Callable[..., Any] | None = None
@@ -118,7 +118,7 @@ class Program:
         try:
             return self.opened(self._run(self._implementation, *operands, **self.options))
         except UNFIT as error:
-            if not (traced and self._is_body(self._implementation)):
+            if not (traced and self._is_body(self._implementation)) or _is_own(error):
                 raise
             return self._called_back(operands, error)
 
@@ -137,6 +137,8 @@ class Program:
         except NoRuleError as refusal:
             if error is None:
                 raise
+            if isinstance(refusal.__cause__, NotDifferentiableError):
+                raise refusal.__cause__ from None
             raise (refusal if isinstance(error, LEAVES) else error) from None
         if error is not None:
             warn_called_back(word, error, "chainrules_jax")
@@ -182,10 +184,19 @@ class Program:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the result's arrays, given those of the operands."""
+        return self._traced(ins)[0]
+
+    def names(self, *ins: Any) -> bool:
+        """Tell whether the call asks for axes (of ``vmap``, of a mesh) by their names."""
+        return self._traced(ins)[1]
+
+    def _traced(self, ins: Leaves) -> tuple[list[Any], bool]:
         try:
-            return self._avals[ins]  # type: ignore[no-any-return]
+            return self._types[ins]  # type: ignore[no-any-return]
         except KeyError:
-            found = self._avals[ins] = list(jax.make_jaxpr(self.value)(*ins).out_avals)
+            found = traced(self.value, *ins)
+            if not found[1]:
+                self._types[ins] = found
             return found
 
     # ------------------------------------------------------------------------------ its rule
@@ -251,6 +262,25 @@ class Program:
                 )
                 raise NotDifferentiableError(msg)
         return found
+
+    def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
+        """Raise unless the function is stated as linear in the operands that move.
+
+        Raises
+        ------
+        NotDifferentiableError
+            It says what to write.
+        """
+        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
+        statement = None if rule is None else rule.reverse
+        pen = None if statement is None else statement.recipe.pen
+        if pen == "linear_rule" or (pen == "bilinear_rule" and sum(self._wanted(moves)) == 1):
+            return
+        msg = (
+            f"{self.word.__name__} is not stated as linear in what jax.linear_transpose moves: "
+            f"state it by linear_rule, or take jax.vjp"
+        )
+        raise NotDifferentiableError(msg)
 
     # ------------------------------------------------------------------------ its derivative
 
@@ -392,6 +422,12 @@ def _implementation(word: Word, operands: tuple[Any, ...]) -> Callable[..., Any]
     classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
     # The second loads what is to be loaded, and raises.
     return word.implementation(classes) or word.plain_implementation(classes)
+
+
+def _is_own(error: BaseException) -> bool:
+    """Tell whether an error is of JAX's own, and not of a body that it cannot trace."""
+    kinds = (ArithmeticError, AssertionError, KeyError, NameError, jax.errors.JaxRuntimeError)
+    return isinstance(error, kinds) and raised_in(error, ("jax", "jaxlib"))
 
 
 def _number(x: Any) -> type:

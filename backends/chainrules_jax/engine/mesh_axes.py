@@ -1,16 +1,19 @@
-"""Axes of a mesh that values vary over, under `jax.shard_map`; and axes of batches, in types.
+"""Axes of a mesh that values vary over, under `jax.shard_map`; axes of batches, and their names.
 
 What a device has of a value may be its own, or the same on all: JAX keeps account of it in the
 types of arrays, and where the two meet, it has to be told that the second is taken as the first.
-The transpose of that is a sum over the devices.
+The transpose of that is a sum over the devices. What a function names (`jax.lax.pmean(x, "i")`) is
+there where JAX traces it, and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.core import ShapedArray
 
 
@@ -99,3 +102,56 @@ def element_type(aval: Any, dim: int | None) -> Any:
         return aval.update(shape=shape, sharding=None)
     spec = [s for k, s in enumerate(aval.sharding.spec) if k != dim]
     return aval.update(shape=shape, sharding=aval.sharding.update(spec=spec))
+
+
+# --------------------------------------------------------------------------------------- names
+
+
+def has_name(name: Any) -> bool:
+    """Tell whether the axis of a ``vmap`` was given a name; JAX has an object for none."""
+    return name is not None and type(name) is not object
+
+
+def traced(f: Callable[..., Any], *ins: Any) -> tuple[list[Any], bool]:
+    """Trace a function of values of these types, and see whether it asks for axes by their names.
+
+    Returns
+    -------
+    avals : list
+        The types of its results.
+    names : bool
+        Whether it does; then these may depend on how long the axes are.
+    """
+    of_mesh = bool(jax.sharding.get_abstract_mesh().manual_axes)
+    if not of_mesh:
+        try:
+            with without_names():
+                return list(jax.make_jaxpr(f)(*ins).out_avals), False
+        except NameError:
+            pass
+    made = jax.make_jaxpr(f)(*ins)
+    return list(made.out_avals), not of_mesh or any([hasattr(e, "name") for e in made.effects])
+
+
+def mapped(f: Callable[..., Any], dims: Any, size: int, name: Any) -> Callable[..., Any]:
+    """Do as `jax.vmap`, over an axis of this name; all calls may share all operands."""
+    if jax.tree.leaves(dims):
+        return jax.vmap(f, in_axes=dims, axis_name=name)
+    each = jax.vmap(lambda _, *xs: f(*xs), in_axes=(0, *dims), axis_name=name)
+    return lambda *xs: each(jnp.zeros(size), *xs)
+
+
+@contextlib.contextmanager
+def without_names() -> Generator[None]:
+    """Have no axis a name: code that is called back sees one slice, and would take it for all."""
+    try:
+        from jax._src.core import top_axis_env, trace_ctx
+    except ImportError:  # of another version, which has not made it public either
+        yield
+        return
+    before = trace_ctx.axis_env
+    trace_ctx.set_axis_env(top_axis_env)
+    try:
+        yield
+    finally:
+        trace_ctx.set_axis_env(before)
