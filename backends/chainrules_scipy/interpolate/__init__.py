@@ -12,31 +12,36 @@ from chainrules_scipy.interpolate.cubic import (
     CubicSpline,
     PchipInterpolator,
 )
+from chainrules_scipy.interpolate.fitpack import (
+    InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
+    Univariate,
+    UnivariateSpline,
+    spalde,
+    splantider,
+    splder,
+    splev,
+    splint,
+    splprep,
+    splrep,
+    sproot,
+)
 from chainrules_scipy.interpolate.fitted import (
     FOLLOWED,
     BarycentricInterpolator,
     BPoly,
     BSpline,
-    InterpolatedUnivariateSpline,
     KroghInterpolator,
-    LSQUnivariateSpline,
     NdBSpline,
     NdPPoly,
     PPoly,
-    RectBivariateSpline,
-    Spline,
-    UnivariateSpline,
     barycentric_interpolate,
     lagrange,
     make_lsq_spline,
     make_smoothing_spline,
-    spalde,
-    splev,
-    splint,
-    splprep,
-    splrep,
 )
 from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
+from chainrules_scipy.interpolate.knots import Spline
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
 from chainrules_scipy.interpolate.radial import RBFInterpolator
 from chainrules_scipy.interpolate.scattered import (
@@ -47,6 +52,7 @@ from chainrules_scipy.interpolate.scattered import (
     griddata,
 )
 from chainrules_scipy.interpolate.splines import interp1d, make_interp_spline
+from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
 
 __all__ = [
     "barycentric_interpolate",
@@ -73,6 +79,7 @@ __all__ = [
     "RectBivariateSpline",
     "RegularGridInterpolator",
     "Spline",
+    "Univariate",
     "UnivariateSpline",
     "griddata",
     "interp1d",
@@ -81,10 +88,13 @@ __all__ = [
     "make_lsq_spline",
     "make_smoothing_spline",
     "spalde",
+    "splantider",
+    "splder",
     "splev",
     "splint",
     "splprep",
     "splrep",
+    "sproot",
 ]
 
 

@@ -63,7 +63,6 @@ def CubicSpline(  # noqa: N802
         start = 0.0 if given is None else _cubic(knots, np.zeros(y.shape), bc_type=bc_type).c
         unit = np.eye(len(knots))
         if bc_type == "periodic":  # the last value is the first one
-            _cubic(knots, readable(y), bc_type=bc_type)  # and SciPy says if it is not
             unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
         conditions = _homogeneous(bc_type, len(knots))
         linear = _cubic(knots, unit, bc_type=conditions).c
@@ -239,7 +238,7 @@ def Akima1DInterpolator(  # noqa: N802
     _, inner = steps(x, y)
     if x.shape[0] == 2:
         slopes = v.concat(inner, inner, axis=0)
-        return hermite(x, y, slopes, bool(extrapolate), axis)
+        return hermite(x, y, slopes, extrapolate or False, axis)
     before = [2 * inner[:1] - inner[1:2]]
     before.insert(0, 2 * before[0] - inner[:1])
     after = [2 * inner[-1:] - inner[-2:-1]]
@@ -254,4 +253,4 @@ def Akima1DInterpolator(  # noqa: N802
     mixed = (left * m[1:-2] + right * m[2:-1]) / v.where(some, total, 1.0)
     flat = 0.0 if method == "makima" else 0.5 * (m[3:] + m[:-3])
     slopes = v.where(some, mixed, flat)
-    return hermite(x, y, slopes, bool(extrapolate), axis)
+    return hermite(x, y, slopes, extrapolate or False, axis)

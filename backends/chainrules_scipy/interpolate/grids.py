@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.installing import place_method
-from chainrules_scipy.interpolate.common import called, constructs
+from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.cubic import PchipInterpolator
-from chainrules_scipy.interpolate.fitted import Spline
-from chainrules_scipy.rows import anchored, array_of, readable, stands_for
+from chainrules_scipy.interpolate.knots import Spline
+from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
+from chainrules_scipy.rows import anchored, array_of, readable
 
 
 @constructs(native.RegularGridInterpolator)
@@ -44,17 +43,12 @@ def RegularGridInterpolator(  # noqa: N802
     fill_value : number or None
         What is outside; None extrapolates.
     **options
-        Not taken.
+        As SciPy has them, for its values.
 
     Returns
     -------
     callable
         Of points, shape (..., number of axes).
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the method is another one.
 
     Examples
     --------
@@ -62,58 +56,79 @@ def RegularGridInterpolator(  # noqa: N802
     >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
     [0.5]
     """
-    if method not in ("linear", "nearest", "pchip", *DEGREES) or any(
-        value is not None for value in options.values()
-    ):
-        msg = f"RegularGridInterpolator(method={method!r}) has no derivative here; take 'linear'"
-        raise UnsupportedKeywordError(msg)
     axes = [array_of(p) for p in points]
     values = array_of(values)
-    if method in DEGREES or method == "pchip":
-        turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
-        axes = [v.flip(a, axis=0) if k in turned else a for k, a in enumerate(axes)]
-        values = v.flip(values, axis=tuple(turned)) if turned else values
-    bases: list[Spline] = []
-    coefficients: Any = None
-    if method in DEGREES:
-        bases, coefficients = _splines(axes, values, method)
+    made = _Interpolators(axes, values)
 
-    def interpolated(xi: Any, **given: Any) -> Any:
-        if given.get("method") not in (None, method):
-            msg = "another method than that of RegularGridInterpolator; make one of that method"
-            raise UnsupportedKeywordError(msg)
-        xi = v.stack(*xi, axis=-1) if isinstance(xi, tuple) else array_of(xi)
-        places: list[Any] = []
-        parts: list[Any] = []
-        outside: Any = False
-        for k, axis in enumerate(axes):
-            x, known = xi[..., k], readable(axis)
-            sign = 1 if known[-1] >= known[0] else -1
-            at = readable(x)
-            inside = (np.min(known) <= at) & (at <= np.max(known))
-            outside = outside | ~inside
-            j = np.clip(np.searchsorted(sign * known, sign * at, "right") - 1, 0, len(known) - 2)
-            start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
-            places.append(j)
-            parts.append(bases[k](x) if method in DEGREES else (x - start) / (end - start))
-        if bounds_error and np.any(outside):
-            msg = "One of the requested xi is out of bounds"
-            raise ValueError(msg)
-        if method == "pchip":
-            y = _folded(axes, values, xi)
-        elif method in DEGREES:
-            y = _of_splines(coefficients, parts, xi.ndim - 1)
-        else:
-            y = _of_corners(values, places, parts, method)
-        if fill_value is None or not np.any(outside):
-            return y
+    def interpolated(xi: Any, method: Any = method, *, nu: Any = None) -> Any:
+        if isinstance(xi, tuple):
+            xi = v.stack(*_broadcast(xi), axis=-1)
+        xi = array_of(xi)
+        if xi.ndim == 1:
+            xi = v.reshape(xi, shape=(-1, len(axes)))
+        unknown = np.any(np.isnan(readable(xi)), axis=-1)
+        outside = np.zeros(unknown.shape, bool)
+        for k, axis in enumerate(map(readable, axes)):
+            at = readable(xi)[..., k]
+            outside = outside | (at < np.min(axis)) | (at > np.max(axis))
+        if unknown.any():
+            xi = v.where(unknown[..., None], np.stack([readable(axis)[0] for axis in axes]), xi)
+        y = made.at(xi, method or given, nu)
         shape = outside.shape + (1,) * (values.ndim - len(axes))
-        return v.where(np.reshape(outside, shape), fill_value, y)
+        if fill_value is not None and not bounds_error and outside.any():
+            y = v.where(np.reshape(outside, shape), fill_value, y)
+        return v.where(np.reshape(unknown, shape), math.nan, y) if unknown.any() else y
 
+    given = method
+    if method in DEGREES:
+        made.splines(method)
     return interpolated
 
 
-DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
+def _broadcast(parts: Any) -> list[Any]:
+    parts = [array_of(p) for p in parts]
+    shape = np.broadcast_shapes(*[p.shape for p in parts])
+    return [v.broadcast_to(p, shape=shape) for p in parts]
+
+
+class _Interpolators:
+    """What interpolates values on one grid, by method."""
+
+    def __init__(self, axes: list[Any], values: Any) -> None:
+        self.corners = axes, values
+        turned = [k for k, axis in enumerate(axes) if readable(axis)[-1] < readable(axis)[0]]
+        self.axes = [v.flip(a, axis=0) if k in turned else a for k, a in enumerate(axes)]
+        self.values = v.flip(values, axis=tuple(turned)) if turned else values
+        self.known: dict[str, Any] = {}
+
+    def splines(self, method: str) -> Any:
+        """Return the splines along each axis, and their coefficients."""
+        if method not in self.known:
+            self.known[method] = _splines(self.axes, self.values, method)
+        return self.known[method]
+
+    def at(self, xi: Any, method: str, nu: Any) -> Any:
+        """Interpolate at places of which no coordinate is NaN."""
+        if method == "pchip":
+            return _folded(self.axes, self.values, xi)
+        if method in DEGREES:
+            bases, coefficients = self.splines(method)
+            orders = (0,) * len(bases) if nu is None else nu
+            parts = [b.at(xi[..., k], orders[k], True) for k, b in enumerate(bases)]
+            return _of_splines(coefficients, parts, xi.ndim - 1)
+        places: list[Any] = []
+        parts = []
+        for k, axis in enumerate(self.axes):
+            x, known = xi[..., k], readable(axis)
+            j = np.clip(np.searchsorted(known, readable(x), "right") - 1, 0, len(known) - 2)
+            start, end = v.take(axis, j, axis=0), v.take(axis, j + 1, axis=0)
+            places.append(j)
+            parts.append((x - start) / (end - start))
+        return _of_corners(self.values, places, parts, method)
+
+
+_ONCE = {"slinear": 1, "cubic": 3, "quintic": 5}
+DEGREES = {name + end: k for name, k in _ONCE.items() for end in ("", "_legacy")}
 """Methods that are splines along every axis."""
 
 
@@ -133,6 +148,8 @@ def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], A
     for k, fit in enumerate(fits):
         exact = v.tensordot(fit.c, exact, axes=((1,), (k,)))
         exact = v.permute_dims(exact, axes=(*range(1, k + 1), 0, *range(k + 1, exact.ndim)))
+    if method not in _ONCE:
+        return bases, exact
     theirs = native.RegularGridInterpolator(plain, readable(values), method)
     known = getattr(getattr(theirs, "_spline", None), "c", None)
     return bases, exact if known is None else anchored(np.asarray(known), exact)
@@ -172,7 +189,7 @@ def _of_corners(values: Any, places: Any, parts: Any, method: str) -> Any:
     return total
 
 
-@stands_for(native.interpn)
+@computes(native.interpn)
 def interpn(
     points: Any,
     values: Any,
@@ -201,13 +218,24 @@ def interpn(
     >>> print(interpn((grid, grid), np.eye(2), np.array([[0.5, 0.0]])))
     [0.5]
     """
+    if method == "splinef2d":
+        return _surface(points, values, xi, fill_value)
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
-@functools.partial(place_method, native.RegularGridInterpolator)
-@called
+def _surface(points: Any, values: Any, xi: Any, fill_value: Any) -> Any:
+    """Interpolate by a surface on the grid, inside of it."""
+    x, y = _broadcast(xi) if isinstance(xi, tuple) else (array_of(xi)[..., k] for k in (0, 1))
+    both = list(zip(map(readable, points), (x, y), strict=True))
+    inside = np.all([(g[0] <= readable(p)) & (readable(p) <= g[-1]) for g, p in both], axis=0)
+    x, y = (v.where(inside, p, g[0]) for g, p in both)
+    return v.where(inside, RectBivariateSpline(*points, values).ev(x, y), fill_value)
+
+
+@has_method(native.RegularGridInterpolator)
 def _grid(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    """Interpolate at traced places."""
     found = RegularGridInterpolator(
         self.grid, self.values, method or self.method, self.bounds_error, self.fill_value
     )
-    return found(xi)
+    return found(xi, nu=nu)

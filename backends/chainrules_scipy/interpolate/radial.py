@@ -12,8 +12,7 @@ import scipy.interpolate as native
 from scipy.spatial import KDTree
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.installing import place_method
-from chainrules_scipy.interpolate.common import called, constructs
+from chainrules_scipy.interpolate.common import constructs, has_method
 from chainrules_scipy.rows import array_of, readable
 
 _RADIAL: dict[str, Callable[[Any], Any]] = {
@@ -139,8 +138,7 @@ def _polynomials(x: Any, powers: list[tuple[int, ...]]) -> Any:
     return v.stack(*parts, axis=1)
 
 
-@functools.partial(place_method, native.RBFInterpolator)
-@called
+@has_method(native.RBFInterpolator)
 def _radial(self: Any, x: Any) -> Any:
     degree = max((int(sum(p)) for p in self.powers), default=-1)
     values = np.reshape(self.d, (len(self.d), *self.d_shape))

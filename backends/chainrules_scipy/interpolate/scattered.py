@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +14,9 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.following import follow_class
-from chainrules_scipy.installing import place_method
-from chainrules_scipy.interpolate.common import constructs
+from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.splines import interp1d
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable
 
 Rbf = follow_class(native.Rbf, "__call__")
 
@@ -95,7 +93,7 @@ def NearestNDInterpolator(  # noqa: N802
     return interpolated
 
 
-@constructs(native.CloughTocher2DInterpolator)
+@constructs(native.CloughTocher2DInterpolator, tolerance=1e-4)
 def CloughTocher2DInterpolator(  # noqa: N802
     points: Any,
     values: Any,
@@ -123,7 +121,7 @@ def CloughTocher2DInterpolator(  # noqa: N802
     return interpolated
 
 
-@stands_for(native.griddata)
+@computes(native.griddata)
 def griddata(
     points: Any,
     values: Any,
@@ -139,8 +137,8 @@ def griddata(
             v.reshape(array_of(a[0] if isinstance(a, tuple) else a), shape=(-1,))
             for a in (points, xi)
         )
-        kind = {"cubic": "cubic", "linear": "linear"}[method]
-        return interp1d(x, values, kind, 0, bounds_error=False, fill_value=fill_value)(at)
+        fill: Any = "extrapolate" if method == "nearest" else fill_value
+        return interp1d(x, values, method, 0, bounds_error=False, fill_value=fill)(at)
     if method == "nearest":
         return NearestNDInterpolator(points, values, rescale)(xi)
     made = LinearNDInterpolator if method == "linear" else CloughTocher2DInterpolator
@@ -151,7 +149,7 @@ def _values(self: Any) -> Any:
     return np.reshape(self.values, (self.values.shape[0], *self.values_shape))
 
 
-@functools.partial(place_method, native.LinearNDInterpolator, name="__call__")
+@has_method(native.LinearNDInterpolator)
 def _linear(self: Any, *args: Any) -> Any:
     """Interpolate at traced places."""
     offset, scale = (0.0, 1.0) if self.scale is None else (self.offset, self.scale)
@@ -159,7 +157,7 @@ def _linear(self: Any, *args: Any) -> Any:
     return found((_places(args) - offset) / scale)
 
 
-@functools.partial(place_method, native.NearestNDInterpolator, name="__call__")
+@has_method(native.NearestNDInterpolator)
 def _nearest(self: Any, *args: Any, **how: Any) -> Any:
     """Interpolate at traced places: constant."""
     return array_of(self(readable(_places(args)), **how))

@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.installing import place_method
-from chainrules_scipy.interpolate.common import called, constructs, first, steps, times
+from chainrules_scipy.interpolate.common import (
+    computes,
+    constructs,
+    first,
+    has_method,
+    steps,
+    times,
+)
 from chainrules_scipy.interpolate.cubic import CubicSpline
+from chainrules_scipy.interpolate.knots import Spline
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable
 
 
-@stands_for(native.make_interp_spline)
+@computes(native.make_interp_spline)
 def make_interp_spline(
     x: Any,
     y: Any,
@@ -51,7 +58,7 @@ def make_interp_spline(
 
     Returns
     -------
-    PiecewisePolynomial
+    Spline
         To be called as what ``scipy.interpolate.make_interp_spline`` gives.
 
     Raises
@@ -69,26 +76,21 @@ def make_interp_spline(
         raise NotDifferentiableError(msg)
     y, axis = first(y, axis)
     n, start = y.shape[0], 0.0
+    unit = np.eye(n)
     if isinstance(bc_type, tuple):  # of numbers, which stand for themselves
-        given = native.make_interp_spline(x, np.zeros(y.shape), k, t, bc_type, 0, check_finite)
-        start = pieces(given)[0]
+        start = native.make_interp_spline(x, np.zeros(y.shape), k, t, bc_type, 0, check_finite).c
         bc_type = tuple(_without_numbers(end, n) for end in bc_type)
-    unit = native.make_interp_spline(x, np.eye(n), k, t, bc_type, 0, check_finite)
-    c, knots = pieces(unit)
-    return PiecewisePolynomial(times(c, y) + start, knots, unit.extrapolate, axis)
+    if bc_type == "periodic":  # the last value is the first one
+        unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
+    fit = native.make_interp_spline(x, unit, k, t, bc_type, 0, check_finite)
+    found = Spline(fit.t, times(fit.c, y) + start, fit.k, fit.extrapolate)
+    found.axis = axis
+    return found
 
 
 def _without_numbers(end: Any, n: int) -> Any:
     """Return the conditions at an end with values 0, which are linear in y."""
     return end if end is None or isinstance(end, str) else [(nu, np.zeros(n)) for nu, _ in end]
-
-
-def pieces(spline: Any) -> tuple[Any, Any]:
-    """Return the coefficients of the polynomials that a spline consists of, and the knots."""
-    k = spline.k
-    knots = np.unique(spline.t[k : len(spline.t) - k])
-    parts = [spline(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
-    return np.stack(parts), knots
 
 
 @constructs(native.interp1d)
@@ -125,66 +127,66 @@ def interp1d(
     callable
         As ``scipy.interpolate.interp1d``.
 
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``kind`` is another one.
-
     Examples
     --------
     >>> print(interp1d([0.0, 1.0], [0.0, 2.0])(0.25))
     0.5
     """
-    degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3}
+    degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
     degree: Any = degrees.get(kind, kind)
-    if degree not in (1, 2, 3, 4, 5) and kind not in _STEPS:
-        msg = f"interp1d(kind={kind!r}) has no derivative here"
-        raise UnsupportedKeywordError(msg)
-    extrapolate = isinstance(fill_value, str)
     y, axis = first(y, axis)
     x = array_of(x)
     if not assume_sorted:
         order = np.argsort(readable(x), kind="mergesort")
         x, y = v.take(x, order, axis=0), v.take(y, order, axis=0)
-    if kind in _STEPS:
-        line: Any = functools.partial(_stepped, x, y, kind, axis)
+    if degree == 0 or isinstance(degree, str):
+        line: Any = functools.partial(_stepped, x, y, degree, axis)
     elif degree == 1:
         _, slope = steps(x, y)
         line = PiecewisePolynomial(v.stack(slope, y[:-1], axis=0), x, True, axis)
     else:
-        line = (
-            make_interp_spline(x, y, degree) if degree != 3 or not varies(x) else CubicSpline(x, y)
-        )
-        line.axis = axis
+        line = CubicSpline(x, y) if degree == 3 and varies(x) else make_interp_spline(x, y, degree)
+        line.axis, line.theirs = axis, None
+        if isinstance(line, Spline):
+            line.pieces.axis = axis
+    ends = _ends(y, fill_value, kind)
     low, high = readable(x)[0], readable(x)[-1]
 
     def interpolated(at: Any) -> Any:
         at = array_of(at)
-        outside = (readable(at) < low) | (readable(at) > high)
-        if extrapolate or not np.any(outside):
+        below, above = readable(at) < low, readable(at) > high
+        outside = below | above
+        if ends is None or not np.any(outside):
             return line(at)
-        if bounds_error is not False:
-            msg = "A value in x_new is outside the interpolation range."
-            raise ValueError(msg)
-        shape = (1,) * axis + outside.shape + (1,) * (y.ndim - 1 - axis)
-        ends = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
         found = line(v.where(outside, low, at))
-        for end, beyond in zip(ends, (readable(at) < low, readable(at) > high), strict=True):
-            found = v.where(np.reshape(beyond, shape), array_of(end), found)
+        for end, beyond in zip(ends, (below, above), strict=True):
+            rest = y.shape[1:]
+            end = v.broadcast_to(array_of(end), shape=rest)
+            end = v.reshape(end, shape=rest[:axis] + (1,) * at.ndim + rest[axis:])
+            shape = (1,) * axis + at.shape + (1,) * (len(rest) - axis)
+            found = v.where(np.reshape(beyond, shape), end, found)
         return found
 
     return interpolated
 
 
-_STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
+def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
+    """Return what stands before and behind the places, or None where the line goes on."""
+    if isinstance(fill_value, str) and fill_value == "extrapolate":
+        goes_on = {"previous": (math.nan, y[-1]), "next": (y[0], math.nan)}
+        return goes_on.get(kind)
+    both = (
+        fill_value if isinstance(fill_value, tuple) and len(fill_value) == 2 else [fill_value] * 2
+    )
+    return [v.reshape(e, shape=()) if y.ndim == 1 else e for e in map(array_of, both)]
 
 
-def _stepped(x: Any, y: Any, kind: str, axis: int, at: Any) -> Any:
+def _stepped(x: Any, y: Any, kind: Any, axis: int, at: Any) -> Any:
     """Take a value beside each place: it jumps, and is constant between."""
     knots, at = readable(x), readable(at)
-    if kind.startswith("nearest"):
+    if kind in ("nearest", "nearest-up"):
         side: Any = "right" if kind == "nearest-up" else "left"
-        places = np.searchsorted((knots[1:] + knots[:-1]) / 2, at, side)
+        places = np.searchsorted(knots[1:] / 2 + knots[:-1] / 2, at, side)
     elif kind == "next":
         places = np.searchsorted(knots, at, "left")
     else:
@@ -195,34 +197,30 @@ def _stepped(x: Any, y: Any, kind: str, axis: int, at: Any) -> Any:
     return v.permute_dims(found, axes=order)
 
 
-@functools.partial(place_method, native.interp1d)
-@called
+@has_method(native.interp1d)
 def _line(self: Any, x: Any) -> Any:
-    kind = self._kind if self._kind != "spline" else self._spline.k or "zero"
-    found = interp1d(
-        self.x, self.y, kind, self.axis, True, self.bounds_error, self.fill_value, True
-    )
-    return found(x)
+    """Interpolate at traced places."""
+    kind = self._kind if self._kind != "spline" else self._spline.k
+    return interp1d(self.x, self.y, kind, self.axis, True, False, self.fill_value, True)(x)
 
 
-@functools.partial(place_method, native.PPoly)
-@called
+@has_method(native.PPoly)
 def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    return PiecewisePolynomial(self.c, self.x, self.extrapolate, self.axis)(x, nu, extrapolate)
+    """Evaluate a polynomial of SciPy's at traced places."""
+    return _of_scipy(self)(x, nu, extrapolate)
 
 
+@has_method(native.PPoly, "integrate")
 def _integrated(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
-    """Integrate what is SciPy's between traced limits."""
-    parts = pieces(self) if isinstance(self, native.BSpline) else (self.c, self.x)
-    return PiecewisePolynomial(*parts, self.extrapolate, self.axis).integrate(a, b, extrapolate)
+    """Integrate a polynomial of SciPy's between traced limits."""
+    return _of_scipy(self).integrate(a, b, extrapolate)
 
 
-for _cls in (native.PPoly, native.BSpline):
-    place_method(_cls, _integrated, "integrate")
+@has_method(native.PPoly, "solve")
+def _solved(self: Any, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+    """Find the places where a polynomial of SciPy's is a traced number."""
+    return _of_scipy(self).solve(y, discontinuity, extrapolate)
 
 
-@functools.partial(place_method, native.BSpline)
-@called
-def _spline(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    axis, spline = self.axis, native.BSpline(self.t, self.c, self.k)
-    return PiecewisePolynomial(*pieces(spline), self.extrapolate, axis)(x, nu, extrapolate)
+def _of_scipy(self: Any) -> PiecewisePolynomial:
+    return PiecewisePolynomial(self.c, self.x, self.extrapolate, self.axis)

@@ -1,0 +1,131 @@
+"""Comparison of a traced call with the plain one: its value, its errors, and its derivatives."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import chainrules_scipy
+from chainrules_py import ChainRulesError
+from chainrules_tape import grad, jvp
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of what stands under SciPy's names, and the arrays that it is made of."""
+
+    name: str
+    function: Callable[..., Any]
+    operands: tuple[Any, ...]
+    steps: tuple[float, float] = (1e-5, 2e-6)
+    tolerance: float = 1e-11
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _row(y: Any) -> Any:
+    """Return all numbers of a result in one row: of arrays, and of lists and tuples of them."""
+    if isinstance(y, (list, tuple)) or (isinstance(y, np.ndarray) and y.dtype == object):
+        parts = [_row(part) for part in y]
+        return np.concatenate(parts) if parts else np.zeros(0)
+    row = np.reshape(y, (-1,))
+    return np.concatenate([np.real(row), np.imag(row)]) if row.dtype.kind == "c" else row
+
+
+def _shapes(y: Any) -> Any:
+    if isinstance(y, (list, tuple)) or (isinstance(y, np.ndarray) and y.dtype == object):
+        return [_shapes(part) for part in y]
+    return np.shape(y)
+
+
+def _attempt(f: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return f()
+        except Exception as error:  # whatever SciPy raises is what is compared
+            return error
+
+
+def judged(call: Call) -> Iterator[str]:
+    """Say what differs from SciPy's: nothing, if nothing does.
+
+    A call that SciPy computes and that is refused in words of ours is reported as ``refused``.
+    """
+    truth = _attempt(lambda: call.function(*call.operands))
+    for k, x in enumerate(call.operands):
+        for found in _in_one(call, k, np.asarray(x), truth):
+            yield f"{call.name} [{k}]: {found}"
+
+
+def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
+    """Compare with what is traced in one operand."""
+    shapes: list[Any] = []
+
+    def row(z: Any) -> Any:
+        xs = [z if i == k else other for i, other in enumerate(call.operands)]
+        y = call.function(*xs)
+        shapes.append(_shapes(y))
+        return _row(y)
+
+    rng = np.random.default_rng(len(call.name) + k)
+    way = rng.standard_normal(np.shape(x))
+    with chainrules_scipy.install():
+        found = _attempt(lambda: jvp(row, (x,), (way,)))
+    if isinstance(truth, Exception):
+        if not isinstance(found, Exception):
+            yield f"gives {found[0]}, where SciPy has {truth!r}"
+        return
+    if isinstance(found, ChainRulesError):
+        yield f"refused: {found}"
+        return
+    if isinstance(found, Exception):
+        yield f"raises {found!r}"
+        return
+    (value, slope), known = found, _row(truth)
+    if shapes[-1] != _shapes(truth):
+        yield f"shape {shapes[-1]} for {_shapes(truth)}"
+        return
+    finite = known[np.isfinite(known)]
+    scale = 1 + np.max(np.abs(finite), initial=0.0)
+    with np.errstate(all="ignore"):
+        same = np.isclose(value, known, rtol=0, atol=call.tolerance * scale, equal_nan=True)
+    if not same.all():
+        yield f"value {value[~same][:6]} for {known[~same][:6]}"
+        return
+    sides = []
+    for step in call.steps:
+        up, down = (_attempt(lambda s=s: row(x + s * step * way)) for s in (1, -1))
+        if any(isinstance(y, Exception) or y.shape != known.shape for y in (up, down)):
+            return  # at the edge of where it is defined
+        sides.append([(up - known) / step, (known - down) / step])
+    (right, left), (_, _) = sides
+    ends = [np.mean(pair, axis=0) for pair in sides]
+    size = 1 + np.maximum(np.abs(left), np.abs(right))
+    smooth = np.isfinite(known) & (np.abs(ends[0] - ends[1]) < 1e-4 * size)
+    smooth &= np.abs(left - right) < 1e-2 * size  # at a corner any of the slopes is right
+    off = smooth & ~(np.abs(slope - ends[1]) < 1e-3 * size + np.abs(left - right))
+    if off.any():
+        yield f"slope {slope[off][:6]} for {ends[1][off][:6]}"
+        return
+    weights = np.where(smooth, rng.standard_normal(known.shape), 0.0)
+    if not smooth.any():
+        return
+
+    def total(z: Any) -> Any:
+        y = row(z)
+        return sum(w * y[i] for i, w in enumerate(weights) if w)
+
+    with chainrules_scipy.install():
+        back = _attempt(lambda: np.sum(grad(total)(x) * way))
+    if isinstance(back, Exception):
+        yield f"backwards raises {back!r}"
+    elif not abs(back - (forth := np.sum(np.where(smooth, weights * slope, 0.0)))) <= 1e-8 * (
+        1 + np.sum(np.abs(weights * size)[smooth])
+    ):
+        yield f"backwards {back} for {forth}"
