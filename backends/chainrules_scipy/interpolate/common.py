@@ -1,9 +1,4 @@
-"""What the functions of this package have in common: the value is SciPy's, or there is none.
-
-Whatever is made here of traced values has SciPy's own object of the plain ones beside it. That says
-what options and arguments mean, and raises where SciPy does; and a result whose value is not
-SciPy's is refused, so that no derivative is that of something else.
-"""
+"""What the functions of this package have in common."""
 
 from __future__ import annotations
 
@@ -11,25 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
+from chainrules_scipy.agreeing import Beside, of_both, plainly
 from chainrules_scipy.installing import place_constructor, place_method
-from chainrules_scipy.rows import array_of, readable, stands_for
-
-
-class Beside:
-    """What stands for an object of SciPy's, which is beside it.
-
-    Attributes
-    ----------
-    theirs
-        SciPy's object of the plain values; None of what is a step of something else alone.
-    """
-
-    theirs: Any = None
+from chainrules_scipy.rows import array_of, stands_for
 
 
 class Calling(Beside):
@@ -57,61 +38,7 @@ class Calling(Beside):
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Call both."""
-        return _of_both(self.function, self.theirs, args, options, self.tolerance)
-
-
-def plainly(x: Any) -> Any:
-    """Return an argument with the plain numbers of what is traced, and SciPy's objects of ours."""
-    if isinstance(x, Beside):
-        return x.theirs
-    if type(x) in (list, tuple):
-        return type(x)(map(plainly, x))
-    return readable(x)
-
-
-def _of_both(
-    function: Callable[..., Any],
-    theirs: Callable[..., Any],
-    args: tuple[Any, ...],
-    options: dict[str, Any],
-    tolerance: float = 1e-6,
-) -> Any:
-    """Compute what ours gives, of SciPy's value."""
-    known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
-    return _alike(function(*args, **options), known, theirs, tolerance)
-
-
-def _alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
-    """Return what was found, in the shape of SciPy's and of its values, if that is what they are.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If it has others.
-    """
-    if isinstance(found, Beside):
-        found.theirs = known
-        return found
-    if isinstance(known, (list, tuple)):
-        return type(known)(
-            _alike(f, k, theirs, tolerance) for f, k in zip(found, known, strict=True)
-        )
-    if not isinstance(known, (np.ndarray, np.number, float)):
-        return found
-    value = np.asarray(readable(found))
-    if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
-        found = v.reshape(array_of(found), shape=np.shape(known))
-        value = value.reshape(np.shape(known))
-    finite = np.isfinite(known)
-    size = np.max(np.abs(known), initial=0.0, where=finite)
-    if np.shape(value) == np.shape(known) and np.allclose(
-        value, known, rtol=tolerance, atol=0.1 * tolerance * size, equal_nan=True
-    ):
-        gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
-        return found + gap if np.max(np.abs(gap), initial=0.0) > 1e-13 * size else found
-    name = getattr(theirs, "__qualname__", type(theirs).__name__)
-    msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
-    raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")
+        return of_both(self.function, self.theirs, args, options, self.tolerance)
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,7 +49,7 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
         if self.theirs is None:
             return function(self, *args, **options)
         theirs = getattr(self.theirs, function.__name__)
-        return _of_both(functools.partial(function, self), theirs, args, options)
+        return of_both(functools.partial(function, self), theirs, args, options)
 
     return both
 
@@ -160,7 +87,7 @@ def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def both(*args: Any, **options: Any) -> Any:
-            return _of_both(function, native, args, options)
+            return of_both(function, native, args, options)
 
         return stands_for(native)(both)
 
@@ -175,9 +102,11 @@ def has_method(cls: Any, name: str = "__call__") -> Callable[..., Any]:
 
         @functools.wraps(function)
         def both(self: Any, *args: Any, **options: Any) -> Any:
-            bound = functools.partial(theirs, self)
-            bound.__qualname__ = theirs.__qualname__
-            return _of_both(functools.partial(function, self), bound, args, options)
+            @functools.wraps(theirs)
+            def known(*args: Any, **options: Any) -> Any:
+                return theirs(self, *args, **options)
+
+            return of_both(functools.partial(function, self), known, args, options)
 
         place_method(cls, both, name)
         return function

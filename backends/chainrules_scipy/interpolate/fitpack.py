@@ -14,12 +14,12 @@ import scipy.interpolate as native
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.agreeing import plainly
 from chainrules_scipy.interpolate.common import (
     computes,
     constructs,
     has_method,
     method,
-    plainly,
     times,
 )
 from chainrules_scipy.interpolate.knots import (

@@ -11,8 +11,9 @@ import scipy.interpolate as native
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
+from chainrules_scipy.agreeing import Beside
 from chainrules_scipy.following import follow_all, follow_class
-from chainrules_scipy.interpolate.common import computes, constructs, has_method
+from chainrules_scipy.interpolate.common import computes, constructs, has_method, method
 from chainrules_scipy.interpolate.knots import Spline, linear, of_scipy, refuse
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
 from chainrules_scipy.rows import array_of, readable
@@ -21,10 +22,43 @@ FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
 
 
+class ThroughNodes(Beside):
+    """A polynomial through nodes: SciPy's text has no derivative at them, Krogh's has.
+
+    Parameters
+    ----------
+    krogh : KroghInterpolator
+        What computes it.
+
+    Examples
+    --------
+    >>> print(ThroughNodes(KroghInterpolator([0.0, 1.0], [1.0, 3.0]))(0.5))
+    2.0
+    """
+
+    def __init__(self, krogh: Any) -> None:
+        self.krogh = krogh
+
+    @method
+    def __call__(self, x: Any) -> Any:
+        """Evaluate it."""
+        return self.krogh(x)
+
+    @method
+    def derivative(self, x: Any, der: int = 1) -> Any:
+        """Evaluate a derivative."""
+        return self.krogh.derivative(x, der)
+
+    @method
+    def derivatives(self, x: Any, der: int | None = None) -> Any:
+        """Evaluate it and its derivatives."""
+        return self.krogh.derivatives(x, der)
+
+
 @constructs(native.BarycentricInterpolator)
 def BarycentricInterpolator(xi: Any, yi: Any = None, axis: int = 0, **_: Any) -> Any:  # noqa: N802
-    """Interpolate by a polynomial: SciPy's text has no derivative at the nodes, Krogh's has."""
-    return KroghInterpolator(xi, yi, axis)
+    """Interpolate by a polynomial: as ``scipy.interpolate.BarycentricInterpolator``."""
+    return ThroughNodes(KroghInterpolator(xi, yi, axis))
 
 
 @computes(native.barycentric_interpolate)
@@ -170,9 +204,12 @@ def _integral_of_spline(self: Any, a: Any, b: Any, extrapolate: Any = None) -> A
     return of_scipy(self).integrate(a, b, extrapolate)
 
 
+def _krogh(self: Any) -> Any:
+    values = np.reshape(self.yi, (self.n, *self._y_extra_shape))
+    return KroghInterpolator(self.xi, np.moveaxis(values, 0, self._y_axis), self._y_axis)
+
+
 for _name in ("__call__", "derivative", "derivatives"):
     has_method(native.BarycentricInterpolator, _name)(
-        lambda self, *args, name=_name, **how: getattr(
-            KroghInterpolator(self.xi, np.reshape(self.yi, (self.n, *self._y_extra_shape))), name
-        )(*args, **how)
+        lambda self, *args, name=_name, **how: getattr(_krogh(self), name)(*args, **how)
     )

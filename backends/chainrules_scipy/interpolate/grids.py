@@ -219,7 +219,7 @@ def interpn(
     [0.5]
     """
     if method == "splinef2d":
-        return _surface(points, values, xi, fill_value)
+        return _surface(points, values, xi, math.nan if fill_value is None else fill_value)
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 

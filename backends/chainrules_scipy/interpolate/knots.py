@@ -64,12 +64,14 @@ class Spline(Piecewise):
 
     def between(self, a: Any, b: Any, beyond: bool) -> Any:
         """Integrate from a to b; if it does not go on, nothing is outside of the knots."""
-        ends = (a, b) if beyond else [np.clip(x, self.knots[0], self.knots[-1]) for x in (a, b)]
-        return super().between(*ends, True)
+        if not beyond:
+            a, b = (np.clip(x, self.knots[0], self.knots[-1]) for x in (a, b))
+        return super().between(a, b, True)
 
     def derived(self, function: Callable[..., Any], nu: int, extrapolate: Any) -> Any:
         """Return what FITPACK's function makes of the knots and coefficients."""
-        found = Spline(*function(self.padded, nu), extrapolate)
+        t, c, k = function(self.padded, nu)
+        found = Spline(t, c, k, extrapolate)
         found.axis = self.axis
         return found
 

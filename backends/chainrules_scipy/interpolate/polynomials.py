@@ -10,7 +10,8 @@ import scipy.interpolate as native
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.interpolate.common import Beside, method
+from chainrules_scipy.agreeing import Beside
+from chainrules_scipy.interpolate.common import method
 from chainrules_scipy.rows import anchored, array_of, nested, readable
 
 
@@ -137,7 +138,7 @@ class PiecewisePolynomial(Piecewise):
     def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
         """Find the places where it is y."""
         how = self.extrapolate if extrapolate is None else extrapolate
-        theirs = native.PPoly(readable(self.c), readable(self.x), self.extrapolate)
+        theirs = self.theirs or native.PPoly(readable(self.c), readable(self.x), self.extrapolate)
         places = theirs.solve(readable(y), discontinuity, how)
         if self.c.ndim > 2 or np.isnan(places).any():
             msg = "roots have derivatives of one polynomial, which is not constant between knots"

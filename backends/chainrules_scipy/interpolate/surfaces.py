@@ -10,7 +10,8 @@ import scipy.interpolate as native
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.interpolate.common import Beside, constructs, has_method, method
+from chainrules_scipy.agreeing import Beside
+from chainrules_scipy.interpolate.common import constructs, has_method, method
 from chainrules_scipy.interpolate.knots import Spline, linear, refuse
 from chainrules_scipy.rows import array_of
 
@@ -42,8 +43,8 @@ class _Grid(Beside):
     @method
     def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
         """Integrate over a rectangle."""
-        both = zip(self.bases, ((xa, xb), (ya, yb)), strict=True)
-        left, right = (base.between(*map(array_of, ends), False) for base, ends in both)
+        left = self.bases[0].between(array_of(xa), array_of(xb), False)
+        right = self.bases[1].between(array_of(ya), array_of(yb), False)
         return left @ self.z @ right
 
     @method
@@ -96,7 +97,10 @@ def _surface(self: Any) -> _Grid:
 
 
 def _of_surface(name: str) -> Callable[..., Any]:
-    return lambda self, *args, **options: getattr(_surface(self), name)(*args, **options)
+    def function(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(_surface(self), name)(*args, **options)
+
+    return function
 
 
 has_method(native.BivariateSpline.__base__)(_of_surface("__call__"))

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage as native
+from scipy import special
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, part, readable, stands_for
+from chainrules_scipy.agreeing import agreeing
+from chainrules_scipy.rows import anchored, array_of, part, readable, stands_for
 
 _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
 _MODES = ("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")
@@ -31,18 +33,24 @@ def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             bound.apply_defaults()
             given = dict(bound.arguments)
             output = given.pop("output", None)
-            if isinstance(output, np.ndarray):
-                msg = f"{name}(output=...) is not for traced values; take what it returns"
-                raise UnsupportedKeywordError(msg)
+            refuse_output(name, output)
             x = array_of(given.pop("input"))
             y = compute(x, **given)
             return y if output in (None, np.float64) else v.astype(y, dtype=np.dtype(output))
 
-        function.__doc__ = compute.__doc__
-        function.__module__ = __name__
-        return stands_for(theirs)(function)
+        both = agreeing(theirs, function)
+        both.__doc__ = compute.__doc__
+        both.__module__ = __name__
+        return stands_for(theirs)(both)
 
     return enter
+
+
+def refuse_output(name: str, output: Any) -> None:
+    """Refuse an array in which plain numbers would be written."""
+    if isinstance(output, np.ndarray):
+        msg = f"{name}(output=...) is not for traced values; take what it returns"
+        raise UnsupportedKeywordError(msg)
 
 
 def _each(value: Any, n: int) -> list[Any]:
@@ -129,6 +137,10 @@ def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, t
         w = v.flip(w, axis=tuple(range(w.ndim)))
         origins = [-o - (m % 2 == 0) for o, m in zip(origins, w.shape, strict=True)]
     whole = x
+    order = np.argsort(axes)  # SciPy's: the axes of weights are those of the image, in order
+    axes, modes = [axes[i] for i in order], [modes[i] for i in order]
+    if not turn:
+        origins = [origins[i] for i in order]
     for axis, size, o, m in zip(axes, w.shape, origins, modes, strict=True):
         before = size // 2 + o
         whole = around(whole, axis, before, size - 1 - before, m, cval)
@@ -246,16 +258,17 @@ def laplace(x: Any, mode: Any, cval: Any, *, axes: Any) -> Any:
 
 
 def _of_derivatives(
-    x: Any, sigma: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any
+    x: Any, sigmas: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any
 ) -> Any:
-    axes = _axes(x, axes)
-    sigmas, modes = _each(sigma, len(axes)), _each(mode, len(axes))
+    """Differentiate along each of some axes, and smooth along all in its mode."""
+    truncate, radius = given.get("truncate", 4.0), _each(given.get("radius"), x.ndim)
     found = []
-    for chosen in axes:
+    for chosen, how in zip(axes, _each(mode, len(axes)), strict=True):
         y = x
-        for axis, s, m in zip(axes, sigmas, modes, strict=True):
-            at = order if axis == chosen else 0
-            y = _smoothed(y, s, axis, at, m, cval, given.get("truncate", 4.0), given.get("radius"))
+        for axis, sigma in enumerate(sigmas):
+            if readable(sigma) > 1e-15:
+                at = order if axis == chosen else 0
+                y = _smoothed(y, sigma, axis, at, how, cval, truncate, radius[axis])
         found.append(y)
     return found
 
@@ -263,7 +276,12 @@ def _of_derivatives(
 @_like("gaussian_laplace")
 def gaussian_laplace(x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any) -> Any:
     """Add the second derivatives of Gauss's function, as ``scipy.ndimage.gaussian_laplace``."""
-    parts = _of_derivatives(x, sigma, 2, mode, cval, axes, kwargs.get("kwargs", kwargs))
+    axes = _axes(x, axes)
+    sigmas = _each(sigma, len(axes))  # of all axes they are in order, whatever that of the axes is
+    if len(axes) < x.ndim:
+        given = dict(zip(axes, sigmas, strict=True))
+        sigmas = [given.get(axis, 0.0) for axis in range(x.ndim)]
+    parts = _of_derivatives(x, sigmas, 2, mode, cval, axes, kwargs.get("kwargs", kwargs))
     return sum(parts[1:], parts[0])
 
 
@@ -272,7 +290,8 @@ def gaussian_gradient_magnitude(
     x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any
 ) -> Any:
     """Compute the length of the gradient, as ``scipy.ndimage.gaussian_gradient_magnitude``."""
-    parts = _of_derivatives(x, sigma, 1, mode, cval, axes, kwargs.get("kwargs", kwargs))
+    sigmas, axes = _each(sigma, x.ndim), _axes(x, axes)
+    parts = _of_derivatives(x, sigmas, 1, mode, cval, axes, kwargs.get("kwargs", kwargs))
     return v.vector_norm(v.stack(*parts, axis=0), axis=0)
 
 
@@ -331,9 +350,6 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
         known = readable(c)
         if mode == "constant":
             outside = outside | (known < 0) | (known > n - 1)
-        if mode == "nearest":
-            c = v.clip(c, 0, n - 1)
-            known = readable(c)
         first = np.floor(known if order % 2 else known + 0.5)
         t = c - first if order % 2 else c + 0.5 - first
         start = first.astype(int) - order // 2
@@ -373,6 +389,8 @@ def map_coordinates(
 @_like("spline_filter1d")
 def spline_filter1d(x: Any, order: int, axis: int, mode: str) -> Any:
     """Return coefficients of splines along an axis, as ``scipy.ndimage.spline_filter1d``."""
+    if order < 2:
+        return x
     return _filtered(x, order, mode, [range(x.ndim)[axis]])
 
 
@@ -392,6 +410,13 @@ def shift(x: Any, shift: Any, order: int, mode: str, cval: Any, prefilter: bool)
     steps = [shift] * x.ndim if np.ndim(shift) == 0 else [shift[i] for i in range(x.ndim)]
     at = [i - s for i, s in zip(_grid(x.shape), steps, strict=True)]
     return _interpolated(x, at, order, mode, cval, prefilter)
+
+
+def _added(start: Any, factors: Any, grid: list[Any]) -> Any:
+    """Return the start and the products, added one by one as SciPy does: to the last digit."""
+    for factor, part_of_grid in zip(factors, grid, strict=True):
+        start = start + factor * part_of_grid
+    return start
 
 
 @_like("affine_transform")
@@ -414,7 +439,7 @@ def affine_transform(
     if matrix.ndim == 1:
         at = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
     else:
-        at = [sum(matrix[i, j] * grid[j] for j in range(n)) + offsets[i] for i in range(n)]
+        at = [_added(offsets[i], matrix[i], grid) for i in range(n)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
@@ -424,6 +449,8 @@ def zoom(
 ) -> Any:
     """Stretch an image, as ``scipy.ndimage.zoom``: in the image, for its size is whole."""
     factors = _each(readable(zoom), x.ndim)
+    if all(f == 1 for f in factors) and prefilter:
+        return x
     shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
     sizes = list(zip(x.shape, shape, strict=True))
     if grid_mode:
@@ -448,7 +475,8 @@ def rotate(
     """Turn an image in a plane, in image and angle, as ``scipy.ndimage.rotate``."""
     i, j = sorted(range(x.ndim)[a] for a in axes)
     turn = angle * (math.pi / 180)
-    c, s = v.cos(turn), v.sin(turn)
+    c = anchored(special.cosdg(readable(angle)), v.cos(turn))
+    s = anchored(special.sindg(readable(angle)), v.sin(turn))
     shape = list(x.shape)
     if reshape:
         a, b = float(readable(c)), float(readable(s))
@@ -458,7 +486,10 @@ def rotate(
         ]
         shape[i], shape[j] = (int(n) for n in np.ptp(corners, axis=1) + 0.5)
     at = _grid(shape)
-    mid = [((x.shape[k] - 1) / 2, (shape[k] - 1) / 2) for k in (i, j)]
-    u, w = at[i] - mid[0][1], at[j] - mid[1][1]
-    at[i], at[j] = c * u + s * w + mid[0][0], -s * u + c * w + mid[1][0]
+    rows = ((c, s), (-s, c))
+    centre = [(shape[k] - 1) / 2 for k in (i, j)]
+    plane = [at[i], at[j]]
+    for k, row in zip((i, j), rows, strict=True):
+        middle = (x.shape[k] - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
+        at[k] = _added(middle, row, plane)
     return _interpolated(x, at, order, mode, cval, prefilter)

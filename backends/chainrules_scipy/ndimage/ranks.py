@@ -11,9 +11,12 @@ import numpy as np
 import scipy.ndimage as native
 from scipy.ndimage import _filters
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
+from chainrules_scipy.agreeing import agreeing
 from chainrules_scipy.following import follow_all, instead_of
-from chainrules_scipy.ndimage.linear import _each, _like, map_coordinates
+from chainrules_scipy.ndimage.linear import _axes, _each, _like, map_coordinates, refuse_output
 from chainrules_scipy.rows import array_of, constant, readable, stands_for
 
 _PADS = {
@@ -45,11 +48,11 @@ def _expanded(x: Any, axes: Any, footprint: Any, mode: Any, origin: Any) -> tupl
     axes = [a % x.ndim for a in (range(x.ndim) if axes is None else np.atleast_1d(axes))]
     shape = [1] * x.ndim
     modes, origins = ["nearest"] * x.ndim, [0] * x.ndim
-    each = zip(axes, footprint.shape, _each(mode, len(axes)), _each(origin, len(axes)), strict=True)
-    for axis, n, m, o in each:
-        shape[axis], modes[axis], origins[axis] = n, m, o
-    order = np.argsort(axes)
-    return np.transpose(footprint, order).reshape(shape), modes, origins
+    for axis, m, o in zip(axes, _each(mode, len(axes)), _each(origin, len(axes)), strict=True):
+        modes[axis], origins[axis] = m, o
+    for axis, n in zip(sorted(axes), footprint.shape, strict=True):  # as SciPy takes its axes
+        shape[axis] = n
+    return footprint.reshape(shape), modes, origins
 
 
 def _chosen(
@@ -90,10 +93,13 @@ def _least_or_largest(
     minimum: Any,
     axes: Any = None,
 ) -> Any:
+    refuse_output("minimum_filter" if minimum else "maximum_filter", output)
     x = array_of(input)
     n = x.ndim if axes is None else np.size(axes)
     if structure is not None and footprint is None:
         footprint = np.ones(np.shape(structure), bool)
+    if footprint is None and axes is not None:  # along one axis after the other
+        size = [_each(size, n)[i] for i in np.argsort(_axes(x, axes))]
     footprint = _footprint(size, footprint, n)
     added = None
     if structure is not None:
@@ -116,6 +122,7 @@ def of_rank(
     axes: Any = None,
 ) -> Any:
     """Choose the element of a rank in windows, as SciPy's function of this name."""
+    refuse_output("rank_filter", output)
     x = array_of(input)
     footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
     n = int(footprint.sum())
@@ -129,8 +136,11 @@ def of_rank(
     return _chosen(x, rank % n, footprint, mode, cval, origin, axes)
 
 
-instead_of(_filters._min_or_max_filter, _least_or_largest)
-instead_of(_filters._rank_filter, of_rank)
+for _theirs, _ours in (
+    (_filters._min_or_max_filter, _least_or_largest),
+    (_filters._rank_filter, of_rank),
+):
+    instead_of(_theirs, agreeing(_theirs, _ours))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("black_tophat", "center_of_mass", "extrema", "generic_laplace", "grey_closing"),
@@ -159,13 +169,14 @@ def _along_axis(largest: bool) -> Any:
         cval: Any = 0.0,
         origin: int = 0,
     ) -> Any:
+        refuse_output(theirs.__name__, output)
         x, footprint = array_of(input), np.ones(size, bool)
         return _chosen(x, size - 1 if largest else 0, footprint, mode, cval, origin, (axis,))
 
     theirs = native.maximum_filter1d if largest else native.minimum_filter1d
     function.__name__ = function.__qualname__ = theirs.__name__
     function.__doc__ = f"Choose in windows, as ``scipy.ndimage.{theirs.__name__}`` does."
-    return stands_for(theirs)(function)
+    return stands_for(theirs)(agreeing(theirs, function))
 
 
 maximum_filter1d, minimum_filter1d = _along_axis(True), _along_axis(False)
@@ -269,6 +280,9 @@ fourier_shift = _in_frequencies("fourier_shift", lambda s, f: v.exp(-2j * np.pi 
 @_like("fourier_ellipsoid")
 def fourier_ellipsoid(x: Any, size: Any, n: int, axis: int) -> Any:
     """Multiply a transform, as ``scipy.ndimage.fourier_ellipsoid`` does; sizes are constant."""
+    if varies(size):
+        msg = "fourier_ellipsoid has derivatives in the transform, and none in the size"
+        raise NotDifferentiableError(msg)
     return x * native.fourier_ellipsoid(np.ones(x.shape), size, n, axis)
 
 

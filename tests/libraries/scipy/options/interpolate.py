@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import scipy.interpolate as theirs
+import scipy.interpolate
 
 from tests.libraries.scipy.options.judge import Call
+
+theirs: Any = scipy.interpolate
 
 X = np.array([0.0, 0.4, 1.1, 2.0, 2.9, 4.0, 5.2])
 Y = np.random.default_rng(3).standard_normal(7)
@@ -148,9 +150,7 @@ def pieces() -> Iterator[Call]:
         for how, jumps, v in itertools.product(ROUND, (True, False), (0.0, 0.2)):
             yield Call(
                 f"{name} solve {how} {jumps} {v}",
-                lambda q, v, made=made, how=how, jumps=jumps: made(q).solve(
-                    v, jumps, **_of(how)
-                ),
+                lambda q, v, made=made, how=how, jumps=jumps: made(q).solve(v, jumps, **_of(how)),
                 (Y, np.float64(v)),
             )
         for how in ROUND:
@@ -256,9 +256,7 @@ KINDS = (
     *("linear", "slinear", "quadratic", "cubic", "nearest", "nearest-up", "previous", "next"),
     *("zero", 0, 1, 2, 3, 4, 5, "other"),
 )
-FILLS = (
-    *(np.nan, 2.5, (1.0, 2.0), "extrapolate", [1.0, 2.0], None, (np.array([1.0]), 2.0)),
-)
+FILLS = (*(np.nan, 2.5, (1.0, 2.0), "extrapolate", [1.0, 2.0], None, (np.array([1.0]), 2.0)),)
 
 
 def lines() -> Iterator[Call]:
@@ -277,7 +275,11 @@ def lines() -> Iterator[Call]:
             yield Call(
                 f"interp1d {kind} {axis} {order} {fill}",
                 lambda q, x, k=kind, a=axis, o=order, f=fill: theirs.interp1d(
-                    X[::o], np.stack([q, 2 * q], axis=1 - a % 2), k, a, bounds_error=False,
+                    X[::o],
+                    np.stack([q, 2 * q], axis=1 - a % 2),
+                    k,
+                    a,
+                    bounds_error=False,
                     fill_value=f,
                 )(x),
                 (Y, edges.reshape(1, -1)),
@@ -354,31 +356,37 @@ def surfaces() -> Iterator[Call]:
                 (Z, np.array([-1.0, 0.3, 7.0]), np.array([-2.0, 0.5, 6.0])),
             )
         yield Call(
-            f"RectBivariateSpline {kx} {ky} falling", lambda z, a, b, f=made: f(z)(a, b),
+            f"RectBivariateSpline {kx} {ky} falling",
+            lambda z, a, b, f=made: f(z)(a, b),
             (Z, a[::-1], b),
         )
         yield Call(
             f"RectBivariateSpline {kx} {ky} ev",
-            lambda z, a, b, f=made: f(z).ev(a, b, 1, 0), (Z, a, b),
+            lambda z, a, b, f=made: f(z).ev(a, b, 1, 0),
+            (Z, a, b),
         )
         for ends in ((0.2, 1.0, -0.5, 2.0), (1.0, 0.2, -0.5, 2.0), (-4.0, 9.0, -4.0, 9.0)):
             yield Call(
                 f"RectBivariateSpline {kx} {ky} integral {ends}",
-                lambda z, e, f=made: f(z).integral(*e), (Z, np.array(ends)),
+                lambda z, e, f=made: f(z).integral(*e),
+                (Z, np.array(ends)),
             )
         for d in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (4, 0)):
             yield Call(
                 f"RectBivariateSpline {kx} {ky} partial {d}",
-                lambda z, a, b, f=made, d=d: f(z).partial_derivative(*d)(a, b), (Z, a, b),
+                lambda z, a, b, f=made, d=d: f(z).partial_derivative(*d)(a, b),
+                (Z, a, b),
             )
         for method in ("get_coeffs", "get_knots", "get_residual"):
             yield Call(
                 f"RectBivariateSpline {kx} {ky} {method}",
-                lambda z, f=made, m=method: getattr(f(z), m)(), (Z,),
+                lambda z, f=made, m=method: getattr(f(z), m)(),
+                (Z,),
             )
     yield Call(
         "RectBivariateSpline bbox",
-        lambda z, a, b: theirs.RectBivariateSpline(*GRID, z, bbox=[-1, 3, -2, 5])(a, b), (Z, a, b),
+        lambda z, a, b: theirs.RectBivariateSpline(*GRID, z, bbox=[-1, 3, -2, 5])(a, b),
+        (Z, a, b),
     )
 
 
@@ -396,29 +404,34 @@ def scattered() -> Iterator[Call]:
         given = {"method": method, "fill_value": fill, "rescale": rescale}
         yield Call(
             f"griddata {given} {len(at)}",
-            lambda q, x, g=given: theirs.griddata(POINTS, q, x, **g), (LEVELS, at),
+            lambda q, x, g=given: theirs.griddata(POINTS, q, x, **g),
+            (LEVELS, at),
             tolerance=1e-5 if method == "cubic" else 1e-11,
         )
         yield Call(
             f"griddata 1 {given} {len(at)}",
-            lambda q, x, g=given: theirs.griddata(X, q, x, **g), (Y, OUTSIDE[: len(at)]),
+            lambda q, x, g=given: theirs.griddata(X, q, x, **g),
+            (Y, OUTSIDE[: len(at)]),
         )
         yield Call(
             f"griddata columns {given} {len(at)}",
             lambda q, x, g=given: theirs.griddata(POINTS, np.stack([q, 2 * q], -1), x, **g),
-            (LEVELS, at), tolerance=1e-5 if method == "cubic" else 1e-11,
+            (LEVELS, at),
+            tolerance=1e-5 if method == "cubic" else 1e-11,
         )
     for name in ("LinearNDInterpolator", "NearestNDInterpolator", "CloughTocher2DInterpolator"):
         for rescale, at in itertools.product((False, True), (NEAR, FAR, NEAR[0])):
             yield Call(
                 f"{name} {rescale} {at.shape}",
                 lambda q, x, n=name, r=rescale: getattr(theirs, n)(POINTS, q, rescale=r)(x),
-                (LEVELS, at), tolerance=1e-5,
+                (LEVELS, at),
+                tolerance=1e-5,
             )
             yield Call(
                 f"{name} {rescale} {at.shape} pair",
                 lambda q, a, b, n=name, r=rescale: getattr(theirs, n)(POINTS, q, rescale=r)(a, b),
-                (LEVELS, at[..., 0], at[..., 1]), tolerance=1e-5,
+                (LEVELS, at[..., 0], at[..., 1]),
+                tolerance=1e-5,
             )
     for kernel in (
         *("linear", "thin_plate_spline", "cubic", "quintic", "multiquadric"),
@@ -430,10 +443,9 @@ def scattered() -> Iterator[Call]:
             given = {"degree": degree, "neighbors": near, "smoothing": smooth, "epsilon": eps}
             yield Call(
                 f"RBFInterpolator {kernel} {given}",
-                lambda q, x, k=kernel, g=given: theirs.RBFInterpolator(
-                    POINTS, q, kernel=k, **g
-                )(x),
-                (LEVELS, NEAR), tolerance=1e-7,
+                lambda q, x, k=kernel, g=given: theirs.RBFInterpolator(POINTS, q, kernel=k, **g)(x),
+                (LEVELS, NEAR),
+                tolerance=1e-7,
             )
     for function in (
         *("multiquadric", "inverse", "gaussian", "linear", "cubic", "quintic", "thin_plate"),
@@ -446,7 +458,8 @@ def scattered() -> Iterator[Call]:
                 lambda q, x, g=given: theirs.Rbf(POINTS[:, 0], POINTS[:, 1], q, **g)(
                     x[:, 0], x[:, 1]
                 ),
-                (LEVELS, NEAR), tolerance=1e-8,
+                (LEVELS, NEAR),
+                tolerance=1e-8,
             )
 
 
@@ -458,11 +471,13 @@ def polynomials() -> Iterator[Call]:
         for der in (0, 1, 2, 5, None):
             yield Call(
                 f"{name} derivative {der}",
-                lambda q, x, f=made, d=der: f(q).derivative(x, d), (Y, OUTSIDE),
+                lambda q, x, f=made, d=der: f(q).derivative(x, d),
+                (Y, OUTSIDE),
             )
             yield Call(
                 f"{name} derivatives {der}",
-                lambda q, x, f=made, d=der: f(q).derivatives(x, d), (Y, OUTSIDE),
+                lambda q, x, f=made, d=der: f(q).derivatives(x, d),
+                (Y, OUTSIDE),
             )
         yield Call(
             f"{name} axis",
@@ -470,16 +485,18 @@ def polynomials() -> Iterator[Call]:
             (Y, OUTSIDE),
         )
     for name in ("krogh_interpolate", "barycentric_interpolate"):
-        for der in (0, 1, 2, [0, 1], [2]):
+        orders: tuple[Any, ...] = (0, 1, 2, [0, 1], [2])
+        for order in orders:
             yield Call(
-                f"{name} {der}",
-                lambda q, x, n=name, d=der: getattr(theirs, n)(X[:5], q[:5], x, der=d),
+                f"{name} {order}",
+                lambda q, x, n=name, d=order: getattr(theirs, n)(X[:5], q[:5], x, der=d),
                 (Y, INSIDE),
             )
-    for der in (0, 1, [0, 1]):
+    for order in (0, 1, [0, 1]):
         yield Call(
-            f"pchip_interpolate {der}",
-            lambda q, x, d=der: theirs.pchip_interpolate(X, q, x, der=d), (Y, INSIDE),
+            f"pchip_interpolate {order}",
+            lambda q, x, d=order: theirs.pchip_interpolate(X, q, x, der=d),
+            (Y, INSIDE),
         )
 
 

@@ -1,0 +1,98 @@
+"""What is ours beside what is SciPy's: the value is SciPy's, or there is none.
+
+SciPy's function, or object, of the plain values says what options and arguments mean, and raises
+where it does. A result whose value is not SciPy's is refused, so that no derivative is that of
+something else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py import NotDifferentiableError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import type_info, untraced
+from chainrules_scipy.rows import array_of, readable
+
+
+class Beside:
+    """What stands for an object of SciPy's, which is beside it.
+
+    Attributes
+    ----------
+    theirs
+        SciPy's object of the plain values; None of what is a step of something else alone.
+    """
+
+    theirs: Any = None
+
+
+def plainly(x: Any) -> Any:
+    """Return an argument with the plain numbers of what is traced, and SciPy's objects of ours."""
+    if isinstance(x, Beside):
+        return x.theirs
+    if type(x) in (list, tuple):
+        return type(x)(map(plainly, x))
+    return readable(x)
+
+
+def of_both(
+    function: Callable[..., Any],
+    theirs: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    tolerance: float = 1e-6,
+) -> Any:
+    """Compute what ours gives, of SciPy's value."""
+    known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
+    return alike(function(*args, **options), known, theirs, tolerance)
+
+
+def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function look at SciPy's; of arrays on a device it does not, which would be copied."""
+
+    @functools.wraps(function)
+    def both(*args: Any, **options: Any) -> Any:
+        leaves = map(untraced, (*args, *options.values()))
+        if any(type_info(type(x)).host is not None for x in leaves):
+            return function(*args, **options)
+        return of_both(function, theirs, args, options)
+
+    return both
+
+
+def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
+    """Return what was found, in the shape of SciPy's and of its values, if that is what they are.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it has others.
+    """
+    if isinstance(found, Beside):
+        found.theirs = known
+        return found
+    if isinstance(known, (list, tuple)):
+        return type(known)(
+            alike(f, k, theirs, tolerance) for f, k in zip(found, known, strict=True)
+        )
+    if not isinstance(known, (np.ndarray, np.number, float)):
+        return found
+    value = np.asarray(readable(found))
+    if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
+        found = v.reshape(array_of(found), shape=np.shape(known))
+        value = value.reshape(np.shape(known))
+    finite = np.isfinite(known)
+    size = np.max(np.abs(known), initial=0.0, where=finite)
+    if np.shape(value) == np.shape(known) and np.allclose(
+        value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
+    ):
+        gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
+        return found + gap if np.max(np.abs(gap), initial=0.0) > 1e-13 * size else found
+    name = getattr(theirs, "__qualname__", type(theirs).__name__)
+    msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
+    raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")

@@ -1,0 +1,56 @@
+"""Options and methods of SciPy's, traced: the value of each call is SciPy's, or it is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.interpolate
+
+import chainrules_scipy
+from chainrules_py import NotDifferentiableError
+from chainrules_scipy.agreeing import agreeing
+from chainrules_tape import grad
+from tests.libraries.scipy.options import interpolate, ndimage
+from tests.libraries.scipy.options.judge import judged
+
+PARTS = {f.__name__: f for of in (interpolate, ndimage) for f in of.ALL}
+SOME = {"pieces": 1499, "univariate": 499, "filters": 997, "places": 499, "scattered": 151}
+
+
+def _wrong(calls):
+    """Return what differs; a call may be refused."""
+    return [line for call in calls for line in judged(call) if "]: refused" not in line]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_some_calls(name):
+    assert not _wrong(itertools.islice(PARTS[name](), 7, None, SOME.get(name, 97)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(23))
+@pytest.mark.parametrize("name", PARTS)
+def test_calls(name, start):
+    assert not _wrong(itertools.islice(PARTS[name](), start, None, 23))
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("roots of two", lambda q: scipy.interpolate.PPoly(q.reshape(2, 1, 2), [0.0, 1.0]).roots()),
+        ("constant pieces", lambda q: scipy.interpolate.PPoly(0 * q[None], np.arange(5.0)).roots()),
+    ],
+)
+def test_refusals(name, call):
+    """What has no derivative says so, and gives no number without one."""
+    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="constant"):
+        grad(lambda q: np.sum(call(q)))(np.arange(1.0, 5.0))
+
+
+def test_another_value_is_refused():
+    sine = agreeing(np.cos, lambda x: np.sin(x))
+    with pytest.raises(NotDifferentiableError, match="another value here than SciPy's"):
+        grad(sine)(0.3)
+    assert grad(agreeing(np.sin, lambda x: np.sin(x)))(0.0) == 1.0
