@@ -518,7 +518,7 @@ TOPICS = {
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
-    "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced, and its values",
+    "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",

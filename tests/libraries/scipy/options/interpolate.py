@@ -256,7 +256,9 @@ KINDS = (
     *("linear", "slinear", "quadratic", "cubic", "nearest", "nearest-up", "previous", "next"),
     *("zero", 0, 1, 2, 3, 4, 5, "other"),
 )
-FILLS = (*(np.nan, 2.5, (1.0, 2.0), "extrapolate", [1.0, 2.0], None, (np.array([1.0]), 2.0)),)
+FILLS: tuple[Any, ...] = (
+    *(np.nan, 2.5, (1.0, 2.0), "extrapolate", [1.0, 2.0], None, (np.array([1.0]), 2.0)),
+)
 
 
 def lines() -> Iterator[Call]:
@@ -271,7 +273,8 @@ def lines() -> Iterator[Call]:
                 (Y, at),
             )
     for kind, axis, order in itertools.product(KINDS[:-1], (0, 1, -1), (1, -1)):
-        for fill in (9.0, (np.arange(2.0), 5.0), "extrapolate", np.arange(2.0), np.arange(3.0)):
+        ends: tuple[Any, ...] = (9.0, (np.arange(2.0), 5.0), "extrapolate", np.arange(2.0))
+        for fill in ends:
             yield Call(
                 f"interp1d {kind} {axis} {order} {fill}",
                 lambda q, x, k=kind, a=axis, o=order, f=fill: theirs.interp1d(

@@ -40,7 +40,8 @@ def places() -> Iterator[Call]:
             )
         if cval:
             continue
-        for way in (0.4, (1.3, -2.2), -7.0):
+        ways: tuple[Any, ...] = (0.4, (1.3, -2.2), -7.0)
+        for way in ways:
             yield Call(
                 f"shift {given} {way}",
                 lambda x, w, g=given: theirs.shift(x, w, **g),
