@@ -12,7 +12,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.agreeing import Beside
 from chainrules_scipy.interpolate.common import constructs, has_method, method
-from chainrules_scipy.interpolate.knots import Spline, linear, refuse
+from chainrules_scipy.interpolate.knots import Spline, refuse
 from chainrules_scipy.rows import array_of
 
 
@@ -83,8 +83,10 @@ def RectBivariateSpline(  # noqa: N802
     if s != 0 or any(end is not None for end in bbox):
         msg = "RectBivariateSpline(s=..., bbox=...) has no derivative here; leave them out"
         raise UnsupportedKeywordError(msg)
-    fits = [(n, native.make_interp_spline(n, np.eye(len(n)), k)) for n, k in ((x, kx), (y, ky))]
-    bases = [linear(lambda e, fit=fit: fit, np.eye(len(n))) for n, fit in fits]
+    fits: list[Any] = [
+        native.make_interp_spline(nodes, np.eye(len(nodes)), k) for nodes, k in ((x, kx), (y, ky))
+    ]
+    bases = [Spline(fit.t, fit.c, fit.k) for fit in fits]
     return _Grid(bases, array_of(z))
 
 
