@@ -10,7 +10,8 @@ from typing import Any
 from chainrules_scipy.sparse import advising, making, operators, solvers
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.solving import spsolve
-from chainrules_scipy.sparse.traced import TracedSparse, with_data
+from chainrules_scipy.sparse.structures import with_data
+from chainrules_scipy.sparse.traced import TracedSparse
 from chainrules_scipy.sparse.words import sampled, sparse_product, sparse_solve
 
 __all__ = [

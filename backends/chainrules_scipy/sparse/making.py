@@ -15,7 +15,12 @@ from scipy import sparse as native
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.rows import array_of, readable
-from chainrules_scipy.sparse.traced import TracedSparse, canonical, element_pattern
+from chainrules_scipy.sparse.traced import (
+    TracedSparse,
+    canonical,
+    element_pattern,
+    laid_like,
+)
 
 
 class _Numbers:
@@ -39,7 +44,7 @@ class _Numbers:
         if isinstance(a, TracedSparse):
             a = canonical(a)
             places = a.pattern.rows_columns
-            return native.coo_array((self.places(a.data), places), shape=a.shape)
+            return native.coo_array((self.places(a.elements), places), shape=a.shape)
         if native.issparse(a):
             a = a.tocoo()
             a.sum_duplicates()
@@ -68,7 +73,7 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
         numbers = _Numbers()
         if isinstance(given, TracedSparse):
             return TracedSparse(
-                given.data, element_pattern(cls, *given.pattern.rows_columns, given.shape)
+                given.elements, element_pattern(cls, *given.pattern.rows_columns, given.shape)
             )
         if not isinstance(given, tuple):  # a dense matrix: any element may become another number
             return numbers.made(numbers.matrix(given), cls)
@@ -81,8 +86,13 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
         made = kind.get(format, native.csr_array)((numbers.places(data), *where), shape=shape)
         return numbers.made(made, cls)
 
-    function.__name__ = cls.__name__
-    return function
+    @functools.wraps(function)
+    def like_theirs(given: Any, *args: Any, **options: Any) -> Any:
+        y = function(given, *args, **options)
+        return laid_like(cls, y, given, *args[:2], **options | {"copy": True})
+
+    like_theirs.__name__ = cls.__name__
+    return like_theirs
 
 
 for _format in ("csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
@@ -105,8 +115,10 @@ def _structural(name: str) -> Callable[..., Any]:
             seen.extend([] if x is None else [x])
             return numbers.matrix(x)
 
+        asked = options | {}
         options.pop("format", None)
-        return numbers.made(theirs(moved(given), *args, **options), _class_of(*seen))
+        y = numbers.made(theirs(moved(given), *args, **options), _class_of(*seen))
+        return laid_like(theirs, y, given, *args, **asked)
 
     place(theirs, function)
     return function
@@ -127,10 +139,12 @@ def _diagonals(name: str, cls: type) -> Callable[..., Any]:
         numbers = _Numbers()
         many = isinstance(diagonals, (list, tuple))
         places = [numbers.places(d) for d in diagonals] if many else numbers.places(diagonals)
+        asked = options | {}
         options.pop("format", None)
         if theirs.__name__ != "spdiags":
             options["dtype"] = int
-        return numbers.made(theirs(places, *args, **options), cls)
+        y = numbers.made(theirs(places, *args, **options), cls)
+        return laid_like(theirs, y, diagonals, *args, **asked)
 
     place(theirs, function)
     return function
@@ -151,13 +165,18 @@ def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
     a, b = left.matrix(A), right.matrix(B)
     one = left.made(native.kron(a, _ones(b), format="coo"), _class_of(A, B))
     other = right.made(native.kron(_ones(a), b, format="coo"), _class_of(A, B))
-    return TracedSparse(one.data * other.data, one.pattern)
+    y = TracedSparse(one.elements * other.elements, one.pattern)
+    return laid_like(_kron, y, A, B, format)  # type: ignore[no-any-return]
 
 
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Compute Kronecker's sum: as ``scipy.sparse.kronsum``."""
     n, m = A.shape[0], B.shape[0]
-    return kron(native.eye_array(m), A) + kron(B, native.eye_array(n))
+    y = kron(native.eye_array(m), A) + kron(B, native.eye_array(n))
+    return laid_like(_kronsum, y, A, B, format)
+
+
+_kron, _kronsum = native.kron, native.kronsum
 
 
 def find(A: Any) -> tuple[Any, Any, Any]:
@@ -165,8 +184,8 @@ def find(A: Any) -> tuple[Any, Any, Any]:
     a = canonical(A)
     rows, columns = a.pattern.rows_columns
     order = np.lexsort((columns, rows))
-    some = order[np.flatnonzero(readable(a.data)[order])]
-    return rows[some], columns[some], v.take(a.data, some, axis=0)
+    some = order[np.flatnonzero(readable(a.elements)[order])]
+    return rows[some], columns[some], v.take(a.elements, some, axis=0)
 
 
 place(native.kron, kron)

@@ -10,7 +10,12 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
-from chainrules_scipy.sparse.traced import TracedSparse, product, sparse_by_sparse
+from chainrules_scipy.sparse.traced import (
+    TracedSparse,
+    laid_like,
+    product,
+    sparse_by_sparse,
+)
 
 
 def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -22,7 +27,7 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
     @functools.wraps(dispatch)
     def _matmul_dispatch(self: Any, other: Any) -> Any:
         if isinstance(other, TracedSparse):
-            return sparse_by_sparse(self, other)
+            return laid_like(dispatch, sparse_by_sparse(self, other), self, other)
         if isinstance(other, Tracer):
             a = self if self.format in ("csr", "csc", "coo") else self.tocsr()
             return product(a.data, other, Pattern.of(a))
@@ -45,10 +50,11 @@ def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(native)
     def multiply(self: Any, other: Any) -> Any:
         if isinstance(other, TracedSparse):
-            return other.multiply(self)
+            return laid_like(native, other.multiply(self), self, other)
         if isinstance(other, Tracer):
             a = self.tocoo()
-            return TracedSparse(a.data, Pattern.of(a)).multiply(other)
+            y = TracedSparse(a.data, Pattern.of(a)).multiply(other)
+            return laid_like(native, y, self, other)
         return native(self, other)
 
     return multiply

@@ -29,7 +29,7 @@ _DENSE = 2000
 def _plain(a: Any) -> Any:
     """Return a matrix of plain numbers."""
     if isinstance(a, TracedSparse):
-        return a.pattern.array(np.asarray(readable(a.data)))
+        return a.pattern.array(np.asarray(readable(a.elements)))
     return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)
 
 

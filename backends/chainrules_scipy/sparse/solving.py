@@ -50,7 +50,7 @@ def spsolve(A: Any, b: Any) -> Any:
     if isinstance(b, (list, tuple)):
         b = np.asarray(b)
     if isinstance(A, TracedSparse):
-        data, pattern = A.data, A.pattern
+        data, pattern = A.elements, A.pattern
     else:
         data, pattern = A.data, Pattern.of(A)
     if pattern.shape[0] != pattern.shape[1] or b.shape[0] != pattern.shape[0]:

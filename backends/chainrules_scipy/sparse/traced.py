@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any, NoReturn, final
 
 import numpy as np
 from scipy.sparse._base import _spbase
 
-from chainrules_py import NotDifferentiableError, register_structure
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import refuse_type, type_info
-from chainrules_scipy.rows import array_of
+from chainrules_py.extend import Tracer, type_info
+from chainrules_scipy.rows import array_of, readable
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
@@ -28,17 +30,20 @@ class TracedSparse:
 
     Attributes
     ----------
-    data : array
-        The elements; a traced array with one axis.
+    elements : array
+        The elements, some of which may stand at one place; a traced array with one axis.
     pattern : Pattern
         Where they stand.
+    like : bool, callable or sparse array, optional
+        True if they lie as in SciPy's array, or that of plain numbers, or what computes it.
     """
 
-    __slots__ = ("data", "pattern")
+    __slots__ = ("elements", "like", "pattern")
 
-    def __init__(self, data: Any, pattern: Pattern) -> None:
-        self.data = data
+    def __init__(self, elements: Any, pattern: Pattern, like: Any = None) -> None:
+        self.elements = elements
         self.pattern = pattern
+        self.like = like
 
     # -- what it is
 
@@ -50,17 +55,32 @@ class TracedSparse:
     @property
     def dtype(self) -> Any:
         """That of the elements."""
-        return self.data.dtype
+        return self.elements.dtype
+
+    @property
+    def data(self) -> Any:
+        """The elements, in the order in which SciPy's array has them."""
+        return laid(self).elements
 
     @property
     def format(self) -> str:
-        """The format in which it is stored."""
-        return self.pattern.format
+        """The format in which SciPy's array is stored."""
+        return str(self.plain().format)
 
     @property
     def nnz(self) -> int:
-        """The number of stored elements."""
-        return int(self.data.shape[0])
+        """The number of elements that SciPy's array stores."""
+        return int(self.plain().nnz)
+
+    def plain(self) -> Any:
+        """Return SciPy's array, of plain numbers; it says how elements lie."""
+        if self.like is True:
+            return self.pattern.array(np.array(readable(self.elements))).copy()
+        if callable(self.like):
+            self.like = self.like()
+        if self.like is None:
+            self._refuse("how the elements are stored (data, nnz, format)")
+        return self.like
 
     ndim = 2
 
@@ -69,19 +89,20 @@ class TracedSparse:
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, (TracedSparse, _spbase)):
             return sparse_by_sparse(self, x)
-        return product(self.data, x, self.pattern)
+        return product(self.elements, x, self.pattern)
 
     def __rmatmul__(self, x: Any) -> Any:
         if isinstance(x, _spbase):
             return sparse_by_sparse(x, self)
-        return _reversed_product(x, self.data, self.pattern)
+        return _reversed_product(x, self.elements, self.pattern)
 
     dot = __matmul__
 
     @property
     def T(self) -> TracedSparse:  # noqa: N802
         """The transposed array, with the same elements."""
-        return TracedSparse(self.data, self.pattern.T)
+        y = TracedSparse(self.elements, self.pattern.T)
+        return laid_like(operator.attrgetter("T"), y, self)  # type: ignore[no-any-return]
 
     def transpose(self) -> TracedSparse:
         """Return the transpose, as ``T`` does."""
@@ -92,7 +113,7 @@ class TracedSparse:
             if self.pattern.is_matrix:
                 return self @ c
             return self.multiply(c)
-        return TracedSparse(self.data * c, self.pattern)
+        return TracedSparse(self.elements * c, self.pattern)
 
     def __rmul__(self, c: Any) -> Any:
         if not _is_number(c) and self.pattern.is_matrix:
@@ -102,22 +123,22 @@ class TracedSparse:
     def __truediv__(self, c: Any) -> Any:
         if not _is_number(c):
             return self.multiply(1 / c)
-        return TracedSparse(self.data / c, self.pattern)
+        return TracedSparse(self.elements / c, self.pattern)
 
     def __neg__(self) -> TracedSparse:
-        return TracedSparse(-self.data, self.pattern)
+        return TracedSparse(-self.elements, self.pattern)
 
     def multiply(self, other: Any) -> TracedSparse:
         """Multiply element by element."""
         if _is_number(other):
-            return TracedSparse(self.data * other, self.pattern)
+            return TracedSparse(self.elements * other, self.pattern)
         rows, columns = self.pattern.rows_columns
         if isinstance(other, TracedSparse):
             other = other.toarray()
         elif isinstance(other, _spbase):
-            return TracedSparse(self.data * _elements(other, rows, columns), self.pattern)
+            return TracedSparse(self.elements * _elements(other, rows, columns), self.pattern)
         there = v.broadcast_to(array_of(other), shape=self.shape)
-        return TracedSparse(self.data * there[rows, columns], self.pattern)
+        return TracedSparse(self.elements * there[rows, columns], self.pattern)
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, (TracedSparse, _spbase)):
@@ -127,7 +148,7 @@ class TracedSparse:
         pattern = element_pattern(
             self.pattern.cls, np.concatenate([rows, r]), np.concatenate([columns, c]), self.shape
         )
-        return TracedSparse(v.concat(self.data, data, axis=0), pattern)
+        return TracedSparse(v.concat(self.elements, data, axis=0), pattern)
 
     __radd__ = __add__
 
@@ -141,7 +162,7 @@ class TracedSparse:
         """Return the array: what stands for one has one format."""
         return self
 
-    tocsc = tocoo = tobsr = todia = asformat = tocsr
+    tocsc = tocoo = tobsr = todia = tolil = todok = asformat = tocsr
 
     def copy(self) -> TracedSparse:
         """Return the array."""
@@ -149,13 +170,13 @@ class TracedSparse:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> TracedSparse:
         """Convert the elements to another type of floats."""
-        return TracedSparse(v.astype(self.data, dtype=np.dtype(dtype)), self.pattern)
+        return TracedSparse(v.astype(self.elements, dtype=np.dtype(dtype)), self.pattern)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> TracedSparse:
         """Give the array other numbers of rows and columns."""
-        places = self.pattern.operator(np.arange(1, self.nnz + 1)).tocoo()
+        places = self.pattern.operator(np.arange(1, self.elements.shape[0] + 1)).tocoo()
         moved = places.reshape(*shape, order=order)
-        data = v.take(self.data, moved.data - 1, axis=0)
+        data = v.take(self.elements, moved.data - 1, axis=0)
         rows, columns = moved.coords
         return TracedSparse(data, element_pattern(self.pattern.cls, rows, columns, moved.shape))
 
@@ -168,11 +189,11 @@ class TracedSparse:
         if np.any(np.asarray(n) <= 0):
             self._refuse("a power that is not greater than 0")
         a = canonical(self)
-        return TracedSparse(a.data**n, a.pattern)
+        return TracedSparse(a.elements**n, a.pattern)
 
     def conj(self, copy: bool = True) -> TracedSparse:
         """Conjugate each element."""
-        return TracedSparse(v.conj(self.data), self.pattern)
+        return TracedSparse(v.conj(self.elements), self.pattern)
 
     conjugate = conj
 
@@ -196,8 +217,8 @@ class TracedSparse:
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """All elements, in a dense array; those that stand at one place are added up."""
         index, places = v.Index.split(self.pattern.rows_columns)
-        zeros = v.full_like(self.data, shape=self.shape, fill=0)
-        return v.scatter_add(zeros, self.data, *places, index=index)
+        zeros = v.full_like(self.elements, shape=self.shape, fill=0)
+        return v.scatter_add(zeros, self.elements, *places, index=index)
 
     def todense(self, order: Any = None, out: Any = None) -> Any:
         """All elements, as `toarray`: of an array, for those of a matrix would be a matrix."""
@@ -208,7 +229,7 @@ class TracedSparse:
     def sum(self, axis: int | None = None) -> Any:
         """Sum all elements, or those of the columns (0) or rows (1)."""
         if axis is None:
-            return v.sum(self.data)
+            return v.sum(self.elements)
         way = self.T if axis % 2 == 0 else self
         return way @ np.ones(way.shape[1], np.dtype(self.dtype))
 
@@ -219,8 +240,8 @@ class TracedSparse:
         index, places = v.Index.split(np.minimum(rows, columns)[on])
         n, m = self.shape
         length = max(0, min(n + min(k, 0), m - max(k, 0)))
-        zeros = v.full_like(self.data, shape=(length,), fill=0)
-        return v.scatter_add(zeros, v.take(self.data, on, axis=0), *places, index=index)
+        zeros = v.full_like(self.elements, shape=(length,), fill=0)
+        return v.scatter_add(zeros, v.take(self.elements, on, axis=0), *places, index=index)
 
     # -- what it cannot
 
@@ -230,6 +251,11 @@ class TracedSparse:
         raise NotDifferentiableError(msg)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _PLACES:
+            return getattr(laid(self).plain(), name)
+        return self._lacking(name)
+
+    def _lacking(self, name: str) -> NoReturn:
         if name.startswith("_") or not hasattr(self.pattern.cls, name):
             msg = f"{type(self).__name__} has no attribute {name}"
             raise AttributeError(msg)
@@ -249,11 +275,11 @@ class TracedSparse:
 
     def __getitem__(self, index: Any) -> Any:
         a = canonical(self)
-        places = a.pattern.operator(np.arange(1, a.nnz + 1)).tocsr()[index]
+        places = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1)).tocsr()[index]
         if not isinstance(places, _spbase):
-            return v.where(places > 0, a.data[np.maximum(places, 1) - 1], 0.0)
+            return v.where(places > 0, a.elements[np.maximum(places, 1) - 1], 0.0)
         found = places.tocoo()
-        data = v.take(a.data, found.data - 1, axis=0)
+        data = v.take(a.elements, found.data - 1, axis=0)
         if found.ndim == 1:
             zeros = v.full_like(data, shape=found.shape, fill=0)
             at, where = v.Index.split(found.coords)
@@ -285,13 +311,75 @@ class TracedSparse:
 
     def __abs__(self) -> TracedSparse:
         a = canonical(self)
-        return TracedSparse(v.abs(a.data), a.pattern)
+        return TracedSparse(v.abs(a.elements), a.pattern)
 
     __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.data!r}>"
+        return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.elements!r}>"
+
+
+_PLACES = ("indices", "indptr", "row", "col", "coords", "has_sorted_indices")
+"""What SciPy's arrays have of places."""
+
+
+def laid(a: TracedSparse) -> TracedSparse:
+    """Have the elements lie as in SciPy's array; those that stand at one place are added up.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If SciPy stores them otherwise, or leaves out some that are 0.
+    """
+    if a.like is True:
+        return a
+    y = a.plain()
+    if y.format not in ("csr", "csc", "coo"):
+        a._refuse(f"data in the format {y.format} (write tocsr())")
+    pattern, (rows, columns) = Pattern.of(y), a.pattern.rows_columns
+    r, c = (np.asarray(x, dtype=np.int64) for x in pattern.rows_columns)
+    if not (np.array_equal(rows, r) and np.array_equal(columns, c)):
+        keys = np.asarray(rows, dtype=np.int64) * a.shape[1] + columns
+        there, order = np.unique(r * a.shape[1] + c, return_index=True)
+        if not (len(there) == len(r) and np.array_equal(np.unique(keys), there)):
+            a._refuse("data of elements that SciPy leaves out, as zeros, or has several times,")
+        index, places = v.Index.split((order[np.searchsorted(there, keys)],))
+        zeros = v.full_like(a.elements, shape=r.shape, fill=0)
+        a.elements = v.scatter_add(zeros, a.elements, *places, index=index)
+    a.pattern, a.like = pattern, True
+    return a
+
+
+def plain_of(x: Any) -> Any:
+    """Return what SciPy is given in place of traced values."""
+    if isinstance(x, TracedSparse):
+        return x.plain().copy()  # SciPy's methods sort what they are given
+    if type(x) in (list, tuple):
+        return type(x)([plain_of(item) for item in x])
+    return np.array(readable(x)) if isinstance(x, Tracer) else x
+
+
+def laid_like(theirs: Any, y: Any, *operands: Any, **options: Any) -> Any:
+    """Have SciPy's function say, when that is asked for, how the elements of a result lie."""
+    if type(y) is not TracedSparse:
+        return y
+
+    def like() -> Any:
+        return theirs(*plain_of(operands), **{k: plain_of(x) for k, x in options.items()})
+
+    return TracedSparse(y.elements, y.pattern, like)
+
+
+def _laid_method(name: str, theirs: Any = None) -> None:
+    method: Any = getattr(TracedSparse, name)
+    theirs = theirs or (lambda a, *args, **options: getattr(a, name)(*args, **options))
+
+    @functools.wraps(method)
+    def function(self: TracedSparse, *args: Any, **options: Any) -> Any:
+        return laid_like(theirs, method(self, *args, **options), self, *args, **options)
+
+    setattr(TracedSparse, name, function)
 
 
 def _of_elements(word: Any) -> Any:
@@ -299,17 +387,33 @@ def _of_elements(word: Any) -> Any:
 
     def method(self: TracedSparse) -> TracedSparse:
         a = canonical(self)
-        return TracedSparse(word(a.data), a.pattern)
+        return TracedSparse(word(a.elements), a.pattern)
 
     method.__name__ = word.__name__
     return method
 
 
-for _name in (
+_ELEMENTWISE = (
     *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt", "tan"),
     *("tanh", "deg2rad", "rad2deg"),
-):
+)
+for _name in _ELEMENTWISE:
     setattr(TracedSparse, _name, _of_elements(getattr(np, _name)))
+
+
+for _name in (
+    *("dot", "transpose", "multiply", "tocsr", "tocsc", "tocoo", "tobsr", "todia", "asformat"),
+    *("tolil", "todok"),
+    *("copy", "astype", "reshape", "power", "conj", "conjugate", "__getitem__"),
+    *_ELEMENTWISE,
+):
+    _laid_method(_name)
+for _name in ("matmul", "mul", "add", "sub"):
+    _operator = getattr(operator, _name)
+    _laid_method(f"__{_name}__", _operator)
+    _laid_method(f"__r{_name}__", lambda a, x, _operator=_operator: _operator(x, a))
+for _name in ("truediv", "neg", "abs", "pow"):
+    _laid_method(f"__{_name}__", getattr(operator, _name))
 
 
 def element_pattern(cls: type, rows: Any, columns: Any, shape: Any) -> Pattern:
@@ -321,7 +425,7 @@ def element_pattern(cls: type, rows: Any, columns: Any, shape: Any) -> Pattern:
 def coordinates(a: Any) -> tuple[Any, Any, Any]:
     """Return the elements of a sparse array, with rows and columns."""
     if isinstance(a, TracedSparse):
-        return a.data, *a.pattern.rows_columns
+        return a.elements, *a.pattern.rows_columns
     a = a.tocoo()
     return a.data, a.row, a.col
 
@@ -333,8 +437,8 @@ def canonical(a: TracedSparse) -> TracedSparse:
     if len(keys) == len(rows):
         return a
     index, places = v.Index.split((where,))
-    zeros = v.full_like(a.data, shape=keys.shape, fill=0)
-    data = v.scatter_add(zeros, a.data, *places, index=index)
+    zeros = v.full_like(a.elements, shape=keys.shape, fill=0)
+    data = v.scatter_add(zeros, a.elements, *places, index=index)
     return TracedSparse(
         data, element_pattern(a.pattern.cls, keys // a.shape[1], keys % a.shape[1], a.shape)
     )
@@ -381,59 +485,3 @@ def _reversed_product(x: Any, data: Any, pattern: Pattern) -> Any:
     flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
     y = product(data, flipped, pattern.T)
     return v.permute_dims(y) if y.ndim == 2 else y
-
-
-def _made(pattern: Pattern, data: Any) -> Any:
-    """Build the sparse array with these elements, or its stand-in if they are no plain array."""
-    return pattern.array(data) if type(data) is np.ndarray else TracedSparse(data, pattern)
-
-
-def with_data(x: Any, data: Any) -> Any:
-    """Build a sparse array with the pattern of another and new elements, which may be traced.
-
-    Parameters
-    ----------
-    x : sparse array or matrix
-        In csr, csc or coo format.
-    data : array of shape (x.nnz,)
-        The elements, in the order of ``x.data``.
-
-    Returns
-    -------
-    sparse array or matrix
-        Of the class of x; of a traced ``data``, what stands for one.
-
-    Raises
-    ------
-    ValueError
-        If there are more elements, or fewer.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from chainrules_tape import grad
-    >>> laplace = csr_array([[2.0, -1.0], [-1.0, 2.0]])
-    >>> u = np.array([1.0, 3.0])
-    >>> grad(lambda c: u @ (with_data(laplace, c * laplace.data) @ u))(1.0)
-    np.float64(14.0)
-    """
-    pattern = x.pattern if isinstance(x, TracedSparse) else Pattern.of(x)
-    if data.shape != x.data.shape:
-        msg = f"a sparse array with {x.data.shape[0]} elements, and data of shape {data.shape}"
-        raise ValueError(msg)
-    return _made(pattern, data)
-
-
-def _fields(x: Any) -> list[tuple[str, Any]]:
-    Pattern.of(x)  # raises for what is stored in another way
-    return [("data", x.data)]
-
-
-register_structure(_spbase, _fields, lambda x, values: _made(Pattern.of(x), *values))
-register_structure(
-    TracedSparse, lambda x: [("data", x.data)], lambda x, values: _made(x.pattern, *values)
-)
-refuse_type(
-    "scipy.sparse._base._spbase",
-    "write Tangent[type(x)](data=...), with one number for each stored element of x",
-)
