@@ -109,8 +109,8 @@ class _Operation(Operation):
             shown = plain(y)
             return y
 
-        is_constant = all([tensor.constant for tensor in input_vars])
-        if is_constant or not graph_tracking.TRACK_GRAPH:
+        is_constant = not graph_tracking.TRACK_GRAPH or all([t.constant for t in input_vars])
+        if is_constant:
             y = kept(*arrays)
         else:
             y, self._pullback = default_engine().vjp(kept, *arrays)
@@ -120,6 +120,9 @@ class _Operation(Operation):
                 f"a function for each of the parts"
             )
             raise NotDifferentiableError(msg)
+        if isinstance(shown, np.ndarray) and not shown.flags.writeable and not seen:
+            # A copy may stand for a view that is there to be read only, as of np.broadcast_to.
+            shown = shown if any([is_of(shown, x) for x in arrays]) else call(*arrays)
         found = found_view(shown, arrays)
         if seen:
             if found is None or not np.array_equal(found[1].where, seen[0][1].where):
@@ -130,8 +133,11 @@ class _Operation(Operation):
                 raise NotDifferentiableError(msg)
             return shown
         if found is None:
-            return np.array(y) if any([is_of(shown, x) for x in arrays]) else np.asarray(y)
-        if y is not shown and not self._is_pulled_as(found, arrays):
+            return np.array(y) if any([is_of(y, x) for x in arrays]) else np.asarray(y)
+        at, view = found
+        if view.overlaps or not is_of(shown, arrays[at]):
+            shown = view.of(arrays[at])
+        if shown is None or not (is_constant or self._is_pulled_as(found, arrays)):
             return np.array(y)
         seen.append(found)
         return shown

@@ -17,10 +17,11 @@ class View:
         Where its elements are in the array, counted in rows.
     """
 
-    __slots__ = ("where",)
+    __slots__ = ("overlaps", "where")
 
     def __init__(self, where: np.ndarray) -> None:
         self.where = where
+        self.overlaps = np.unique(where).size < where.size
 
     def of(self, x: np.ndarray) -> np.ndarray | None:
         """Return the view in the same place of another array; None if it is in no fixed steps."""
@@ -40,7 +41,10 @@ class View:
         if not np.array_equal(told, where):
             return None
         size = x.itemsize
-        return np.ndarray(shape, x.dtype, along, first * size, [step * size for step in steps])
+        found = np.ndarray(shape, x.dtype, along, first * size, [step * size for step in steps])
+        if self.overlaps:  # NumPy gives such to be read only
+            found.flags.writeable = False
+        return found
 
     def bars(self, bar: np.ndarray, xs: list[np.ndarray], at: int) -> list[np.ndarray]:
         """Return cotangents of operands from that of a view of one."""
@@ -64,7 +68,7 @@ def is_of(y: Any, x: np.ndarray) -> bool:
 def found_view(y: Any, xs: list[np.ndarray]) -> tuple[int, View] | None:
     """Return which array y is a view of, and where; None if it is not one."""
     for at, x in enumerate(xs):
-        if is_of(y, x):
+        if is_of(y, x) or (isinstance(y, np.ndarray) and np.may_share_memory(y, x)):
             where = _positions(y, x)
             return None if where is None else (at, View(where))
     return None

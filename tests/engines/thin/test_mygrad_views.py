@@ -122,3 +122,47 @@ def test_a_view_that_hangs_on_numbers_stays_where_it_was(start, new):
         found.append([t.grad, y.grad, z.grad, y.data, z.data])
     for x, right in zip(*found[::-1], strict=True):
         np.testing.assert_allclose(x, right, rtol=1e-12)
+
+
+READ_ONLY = {
+    "broadcast_to": lambda z: np.broadcast_to(z, (2, 3)),
+    "broadcast_arrays": lambda z: np.broadcast_arrays(z, np.ones((2, 3)))[0],
+    "windows": lambda z: np.lib.stride_tricks.sliding_window_view(z, 2),
+}
+
+
+@pytest.mark.parametrize("name", [*READ_ONLY])
+def test_views_that_overlap_are_read_only_and_see_what_is_written_to_the_operand(name):
+    f = READ_ONLY[name]
+    plain = np.array([1.0, 2.0, 3.0])
+    t = mygrad.tensor(plain)
+    z = t * 1.0
+    y = export(f, to="mygrad")(z)
+    with pytest.raises(ValueError, match="read-only"):
+        y[0] = 5.0
+    z[0] = 7.0
+    np.testing.assert_array_equal(y.data, f(np.array([7.0, 2.0, 3.0])))
+    (y**2).sum().backward()
+    count = [np.sum(f(np.arange(3)) == i) for i in range(3)]
+    np.testing.assert_array_equal(t.grad, 2 * plain * count * [0, 1, 1])
+
+
+@pytest.mark.parametrize("steps", [2, -1, -2])
+@pytest.mark.parametrize("how", ["y", "z", "w", "all"])
+def test_views_of_what_is_in_steps(steps, how):
+    found = []
+    for reshape in (mygrad.reshape, export(np.reshape, to="mygrad")):
+        t = mygrad.tensor(np.arange(1.0, 9.0))
+        z = t * 1.0
+        w = z[::steps]
+        y = reshape(w, (-1, 2))
+        if how in ("y", "all"):
+            y[:, 0] *= t[0] * 3
+        if how in ("z", "all"):
+            z[2:5] = t[1] * 5
+        if how in ("w", "all"):
+            w += t[2]
+        ((y**2).sum() + (z**3).sum() + (w**4).sum()).backward()
+        found.append([t.grad, y.data, z.data, w.data])
+    for x, right in zip(*found[::-1], strict=True):
+        np.testing.assert_allclose(x, right, rtol=1e-12)
