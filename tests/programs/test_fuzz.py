@@ -59,9 +59,11 @@ def fuzz(number, examples, lines=ALL, judge=check_program, least=0.7, **how):
     assert np.mean(judged) > least, "too few of the programs were a truth to compare with"
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize(
+    "number", [*range(4), *[pytest.param(n, marks=pytest.mark.slow) for n in range(4, 8)]]
+)
 def test_programs(number):
-    """A thousand, of which one in four is differentiated twice by differences as well."""
+    """A thousand, of which half at each change; of one in four the second derivatives as well."""
     fuzz(number, 95, LINES, second=number % 4 == 0)
     fuzz(100 + number, 30, second=number % 4 == 0)
 
