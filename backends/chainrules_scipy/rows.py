@@ -85,6 +85,22 @@ def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
     return lambda *xs: function(*xs, *rest)
 
 
+def of_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function of one matrix, the first argument, take a stack of them too."""
+
+    @functools.wraps(function)
+    def each(a: Any, *args: Any, **options: Any) -> Any:
+        a = array_of(a)
+        if a.ndim <= 2:
+            return function(a, *args, **options)
+        found = [each(x, *args, **options) for x in a]
+        if isinstance(found[0], tuple):
+            return tuple([v.stack(*part) for part in zip(*found, strict=True)])
+        return v.stack(*found)
+
+    return each
+
+
 def constant(native: Callable[..., Any]) -> Callable[..., Any]:
     """Have a function of SciPy's take traced values which gives places, ranks, counts or truths.
 

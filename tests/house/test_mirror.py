@@ -517,6 +517,7 @@ TOPICS = {
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
+    "tests/libraries/scipy/test_forms.py": "stacks of matrices, bands, counts of frequencies",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",

@@ -14,6 +14,7 @@ from scipy.sparse import coo_array
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.matrices import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
@@ -44,6 +45,8 @@ def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:
     """Return the elements of a Hermitian matrix, of which one side is given."""
     data, rows, columns = _elements(ab, 0 if lower else ab.shape[0] - 1)
     other = rows != columns
+    if kind_of(data) == "complex":  # LAPACK reads the real part of the main diagonal
+        data = v.where(other, data, v.real(data) + 0j)
     mirrored = v.conj(v.take(data, np.flatnonzero(other), axis=0))
     return (
         v.concat(data, mirrored, axis=0),

@@ -326,7 +326,7 @@ def qr(
     last: tuple[Any, ...] = ()
     if pivoting:
         last = (np.asarray(scipy.linalg.qr(readable(a), mode="r", pivoting=True)[-1]),)
-        a = v.take(a, last[0], axis=-1)
+        a = v.take_along_axis(a, last[0][..., None, :], axis=-1)
     if mode == "economic":
         y = v.qr(a)
         return y.Q, y.R, *last

@@ -22,6 +22,7 @@ from chainrules_scipy.rows import (
     checked,
     constant,
     nested,
+    of_each,
     readable,
     stands_for,
 )
@@ -138,6 +139,7 @@ def matrix_balance(
 
 
 @stands_for(native.hessenberg)
+@of_each
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -213,6 +215,7 @@ def ldl(
 
 
 @stands_for(native.rq)
+@of_each
 def rq(
     a: Any,
     overwrite_a: bool = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -113,13 +114,23 @@ def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> A
     return _responses(system, x0, t, n, np.ones_like)
 
 
+def _places(w: Any, n: int) -> Any:
+    """Return frequencies, or how many there are to be, as the functions of SciPy take either."""
+    if w is None:
+        return n
+    try:
+        return operator.index(readable(w))
+    except TypeError:
+        return array_of(w)
+
+
 @stands_for(native.dfreqresp)
 def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -> Any:
     """Compute a system's response to frequencies, as ``scipy.signal.dfreqresp``."""
     b, a = _given(_stepped(system))
     more = len(b) - len(a)
     b, a = (v.pad(x, 0.0, widths=((max(k, 0), 0),)) for x, k in ((b, -more), (a, more)))
-    return FOLLOWED["freqz"](b, a, worN=n if w is None else array_of(w), whole=whole)
+    return FOLLOWED["freqz"](b, a, worN=_places(w, n), whole=whole)
 
 
 @stands_for(native.dbode)
@@ -148,7 +159,7 @@ residue = follow(native.residue, unique_roots=_simple)
 @stands_for(native.freqresp)
 def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     """Compute the response to frequencies, as ``scipy.signal.freqresp``."""
-    return FOLLOWED["freqs"](*_given(system), worN=n if w is None else array_of(w))
+    return FOLLOWED["freqs"](*_given(system), worN=_places(w, n))
 
 
 @stands_for(native.bode)

@@ -1,0 +1,63 @@
+"""SciPy's functions of matrices and systems in the other forms that they take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.signal
+
+import chainrules_scipy
+from chainrules_tape import jvp
+
+_rng = np.random.default_rng(7)
+STACK = _rng.normal(size=(2, 3, 4, 4))
+# Of a Hermitian matrix LAPACK reads the real part of the main diagonal alone.
+BANDS = np.array([[0.0, 0.2, -0.1, 0.3], [3.0, 4.0, 3.5, 4.2]]) + 0.1j * _rng.normal(size=(2, 4))
+B = np.array([1.0, 0.3])
+
+FORMS: dict[str, tuple[Any, Any]] = {
+    "hessenberg": (lambda x: scipy.linalg.hessenberg(x, calc_q=True), STACK),
+    "qr, pivoting": (lambda x: scipy.linalg.qr(x, pivoting=True)[:2], STACK),
+    "solveh_banded": (lambda x: scipy.linalg.solveh_banded(x, np.ones(4)), BANDS),
+    "solveh_banded, lower": (
+        lambda x: scipy.linalg.solveh_banded(x, np.ones(4), lower=True),
+        BANDS[::-1],
+    ),
+    "eigvals_banded": (lambda x: scipy.linalg.eigvals_banded(x), BANDS),
+    **{
+        f"rq, {mode}": (lambda x, mode=mode: scipy.linalg.rq(x, mode=mode), STACK)
+        for mode in ("full", "r", "economic")
+    },
+    **{
+        f"{name}, w={w}": (
+            lambda x, name=name, w=w, last=last: getattr(scipy.signal, name)(
+                (x, [1.0, 0.5], *last), w=w
+            )[1:],
+            B,
+        )
+        for names, last in (("dfreqresp dbode", (1.0,)), ("freqresp bode", ()))
+        for name in names.split()
+        for w in (4, np.int64(3), np.array(2), [0.1, 0.2])
+    },
+}
+
+
+def _parts(y: Any) -> tuple[Any, ...]:
+    return tuple(y) if isinstance(y, (tuple, list)) else (y,)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(name):
+    f, x = FORMS[name]
+    f_parts = lambda x: _parts(f(x))
+    t = _rng.normal(size=x.shape) + (1j * _rng.normal(size=x.shape) if x.dtype.kind == "c" else 0)
+    known, after, before = map(f_parts, (x, x + 1e-6 * t, x - 1e-6 * t))
+    with chainrules_scipy.install():
+        y, y_dot = jvp(f_parts, (x,), (t,))
+    for i, truth in enumerate(known):
+        assert y[i].shape == truth.shape
+        np.testing.assert_allclose(y[i], truth, atol=1e-12)
+        np.testing.assert_allclose(y_dot[i], (after[i] - before[i]) / 2e-6, atol=1e-5)
