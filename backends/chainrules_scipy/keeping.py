@@ -111,6 +111,8 @@ def _clipped(x: Any, /, min: Any = None, max: Any = None, **_: Any) -> Any:
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
+    if isinstance(fill_value, Tracer):
+        fill_value = array_of(fill_value, floating=False)
     y = _made(np.zeros)(
         shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
     )

@@ -177,19 +177,29 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
     return convolved(in1, v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k, mode)
 
 
+_BOUNDARIES = {
+    "fill": "constant",
+    "pad": "constant",
+    "wrap": "wrap",
+    "circular": "wrap",
+    "symm": "reflect",
+    "symmetric": "reflect",
+}
+
+
 def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     """Convolve what goes on behind its edges: the parts that need nothing from there are valid."""
     x, k = array_of(in1), array_of(in2)
-    plain = boundary == "fill" and not varies(fillvalue) and fillvalue == 0
-    if plain or mode == "valid":
-        return convolved(x, k, mode)
-    if boundary not in ("fill", "symm", "wrap"):
+    if boundary not in _BOUNDARIES:
         msg = f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'"
         raise ValueError(msg)
+    boundary = _BOUNDARIES[boundary]
+    plain = boundary == "constant" and not varies(fillvalue) and fillvalue == 0
+    if plain or mode == "valid":
+        return convolved(x, k, mode)
     sizes, wide = tuple(x.shape), x
     for axis, m in enumerate(k.shape):
-        how = {"fill": "constant", "symm": "reflect", "wrap": "wrap"}[boundary]
-        wide = around(wide, axis, m - 1, m - 1, how, fillvalue)
+        wide = around(wide, axis, m - 1, m - 1, boundary, fillvalue)
     return _cut(convolved(wide, k, "valid"), mode, sizes, k.shape, (0, 1))
 
 

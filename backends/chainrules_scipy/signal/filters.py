@@ -45,6 +45,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a, signal = array_of(b), array_of(a), last(array_of(x), axis)
     b, a = (v.reshape(c, shape=(-1,)) for c in (b, a))
     first = a[:1]
+    if not readable(first).all():
+        msg = "the first coefficient of a filter, a[0], is 0"
+        raise ValueError(msg)
     b, a = b / first, a / first
     n, size = signal.shape[-1], max(b.shape[0], a.shape[0]) - 1
     driven: Any = 0.0
@@ -130,6 +133,9 @@ def _steady(b: Any, a: Any) -> Any:
 
 def _extended(x: Any, kind: Any, edge: int) -> Any:
     """Go on behind both ends of the last axis: odd, even, or constant."""
+    if kind not in ("odd", "even", "constant", None):
+        msg = f"padtype is {kind!r}, and has to be 'odd', 'even', 'constant' or None"
+        raise ValueError(msg)
     if not edge or kind is None:
         return x
     if x.shape[-1] <= edge:
@@ -140,9 +146,6 @@ def _extended(x: Any, kind: Any, edge: int) -> Any:
         left, right = 2 * x[..., :1] - left, 2 * x[..., -1:] - right
     elif kind == "constant":
         left, right = x[..., :1] + 0 * left, x[..., -1:] + 0 * right
-    elif kind != "even":
-        msg = f"padtype is {kind!r}, and has to be 'odd', 'even', 'constant' or None"
-        raise ValueError(msg)
     return v.concat(left, x, right, axis=-1)
 
 

@@ -141,6 +141,7 @@ def upfirdn(
     [1. 1. 2. 2.]
     """
     h, signal = array_of(h), last(array_of(x), axis)
+    native.upfirdn([1.0], [1.0], mode=mode)  # says which modes there are
     ends = mode != "constant" or varies(cval) or cval != 0
     more = -(-(h.shape[0] - 1) // up) if ends else 0
     size = (signal.shape[-1] - 1) * up + h.shape[0]

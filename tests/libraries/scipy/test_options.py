@@ -12,11 +12,19 @@ import chainrules_scipy
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy.agreeing import agreeing
 from chainrules_tape import grad
-from tests.libraries.scipy.options import interpolate, ndimage
+from tests.libraries.scipy.options import interpolate, ndimage, signal
 from tests.libraries.scipy.options.judge import judged
 
-PARTS = {f.__name__: f for of in (interpolate, ndimage) for f in of.ALL}
-SOME = {"pieces": 1499, "univariate": 499, "filters": 997, "places": 499, "scattered": 151}
+PARTS = {f.__name__: f for of in (interpolate, ndimage, signal) for f in of.ALL}
+SOME = {
+    "pieces": 2999,
+    "univariate": 997,
+    "filters": 997,
+    "places": 499,
+    "scattered": 151,
+    "designs": 149,
+    "forms": 149,
+}
 
 
 def _wrong(calls):
