@@ -58,7 +58,7 @@ from chainrules_diagnosis.operands import (
 from chainrules_diagnosis.options import literals_of, other_axes
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
-from chainrules_diagnosis.stairs import grain, slope_behind_stairs
+from chainrules_diagnosis.stairs import grain, jumps, narrows, slope_behind_stairs
 from chainrules_diagnosis.table import Table
 
 __all__ = [
@@ -87,6 +87,7 @@ __all__ = [
     "join_halves",
     "join_operands",
     "literals_of",
+    "jumps",
     "name_at_call",
     "name_dtypes",
     "name_jacobian",
@@ -98,6 +99,7 @@ __all__ = [
     "names_of",
     "floating",
     "times",
+    "narrows",
     "of_axes",
     "of_both_signs",
     "of_length",

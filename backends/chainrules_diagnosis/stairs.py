@@ -35,6 +35,43 @@ def grain(f: Callable[[float], Any], size: float = 1.0) -> float:
     return 0.0
 
 
+def narrows(f: Callable[[Any], Any], numbers: Any) -> Any:
+    """Tell which results are of operands that f rounds to single or half precision at first.
+
+    Such a result is another at each of the numbers which that precision has, and the same at all
+    that are rounded to one of these: its steps are those of the format, and mean nothing else.
+
+    Parameters
+    ----------
+    f : callable
+        Takes what is added to all numbers of the operands, and gives all those of the result.
+    numbers : array
+        Those of the operands.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.3, 2.0, 3)
+    >>> narrows(lambda t: np.sin(np.float32(x + t)), x)
+    array([ True,  True,  True])
+    >>> narrows(lambda t: np.round(x + t, 7), x)
+    array([False, False, False])
+    """
+    found = False
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for dtype in (np.float32, np.float16):
+            at, same, steps, before = numbers.astype(dtype), True, 0, None
+            for _ in range(8):
+                at = np.where(numbers == 0.0, at, np.nextafter(at, dtype(np.inf)))
+                gaps = np.where(numbers == 0.0, 0.0, np.spacing(at)).astype(float)
+                here, *beside = (f(at + k * np.abs(gaps) - numbers) for k in (0.0, 0.3, -0.2))
+                same = same & np.all([y == here for y in beside], axis=0)
+                steps = steps + (before is not None and here != before)
+                before = here
+            found = found | (same & (steps >= 6))
+    return found
+
+
 def slope_behind_stairs(f: Callable[[float], Any], size: float, digits: float) -> tuple[Any, Any]:
     """Compute the slope of what f rounds, by a polynomial through many points, with its error.
 
@@ -62,6 +99,23 @@ def slope_behind_stairs(f: Callable[[float], Any], size: float, digits: float) -
     apart = np.where(np.isfinite(errors), errors, np.inf)
     best = np.argmin(apart, axis=0)[None]
     return np.take_along_axis(np.asarray(found), best, 0)[0], np.take_along_axis(apart, best, 0)[0]
+
+
+def jumps(there: Callable[[float], Any], size: float) -> Any:
+    """Tell which values a very small step changes by as much as a smaller one does.
+
+    Examples
+    --------
+    >>> jumps(lambda t: np.array([np.sign(t), 1.0 + t]), 1.0)
+    array([ True, False])
+    """
+    here = there(0.0)
+    found = np.zeros(here.shape, bool)
+    for step in (size, -size):
+        apart = np.abs([there(step * 2.0**-k) - here for k in (41, 44, 47)])
+        most = apart.max(axis=0)
+        found |= (apart.min(axis=0) > 0.9 * most) & (most > 64 * 2.0**-52 * np.abs(here))
+    return found
 
 
 _COARSE, _COARSEST = 2.0**-30, 2.0**-8

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrules_diagnosis import slope_behind_stairs
+from chainrules_diagnosis import jumps, narrows, slope_behind_stairs
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative, slopes
 
@@ -51,8 +51,8 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
 
 def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> None:
     """Judge anew what a function rounds: flat if its code says so, or else by what is behind."""
-    numbers = np.abs(case.bars_vector(case.operands))
-    if not case.grain or np.any((numbers > 0.0) & (numbers < case.steps / 4096)):
+    numbers = case.bars_vector(case.operands)
+    if not case.grain or np.any((numbers != 0.0) & (np.abs(numbers) < case.steps / 4096)):
         return  # steps are of the largest number
     wide = case.wide()
     for j in np.flatnonzero((_is_wrong(have, want, allowed) | np.isinf(allowed)).any(axis=0)):
@@ -70,7 +70,11 @@ def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> 
             largest = np.max(np.abs(found), initial=0.0, where=np.isfinite(error))
             error += case.grain * (2 * np.abs(found) + largest / 4)
             off = np.where(error <= 5e-2 * largest, 4 * error, np.inf)
-            off[(have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))] = np.inf  # type: ignore[no-untyped-call]
+            flat = (have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))  # type: ignore[no-untyped-call]
+            if np.any(flat):
+                seen = narrows(lambda t: case.value_there(wide.moved(t)), numbers)
+                flat &= ~(seen & (error <= 5e-2 * np.abs(found)))
+            off[flat] = np.inf
         want[:, j], allowed[:, j] = found, off
 
 
@@ -141,24 +145,13 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
         taken = near & (10 * error < 0.4 * gap)
         want[places[taken]] = have[places[taken]]
         gap[taken] = 0.0
-    lost = _jumps(there, size)
+    lost = jumps(there, size)
     if not is_single:  # some have no derivative, and looked by chance as if they had
         found, error = looked[0]
         lost |= 50 * error > case.settling * np.abs(found)
         want[places] = np.where(gap != 0.0, found, want[places])
         allowed[places] = np.maximum(allowed[places], 10 * error)
     allowed[places[lost & (gap != 0.0)]] = np.inf
-
-
-def _jumps(there: Callable[[float], Any], size: float) -> Any:
-    """Tell which values a very small step changes by as much as a smaller one does."""
-    here = there(0.0)
-    found = np.zeros(here.shape, bool)
-    for step in (size, -size):
-        apart = np.abs([there(step * 2.0**-k) - here for k in (41, 44, 47)])
-        most = apart.max(axis=0)
-        found |= (apart.min(axis=0) > 0.9 * most) & (most > 64 * 2.0**-52 * np.abs(here))
-    return found
 
 
 def _rounding_of_rule(case: Case, images: Images) -> Any:

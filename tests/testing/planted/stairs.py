@@ -39,9 +39,24 @@ WRONG: dict[str, Plant] = {
     )
     for k in range(1, 9)
 }
+WRONG |= {
+    f"zero, single inside {name}": Plant(
+        slope(inside(f, np.float32), lambda _y, x: 0.0 * x), (ABOVE,), "zero"
+    )
+    for name, f in {"sine": np.sin, "square": np.square, "logarithm": np.log}.items()
+}
 RIGHT: dict[str, Right] = {
     f"rounded to {k} digits": Right(slope(rounded(k), lambda _y, x: 0.0 * x), normal((5,)))
     for k in range(1, 9)
+}
+RIGHT |= {
+    f"{name}, single inside": Right(
+        slope(inside(f, np.float32), lambda _y, x: 0.0 * x), normal((5,))
+    )
+    for name, f in {
+        "thousandths": lambda x: np.ceil(1000 * x),
+        "signs": np.sign,
+    }.items()
 }
 for _name, _dtype in NARROW.items():
     WRONG |= {
