@@ -10,6 +10,7 @@ from scipy.spatial.transform import _rotation_xp as _text
 
 from chainrules_py import ignore_derivatives
 from chainrules_scipy.following import follow_class, followed, followed_module, instead_of
+from chainrules_scipy.rows import readable
 
 
 def _portable(name: str) -> dict[str, Any]:
@@ -37,7 +38,24 @@ def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
     return followed(_text.from_matrix)(matrix, assume_valid)
 
 
+def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
+    """Choose of two groups as SciPy does of plain numbers: its text for arrays chooses otherwise.
+
+    There what is no group is four ones, and not the rotation that changes nothing.
+    """
+    groups = [None if g is None else native.Rotation.from_quat(g) for g in (left, right)]
+    plain = native.Rotation.from_quat(readable(quat))
+    _, *chosen = plain.reduce(*groups, return_indices=True)
+    reduced, compose = quat, followed(_text.compose_quat)
+    if left is not None:
+        reduced = compose(left[chosen[0]], reduced)
+    if right is not None:
+        reduced = compose(reduced, right[chosen[1]])
+    return reduced, *chosen
+
+
 instead_of(_text.from_matrix, _from_matrix)
+instead_of(_text.reduce, _reduce)
 Rotation = follow_class(
     native.Rotation,
     *("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "from_davenport"),

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import transform
 
 import chainrules_scipy
-from chainrules_tape import grad, hessian
+from chainrules_tape import grad, hessian, value_and_grad
 
 WEIGHTS = np.array([0.7, -1.3, 0.4])
 TURN = transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
@@ -74,3 +74,21 @@ def test_so_is_the_second_derivative():
 def test_what_is_said_to_be_valid_is_taken_as_it_is():
     f = lambda m: np.sum(transform.Rotation.from_matrix(m, assume_valid=True).as_matrix() ** 3)
     np.testing.assert_allclose(grad(f)(TURN), differences(f, TURN), atol=1e-8)
+
+
+QUATERNIONS = np.random.default_rng(0).standard_normal((3, 4))
+
+
+@pytest.mark.parametrize("name", ["C4", "D3", "O", "T"])
+@pytest.mark.parametrize("sides", [("left",), ("right",), ("left", "right")], ids="-".join)
+def test_reduced_by_groups(name, sides):
+    groups = {side: transform.Rotation.create_group(name) for side in sides}
+
+    def f(q):
+        reduced = transform.Rotation.from_quat(q).reduce(**groups)
+        return np.sum(reduced.as_matrix() * np.arange(9.0).reshape(3, 3))
+
+    value, slope = value_and_grad(f)(QUATERNIONS)
+    np.testing.assert_allclose(value, f(QUATERNIONS), rtol=1e-12)
+    if len(sides) == 1:  # of two, several choices are as good, and which one is taken jumps
+        np.testing.assert_allclose(slope, differences(f, QUATERNIONS), atol=1e-7)
