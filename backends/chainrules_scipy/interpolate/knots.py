@@ -60,7 +60,7 @@ class Spline(Piecewise):
 
     def at(self, x: Any, nu: int, beyond: bool) -> Any:
         """Evaluate it, or a derivative, at places."""
-        return self.pieces.at(x, nu, beyond)
+        return self.pieces.at(x, nu, beyond or nu > self.k + 1)  # then it is 0 everywhere
 
     def between(self, a: Any, b: Any, beyond: bool) -> Any:
         """Integrate from a to b; if it does not go on, nothing is outside of the knots."""

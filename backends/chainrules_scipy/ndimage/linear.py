@@ -342,8 +342,7 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
             x = around(x, axis, _PADDED, _PADDED, how, cval)
         at = [c + _PADDED for c in at]
     beyond = mode if mode in ("reflect", "grid-wrap", "nearest") else "mirror"
-    smooth = "mirror" if beyond == "nearest" else beyond
-    coefficients = _filtered(x, order, smooth, range(x.ndim)) if prefilter else x
+    coefficients = _filtered(x, order, beyond, range(x.ndim)) if prefilter else x
     outside: Any = False
     places, weights, beside = [], [], []
     for c, n in zip(at, x.shape, strict=True):

@@ -66,7 +66,8 @@ def places() -> Iterator[Call]:
             (np.array([[1.1, 0.2, 0.4], [-0.3, 0.8, -2.0], [0.0, 0.0, 1.0]]), 0.0),
             (np.ones((3, 1)), 0.0),
         )
-        for k, ((m, o), shape) in enumerate(itertools.product(matrices, (None, (3, 4)))):
+        shapes: tuple[Any, ...] = (None, (3, 4))
+        for k, ((m, o), shape) in enumerate(itertools.product(matrices, shapes)):
             yield Call(
                 f"affine_transform {given} {k}",
                 lambda x, m, o, s=shape, g=given: theirs.affine_transform(
