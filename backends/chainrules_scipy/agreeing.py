@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info, untraced
 from chainrules_scipy.rows import array_of, readable
@@ -96,3 +96,10 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
     msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
     raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")
+
+
+def refuse_output(name: str, output: Any) -> None:
+    """Refuse an array in which plain numbers would be written."""
+    if isinstance(output, np.ndarray):
+        msg = f"{name}(output=...) is not for traced values; take what it returns"
+        raise UnsupportedKeywordError(msg)

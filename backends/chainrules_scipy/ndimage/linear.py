@@ -12,9 +12,8 @@ import numpy as np
 import scipy.ndimage as native
 from scipy import special
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.agreeing import agreeing
+from chainrules_scipy.agreeing import agreeing, refuse_output
 from chainrules_scipy.rows import anchored, array_of, part, readable, stands_for
 
 _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
@@ -44,13 +43,6 @@ def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return stands_for(theirs)(both)
 
     return enter
-
-
-def refuse_output(name: str, output: Any) -> None:
-    """Refuse an array in which plain numbers would be written."""
-    if isinstance(output, np.ndarray):
-        msg = f"{name}(output=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
 
 
 def _each(value: Any, n: int) -> list[Any]:
@@ -325,8 +317,17 @@ def _along(matrix: Any, x: Any, axis: int) -> Any:
     return v.permute_dims(y, axes=(*range(1, axis + 1), 0, *range(axis + 1, x.ndim)))
 
 
-def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefilter: bool) -> Any:
-    """Interpolate at coordinates, one array for each axis."""
+def _interpolated(
+    x: Any,
+    at: list[Any],
+    order: int,
+    mode: str,
+    cval: Any,
+    prefilter: bool,
+    axes: Sequence[int] | None = None,
+) -> Any:
+    """Interpolate at coordinates, one array for each axis; along some axes, if not along all."""
+    axes = range(x.ndim) if axes is None else axes
     if order not in range(6):
         msg = "spline order not supported"
         raise RuntimeError(msg)
@@ -338,15 +339,20 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
         raise RuntimeError(msg)
     if mode in ("nearest", "grid-constant") and prefilter and order > 1:
         how = "nearest" if mode == "nearest" else "constant"
-        for axis in range(x.ndim):
+        for axis in axes:
             x = around(x, axis, _PADDED, _PADDED, how, cval)
-        at = [c + _PADDED for c in at]
+        at = [c + _PADDED if axis in axes else c for axis, c in enumerate(at)]
     beyond = mode if mode in ("reflect", "grid-wrap", "nearest") else "mirror"
-    coefficients = _filtered(x, order, beyond, range(x.ndim)) if prefilter else x
+    coefficients = _filtered(x, order, beyond, axes) if prefilter else x
     outside: Any = False
     places, weights, beside = [], [], []
-    for c, n in zip(at, x.shape, strict=True):
+    for axis, (c, n) in enumerate(zip(at, x.shape, strict=True)):
         known = readable(c)
+        if axis not in axes:
+            places.append([known.astype(int)])
+            weights.append([1.0])
+            beside.append([np.zeros(known.shape, bool)])
+            continue
         if mode == "constant":
             outside = outside | (known < 0) | (known > n - 1)
         first = np.floor(known if order % 2 else known + 0.5)
@@ -356,7 +362,7 @@ def _interpolated(x: Any, at: list[Any], order: int, mode: str, cval: Any, prefi
         places.append([_places(n, start + k, beyond) for k in range(order + 1)])
         weights.append(_weights(t, order))
     total: Any = 0.0
-    for k in np.ndindex(*(order + 1,) * x.ndim):
+    for k in np.ndindex(*map(len, weights)):
         weight: Any = 1.0
         for axis, i in enumerate(k):
             weight = weight * weights[axis][i]
@@ -491,4 +497,4 @@ def rotate(
     for k, row in zip((i, j), rows, strict=True):
         middle = (x.shape[k] - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
         at[k] = _added(middle, row, plane)
-    return _interpolated(x, at, order, mode, cval, prefilter)
+    return _interpolated(x, at, order, mode, cval, prefilter, (i, j))

@@ -14,9 +14,9 @@ from scipy.ndimage import _filters
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.agreeing import agreeing
+from chainrules_scipy.agreeing import agreeing, refuse_output
 from chainrules_scipy.following import follow_all, instead_of
-from chainrules_scipy.ndimage.linear import _axes, _each, _like, map_coordinates, refuse_output
+from chainrules_scipy.ndimage.linear import _axes, _each, _like, map_coordinates
 from chainrules_scipy.rows import array_of, constant, readable, stands_for
 
 _PADS = {
