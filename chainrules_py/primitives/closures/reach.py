@@ -300,8 +300,8 @@ class Walk:
             else:
                 self.by_names(x, vars, path, fills)
         elif issubclass(cls, type):
-            if is_library(x.__module__):
-                self.reach.libraries.add(x.__module__)
+            if is_library(home := x.__module__):
+                self.reach.libraries.update([home] if type(home) is str else ())
             else:
                 self.by_names(x, members, path, fills, called_by_python(x) | library_names(x))
                 self.push([(base, path) for base in (*x.__bases__, cls)], fills)

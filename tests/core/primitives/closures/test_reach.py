@@ -171,3 +171,10 @@ def test_entries_in_another_order(held, order):
         ORDERS[order](entries)
         with pytest.raises(MutationError):
             tape.grad(y, x)
+
+
+def test_libraries_are_named():
+    """Also where a class is one of Cython's, which has a descriptor for the name of its module."""
+    found = Reach((np.random.default_rng(0).normal,)).libraries
+    assert "numpy.random._generator" in found
+    assert {type(name) for name in found} == {str}
