@@ -91,8 +91,9 @@ class Check:
 
     def refuse_shifted(self, y: Any) -> None:
         """Raise if there is something else than zero of zeros, where that can be seen."""
+        numbers = getattr(self.config, "numbers", untraced)  # of all that an engine maps over
         for leaf in flatten(y)[0]:
-            if self.config.sees(leaf) and _is_nonzero(untraced(leaf)):
+            if self.config.sees(leaf) and _is_nonzero(numbers(leaf)):
                 self.refuse("a constant is added to it")
 
 

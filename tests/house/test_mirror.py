@@ -541,6 +541,7 @@ TOPICS = {
     "tests/engines/*/test_battery.py": "the battery in every transformation of the engine",
     "tests/engines/jax/test_functions.py": "words that are given functions",
     "tests/engines/torch/test_numpy.py": "NumPy's functions exported",
+    "tests/engines/torch/test_constants.py": "rules of two operands, of which one is constant",
     "tests/engines/torch/test_views.py": "views that are written to",
     "tests/engines/thin/test_mygrad_views.py": "results that are views, in MyGrad",
     "tests/engines/torch/test_functional.py": "PyTorch's older interfaces",

@@ -26,7 +26,7 @@ from chainrules_py import (
     is_zero,
     space,
 )
-from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent
+from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
 
 _C: Any = torch._C
 _func: Any = torch.func
@@ -223,6 +223,12 @@ class TorchConfig(Config):
     """Abilities of PyTorch for a rule: it differentiates functions given to it, in both modes."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Capability("torch")))
+
+    def numbers(self, x: Any) -> Any:
+        """Return the plain numbers of a value: of all at once that it is mapped over."""
+        while isinstance(x, torch.Tensor) and _is_wrapped(x):
+            x = _C._functorch.get_unwrapped(x)
+        return x.detach() if isinstance(x, torch.Tensor) else untraced(x)
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
