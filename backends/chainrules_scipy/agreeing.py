@@ -16,6 +16,7 @@ import numpy as np
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info, untraced
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, readable
 
 
@@ -91,8 +92,11 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     if np.shape(value) == np.shape(known) and np.allclose(
         value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
     ):
+        found = of_precision(found, np.asarray(known).dtype)
         gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
-        return found + gap if np.max(np.abs(gap), initial=0.0) > 1e-13 * size else found
+        if np.max(np.abs(gap), initial=0.0) <= 1e-13 * size:
+            return found
+        return found + gap.astype(np.asarray(readable(found)).dtype)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
     msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
     raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")

@@ -12,6 +12,7 @@ import scipy.spatial.distance as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 __all__ = [
@@ -137,7 +138,8 @@ def _of_pairs(metric: Callable[..., Any], x: Any, y: Any) -> Any:
     shape = np.broadcast_shapes(x.shape, y.shape)
     rows = (v.reshape(v.broadcast_to(z, shape=shape), shape=(-1, shape[-1])) for z in (x, y))
     found = [array_of(metric(a, b)) for a, b in zip(*rows, strict=True)]
-    return v.reshape(v.stack(*found), shape=shape[:-1])
+    found = of_precision(v.stack(*found), np.dtype(float))
+    return v.reshape(found, shape=shape[:-1])
 
 
 def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:

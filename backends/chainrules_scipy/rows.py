@@ -22,6 +22,8 @@ from chainrules_py.extend import (
     varies,
 )
 from chainrules_scipy.installing import our_module, place, public_module
+from chainrules_scipy.precision import in_precision_of
+from chainrules_scipy.precision import readable as readable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +38,7 @@ def stands_for(
     """
 
     def enter(function: F) -> F:
+        function = in_precision_of(native)(function)
         for f in (native, function):
             alias(f, to=function if to is None else to, **row)
         place(native, function)
@@ -66,12 +69,6 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     if not floating or kind_of(x) in ("real", "complex"):
         return x
     return v.astype(x, dtype=np.dtype(float))
-
-
-def readable(x: Any) -> Any:
-    """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
-    x = untraced(x)
-    return x if type_info(type(x)).host is None else np.asarray(x)
 
 
 def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:

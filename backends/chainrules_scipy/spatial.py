@@ -12,6 +12,7 @@ import scipy.spatial as native
 from chainrules_py import vocabulary as v
 from chainrules_scipy.following import follow_all
 from chainrules_scipy.installing import place_constructor, place_method
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, readable
 
 FOLLOWED: dict[str, Any] = follow_all(
@@ -25,7 +26,7 @@ class _Hull:
     """A convex hull: SciPy's, with sizes that are differentiated in the points."""
 
     def __init__(self, points: Any, *args: Any, **options: Any) -> None:
-        self.points = array_of(points)
+        self.points = of_precision(array_of(points), np.dtype(float))
         self.native = native.ConvexHull(readable(self.points), *args, **options)
 
     def __getattr__(self, name: str) -> Any:
@@ -66,7 +67,7 @@ class _Tree:
     """A tree of points: SciPy's, with distances that are differentiated."""
 
     def __init__(self, data: Any, *args: Any, **options: Any) -> None:
-        self.data = array_of(data)
+        self.data = of_precision(array_of(data), np.dtype(float))
         self.native = native.KDTree(readable(self.data), *args, **options)
 
     def __getattr__(self, name: str) -> Any:

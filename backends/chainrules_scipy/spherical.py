@@ -16,6 +16,7 @@ from chainrules_py.extend import kind_of
 from chainrules_scipy.following import follow_all
 from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.installing import place
+from chainrules_scipy.precision import in_precision_of
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(
@@ -87,7 +88,7 @@ def _no_differences(diff_n: int) -> None:
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     """Compute a Legendre polynomial, as ``scipy.special.legendre_p``, in its argument."""
     _no_differences(diff_n)
-    return native.eval_legendre(n, array_of(z))
+    return native.eval_legendre(n, array_of(z))[None]
 
 
 def legendre_p_all(n: int, z: Any, *, diff_n: int = 0) -> Any:
@@ -136,20 +137,22 @@ def assoc_legendre_p(
     if branch_cut != 2 or kind_of(array_of(z)) == "complex":
         msg = "assoc_legendre_p with complex numbers has no derivative here"
         raise UnsupportedKeywordError(msg)
-    return _ASSOCIATED(int(n), int(m), int(norm), array_of(z))
+    return _ASSOCIATED(int(n), int(m), int(norm), array_of(z))[None]
 
 
 def sph_legendre_p(n: int, m: int, theta: Any, *, diff_n: int = 0) -> Any:
     """Compute a spherical Legendre polynomial, in its argument, up to two derivatives."""
     _no_differences(diff_n)
-    return _SPHERICAL(int(n), int(m), 0, array_of(theta))
+    return _SPHERICAL(int(n), int(m), 0, array_of(theta))[None]
 
 
 def sph_harm_y(n: int, m: int, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Compute a spherical harmonic, in both angles."""
-    return sph_legendre_p(n, m, theta, diff_n=diff_n) * v.exp(1j * m * array_of(phi))
+    (polar,) = sph_legendre_p(n, m, theta, diff_n=diff_n)
+    return polar * v.exp(1j * m * array_of(phi))
 
 
 for _function in (legendre_p, legendre_p_all, assoc_legendre_p, sph_legendre_p, sph_harm_y):
     if hasattr(native, _function.__name__):
-        place(getattr(native, _function.__name__), _function)
+        _theirs = getattr(native, _function.__name__)
+        place(_theirs, in_precision_of(_theirs)(_function))

@@ -110,9 +110,9 @@ def funm(A: Any, func: Any, disp: Any = True) -> Any:
     a = array_of(A)
     w, u = eig(a)
     y = (u * func(w)) @ v.inv(u)
-    is_real = kind_of(a) != "complex" and np.allclose(
-        readable(y).imag, 0, atol=1e-10 * np.abs(readable(y)).max()
-    )
+    known = readable(y)
+    size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
+    is_real = kind_of(a) != "complex" and np.allclose(known.imag, 0, atol=size)
     return v.real(y) if is_real else y
 
 

@@ -234,11 +234,12 @@ def eig(
             return _complex(v.eigvals(a))
         w, V = v.eig(a)
         return _complex(w), V
+    given = None if b is None else readable(b)  # by another routine, which has other phases
     (b,) = checked(check_finite, np.eye(a.shape[-1]) if b is None else b)
     if a.ndim > 2 or b.ndim > 2:
         msg = "eig(a, b) and eig(left=True) have no derivative here for more than one matrix"
         raise UnsupportedKeywordError(msg)
-    theirs = scipy.linalg.eig(readable(a), readable(b), left=True, right=True)
+    theirs = scipy.linalg.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
     order = linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
     w, V = w[order], V[:, order]

@@ -198,7 +198,7 @@ def filtfilt(
     b, a = (v.reshape(array_of(c), shape=(-1,)) for c in (b, a))
     edge = 3 * max(b.shape[0], a.shape[0]) if padlen is None else int(padlen)
     signal = last(array_of(x), axis)
-    edge = 0 if padtype is None else edge
+    edge = 0 if padtype is None else max(edge, 0)
     y = _extended(signal, padtype, edge)
     if max(b.shape[0], a.shape[0]) > 1:
         zi = _steady(b, a)
@@ -244,7 +244,7 @@ def sosfiltfilt(
     known = readable(sos)
     edge = 2 * count + 1 - min((known[:, 2] == 0).sum(), (known[:, 5] == 0).sum())
     edge = 3 * edge if padlen is None else int(padlen)
-    edge = 0 if padtype is None else edge
+    edge = 0 if padtype is None else max(edge, 0)
     y, states, gain = _extended(last(array_of(x), axis), padtype, edge), [], 1.0
     for k in range(count):
         b, a = sos[k, :3], sos[k, 3:]

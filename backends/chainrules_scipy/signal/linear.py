@@ -254,7 +254,7 @@ def _of_images(name: str) -> Any:
     @functools.wraps(theirs)
     def function(*args: Any, **options: Any) -> Any:
         x, rest = array_of(args[0]), args[1:]
-        units = np.eye(x.size).reshape((x.size, *x.shape))
+        units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
         images = np.stack([theirs(e, *rest, **options) for e in units], axis=-1)
         return v.matmul(images, v.reshape(x, shape=(-1,)))
 

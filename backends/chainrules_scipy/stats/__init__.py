@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
 import scipy.stats
 
 from chainrules_py.extend import advise
 from chainrules_scipy.installing import place_method
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.stats import distributions, multivariate
 from chainrules_scipy.stats.distributions import (
     cdf,
@@ -33,8 +35,27 @@ from chainrules_scipy.stats.sample import FOLLOWED, gaussian_kde
 
 __all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde", "multivariate"]
 
-_CONTINUOUS = (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf, *MOMENTS, *FITS)
-_DISCRETE = (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs")))
+
+def _in_double(function: Any) -> Any:
+    """Have a method of distributions compute in double precision, of which SciPy's results are."""
+    double = functools.partial(of_precision, dtype=np.dtype(float))
+
+    @functools.wraps(function)
+    def method(*args: Any, **options: Any) -> Any:
+        return function(*map(double, args), **{n: double(x) for n, x in options.items()})
+
+    return method
+
+
+_CONTINUOUS, _DISCRETE = (
+    tuple(map(_in_double, functions))
+    for functions in (
+        (pdf, logpdf, cdf, sf, logcdf, logsf, ppf, isf, *MOMENTS),
+        (pmf, logpmf, *SUMS, *(f for f in MOMENTS if f.__name__ not in ("interval", "rvs"))),
+    )
+)
+_CONTINUOUS += FITS  # which give the precision of the data, some
+_FITS = {f.__name__ for f in FITS}
 
 
 class Distribution:
@@ -96,7 +117,7 @@ for _cls, _functions in (
 ):
     for _f in _functions:
         for _own in (_cls, *_cls.__subclasses__()):
-            if _own is _cls or (_f in FITS and _f.__name__ in vars(_own)):
+            if _own is _cls or (_f.__name__ in _FITS and _f.__name__ in vars(_own)):
                 place_method(_own, _f)
         advise(
             getattr(_cls, _f.__name__),

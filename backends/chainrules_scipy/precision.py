@@ -1,0 +1,140 @@
+"""The precision of results: that of SciPy's, whatever a rule computes with.
+
+SciPy computes some of single precision in double, and some not: there is no law of it but SciPy
+itself, which is asked once for each kind of operands that are not all of double precision.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import type_info, untraced
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OTHERS = frozenset("efgFG")
+_known: dict[Any, Any] = {}
+
+
+def readable(x: Any) -> Any:
+    """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
+    x = untraced(x)
+    return x if type_info(type(x)).host is None else np.asarray(x)
+
+
+def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
+    """Have a function give its results in the precision of SciPy's (a decorator).
+
+    Examples
+    --------
+    >>> half = in_precision_of(lambda x: x / 2)(lambda x: x.astype(float) / 2)
+    >>> print(half(np.ones(2, np.float32)).dtype, half(np.ones(2)).dtype)
+    float32 float64
+    """
+
+    def enter(function: Any) -> Any:
+        if isinstance(native, np.ufunc):  # which has a loop for each
+            return function
+
+        @functools.wraps(function)
+        def precise(*args: Any, **options: Any) -> Any:
+            y = function(*args, **options)
+            if not (_is_other(args) or (options and _is_other(options.values()))):
+                return y
+            return _cast(y, _precisions(native, args, options))
+
+        return precise
+
+    return enter
+
+
+def of_precision(x: Any, dtype: Any) -> Any:
+    """Return an array in the precision of a type, real or complex as it is."""
+    own: Any = getattr(x, "dtype", None)
+    is_array = isinstance(own, np.dtype) and isinstance(untraced(x), (np.ndarray, np.generic))
+    if dtype is None or not is_array or own.kind not in "fc" or dtype.kind not in "fc":
+        return x
+    dtype = np.finfo(dtype).dtype
+    dtype = np.result_type(dtype, np.complex64) if own.kind == "c" else dtype
+    return x if own == dtype else v.astype(x, dtype=dtype)
+
+
+def _is_other(arguments: Any) -> bool:
+    return any(
+        _is_other(x)
+        if type(x) in (list, tuple)
+        else getattr(getattr(x, "dtype", None), "char", "d") in _OTHERS
+        for x in arguments
+    )
+
+
+def _kind(x: Any) -> Any:
+    """Return what the precision of a result may hang on.
+
+    Raises
+    ------
+    TypeError
+        If a call with it could do more than to compute.
+    """
+    if type(x) in (list, tuple, dict):
+        items = x.items() if type(x) is dict else x
+        return type(x), *dict.fromkeys(map(_kind, items))
+    if x is None or isinstance(x, (bool, str)):
+        return x
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype, x.ndim
+    if isinstance(x, (int, float, complex)):
+        return type(x), x == 0
+    raise TypeError
+
+
+def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
+    """Return the dtypes of SciPy's result, built as that; None where it cannot be asked."""
+    plain = _plainly(args), {name: _plainly(x) for name, x in options.items()}
+    try:
+        key = native, _kind(plain[0]), _kind(plain[1])
+    except TypeError:
+        return None
+    if key not in _known:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                _known[key] = _dtypes(native(*plain[0], **plain[1]))
+            except Exception:  # of these numbers; ours has computed them
+                return None
+    return _known[key]
+
+
+def _plainly(x: Any) -> Any:
+    return type(x)(map(_plainly, x)) if type(x) in (list, tuple) else readable(x)
+
+
+def _dtypes(y: Any) -> Any:
+    if isinstance(y, (list, tuple)):
+        return tuple(map(_dtypes, y))
+    if isinstance(y, dict):
+        return {name: _dtypes(item) for name, item in y.items()}
+    return getattr(y, "dtype", np.dtype(float) if type(y) is float else None)
+
+
+def _cast(y: Any, dtypes: Any) -> Any:
+    if type(y) is dict:
+        return {n: _cast(x, dtypes.get(n)) for n, x in y.items()} if type(dtypes) is dict else y
+    if not isinstance(y, (list, tuple)):
+        return y if isinstance(dtypes, (tuple, dict)) else of_precision(y, dtypes)
+    if not isinstance(dtypes, tuple) or len(y) != len(dtypes):
+        return y
+    parts = list(map(_cast, y, dtypes))
+    if type(y) in (list, tuple):
+        return type(y)(parts)
+    cls: Any = type(y)
+    made = tuple.__new__(cls, parts)  # of names, which SciPy's results have once more
+    again = {id(old): new for old, new in zip(y, parts, strict=True)}
+    for name, field in getattr(y, "__dict__", {}).items():
+        made.__dict__[name] = again.get(id(field), field)
+    return made

@@ -1,0 +1,79 @@
+"""Values of traced operands have the shapes and the precision of SciPy's, of every sample."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainrules_scipy
+from chainrules_py import ChainRulesError
+from chainrules_tape import jvp
+from tests.libraries.scipy.samples.judge import samples
+
+OF = ("linalg", "signal", "fft", "stats", "interpolate", "ndimage", "spatial")
+SHAPED = ("special.legendre_p", "special.assoc_legendre_p", "special.sph_legendre_p")
+NOT = ("signal.dlti",)  # responses of numbers alone, which SciPy adds to frequencies in double
+ALL = [
+    (s, i)
+    for of in samples().values()
+    for i, s in enumerate(of)
+    if (s.name.split(".")[0] in OF and s.name not in NOT) or s.name in SHAPED
+]
+# All that SciPy gives in another precision than that of its operands, and some others.
+NAMED: tuple[str, ...] = (
+    "linalg.schur",
+    "linalg.norm",
+    "linalg.logm",
+    "signal.filtfilt",
+    "signal.find_peaks",
+)
+NAMED += ("signal.upfirdn", "stats.ttest_rel", "stats.pareto", "interpolate.interp1d", "fft.fht")
+NAMED += ("special.legendre_p", "special.sph_legendre_p", "linalg.eig", "signal.cspline2d")
+SOME = [s for s, i in ALL if i == 0 and s.name in NAMED]
+SOME += [s for s, i in ALL if i == 0][::30]
+
+
+def _leaves(y: Any) -> list[Any]:
+    """Return the arrays of a result, whatever it is made of."""
+    if isinstance(y, dict):
+        y = [y[name] for name in sorted(y)]
+    return [z for part in y for z in _leaves(part)] if isinstance(y, (list, tuple)) else [y]
+
+
+def _forms(y: Any) -> list[Any]:
+    return [(z.shape, z.dtype) for z in map(np.asarray, _leaves(y)) if z.dtype.kind in "fc"]
+
+
+def _check(sample: Any) -> None:
+    __tracebackhide__ = True
+    for dtype in (np.float64, np.float32):
+        xs = tuple(
+            x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+            for x in sample.operands
+        )
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                known = sample.run(*xs)
+            except Exception:  # whatever SciPy cannot do in this precision
+                continue
+            try:
+                with chainrules_scipy.install():
+                    found = jvp(sample.run, xs, xs)[0]
+            except ChainRulesError:
+                continue
+        assert _forms(found) == _forms(known)
+
+
+@pytest.mark.parametrize("sample", SOME, ids=str)
+def test_precision(sample: Any) -> None:
+    _check(sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample, i", ALL, ids=str)
+def test_precision_of_every_sample(sample: Any, i: int) -> None:
+    _check(sample)
