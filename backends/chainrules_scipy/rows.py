@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -82,20 +83,47 @@ def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
     return lambda *xs: function(*xs, *rest)
 
 
-def of_each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function of one matrix, the first argument, take a stack of them too."""
+def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function of arrays with so many axes take stacks of them too (a decorator).
 
-    @functools.wraps(function)
-    def each(a: Any, *args: Any, **options: Any) -> Any:
-        a = array_of(a)
-        if a.ndim <= 2:
-            return function(a, *args, **options)
-        found = [each(x, *args, **options) for x in a]
-        if isinstance(found[0], tuple):
-            return tuple([v.stack(*part) for part in zip(*found, strict=True)])
-        return v.stack(*found)
+    With 0 axes stands a right side, which is a vector or a matrix.
+    """
 
-    return each
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = inspect.signature(function)
+
+        @functools.wraps(function)
+        def each(*args: Any, **options: Any) -> Any:
+            given = parameters.bind(*args, **options).arguments
+            arrays = {n: array_of(given[n]) for n in cores if given.get(n) is not None}
+            at = {n: max(x.ndim - (cores[n] or min(x.ndim, 2)), 0) for n, x in arrays.items()}
+            if not any(at.values()):
+                return function(*args, **options)
+            stack = np.broadcast_shapes(*[x.shape[: at[n]] for n, x in arrays.items()])
+            if 0 in stack:
+                msg = f"{function.__name__} of a stack without matrices has no result"
+                raise ValueError(msg)
+            arrays = {
+                n: v.broadcast_to(x, shape=(*stack, *x.shape[at[n] :])) for n, x in arrays.items()
+            }
+            found = [
+                function(**(given | {n: x[i] for n, x in arrays.items()}))
+                for i in np.ndindex(*stack)
+            ]
+            if isinstance(found[0], tuple):
+                return tuple([_stacked(part, stack) for part in zip(*found, strict=True)])
+            return _stacked(found, stack)
+
+        return each
+
+    return enter
+
+
+def _stacked(parts: Any, stack: tuple[int, ...]) -> Any:
+    if not varies(parts):
+        return np.reshape(np.stack(parts), (*stack, *np.shape(parts[0])))
+    y = v.stack(*map(array_of, parts))
+    return v.reshape(y, shape=(*stack, *y.shape[1:]))
 
 
 def constant(native: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.matrices import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
-from chainrules_scipy.rows import checked, readable, stands_for
+from chainrules_scipy.rows import checked, of_stacks, readable, stands_for
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_solve
 
@@ -61,6 +61,7 @@ def _dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
 
 
 @stands_for(native.solve_banded)
+@of_stacks(ab=2, b=0)
 def solve_banded(
     l_and_u: Any,
     ab: Any,
@@ -101,6 +102,7 @@ def solve_banded(
 
 
 @stands_for(native.solveh_banded)
+@of_stacks(ab=2, b=0)
 def solveh_banded(
     ab: Any,
     b: Any,
@@ -162,7 +164,11 @@ def cho_solve_banded(
     [1. 1.]
     """
     cb, lower = cb_and_lower
-    cb, b = checked(check_finite, cb, b)
+    return _cho_solved(*checked(check_finite, cb, b), lower)
+
+
+@of_stacks(cb=2, b=0)
+def _cho_solved(cb: Any, b: Any, lower: bool) -> Any:
     data, rows, columns = _elements(cb, 0 if lower else cb.shape[0] - 1)
     outer, inner = ((data, rows, columns), (v.conj(data), columns, rows))
     first, second = (outer, inner) if lower else (inner, outer)
@@ -170,6 +176,7 @@ def cho_solve_banded(
 
 
 @stands_for(native.cholesky_banded)
+@of_stacks(ab=2)
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
@@ -221,6 +228,7 @@ def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range
 
 
 @stands_for(native.eig_banded)
+@of_stacks(a_band=2)
 def eig_banded(
     a_band: Any,
     lower: bool = False,
@@ -263,6 +271,7 @@ def eig_banded(
 
 
 @stands_for(native.eigvals_banded)
+@of_stacks(a_band=2)
 def eigvals_banded(
     a_band: Any,
     lower: bool = False,
@@ -278,6 +287,7 @@ def eigvals_banded(
 
 
 @stands_for(native.eigh_tridiagonal)
+@of_stacks(d=1, e=1)
 def eigh_tridiagonal(
     d: Any,
     e: Any,
@@ -324,6 +334,7 @@ def eigh_tridiagonal(
 
 
 @stands_for(native.eigvalsh_tridiagonal)
+@of_stacks(d=1, e=1)
 def eigvalsh_tridiagonal(
     d: Any,
     e: Any,

@@ -22,7 +22,7 @@ from chainrules_scipy.rows import (
     checked,
     constant,
     nested,
-    of_each,
+    of_stacks,
     readable,
     stands_for,
 )
@@ -57,6 +57,7 @@ def expm_frechet(
 
 
 @stands_for(native.expm_cond)
+@of_stacks(A=2)
 def expm_cond(A: Any, check_finite: bool = True) -> Any:
     """Compute the condition of `expm`: as ``scipy.linalg.expm_cond``."""
     (a,) = checked(check_finite, A)
@@ -98,6 +99,7 @@ def signm(A: Any, disp: Any = None) -> Any:
 
 
 @stands_for(native.funm)
+@of_stacks(A=2)
 def funm(A: Any, func: Any, disp: Any = True) -> Any:
     """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``.
 
@@ -117,6 +119,7 @@ def funm(A: Any, func: Any, disp: Any = True) -> Any:
 
 
 @stands_for(native.matrix_balance)
+@of_stacks(A=2)
 def matrix_balance(
     A: Any,
     permute: bool = True,
@@ -139,7 +142,7 @@ def matrix_balance(
 
 
 @stands_for(native.hessenberg)
-@of_each
+@of_stacks(a=2)
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -175,6 +178,7 @@ def hessenberg(
 
 
 @stands_for(native.ldl)
+@of_stacks(A=2)
 def ldl(
     A: Any,
     lower: bool = True,
@@ -215,7 +219,7 @@ def ldl(
 
 
 @stands_for(native.rq)
-@of_each
+@of_stacks(a=2)
 def rq(
     a: Any,
     overwrite_a: bool = False,
@@ -252,6 +256,7 @@ def rq(
 
 
 @stands_for(native.qr_multiply)
+@of_stacks(a=2, c=0)
 def qr_multiply(
     a: Any,
     c: Any,
@@ -275,6 +280,7 @@ def qr_multiply(
 
 
 @stands_for(native.schur)
+@of_stacks(a=2)
 def schur(
     a: Any,
     output: str = "real",

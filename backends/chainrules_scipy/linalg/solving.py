@@ -11,7 +11,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.rows import adjoint, array_of, checked, readable, stands_for
+from chainrules_scipy.rows import adjoint, array_of, checked, of_stacks, readable, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -229,6 +229,7 @@ _UNKNOWN_ARE_NAN = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
 
 
 @stands_for(scipy.linalg.lstsq)
+@of_stacks(a=2, b=0)
 def lstsq(
     a: Any,
     b: Any,
@@ -329,11 +330,19 @@ def pinv(
     [[0.5 0. ]]
     """
     (a,) = checked(check_finite, a)
+    if a.ndim > 2 and (atol or return_rank):
+        return _of_each(a, atol, rtol, return_rank)
     scale = float(np.linalg.norm(readable(a), 2)) if atol else 0.0
     return _ranked(a, _tolerance(a, atol, rtol, scale), False, return_rank)
 
 
+@of_stacks(a=2)
+def _of_each(a: Any, atol: Any, rtol: Any, return_rank: bool) -> Any:
+    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False)
+
+
 @stands_for(scipy.linalg.pinvh)
+@of_stacks(a=2)
 def pinvh(
     a: Any,
     atol: Any = None,

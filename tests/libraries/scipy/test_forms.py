@@ -44,6 +44,32 @@ FORMS: dict[str, tuple[Any, Any]] = {
     },
 }
 
+# What takes one matrix at a time takes stacks of them, of several axes too, as SciPy's.
+_bands = np.concatenate([0.1 * STACK[..., :1, :], STACK[..., 1:2, :] + 5], axis=-2)
+_real = np.triu(STACK, 1) + 0.01 * STACK + np.diag([1.0, 3.0, 5.0, 8.0])
+_one = np.ones(4)
+FORMS |= {
+    f"stack, {name}": (f, x)
+    for name, f, x in (
+        ("eig_banded", lambda x: np.abs(scipy.linalg.eig_banded(x)[1]), _bands),
+        ("eigvals_banded", lambda x: scipy.linalg.eigvals_banded(x), _bands),
+        ("cholesky_banded", lambda x: scipy.linalg.cholesky_banded(x), _bands),
+        ("solve_banded", lambda x: scipy.linalg.solve_banded((0, 1), x, _one), _bands),
+        ("solveh_banded", lambda x: scipy.linalg.solveh_banded(x, _one), _bands),
+        ("cho_solve_banded", lambda x: scipy.linalg.cho_solve_banded((x, False), _one), _bands),
+        ("schur", lambda x: scipy.linalg.schur(x)[0], _real),
+        ("funm", lambda x: scipy.linalg.funm(x, np.exp), _real),
+        ("expm_cond", lambda x: scipy.linalg.expm_cond(x), 0.3 * STACK),
+        ("qr_multiply", lambda x: scipy.linalg.qr_multiply(x, _one)[0], STACK),
+        ("eigh_tridiagonal", lambda x: scipy.linalg.eigvalsh_tridiagonal(x, _one[1:]), STACK[0]),
+        ("matrix_balance", lambda x: scipy.linalg.matrix_balance(x)[0], STACK),
+        ("ldl", lambda x: scipy.linalg.ldl(x)[1], STACK + np.swapaxes(STACK, -1, -2)),
+        ("lstsq", lambda x: scipy.linalg.lstsq(x, _one)[0], STACK),
+        ("pinv, atol", lambda x: scipy.linalg.pinv(x, atol=0.5, return_rank=True), STACK),
+        ("pinvh", lambda x: scipy.linalg.pinvh(x, atol=0.5, return_rank=True), _real + 1),
+    )
+}
+
 
 def _parts(y: Any) -> tuple[Any, ...]:
     return tuple(y) if isinstance(y, (tuple, list)) else (y,)
