@@ -39,6 +39,7 @@ def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
     return x if x.shape == shape else v.broadcast_to(x, shape=shape)
 
 
+@stands_for(scipy.linalg.block_diag, to=_of_blocks, parameters={"arrs": ()}, gather="arrs")
 def block_diag(*arrs: Any) -> Any:
     """Put matrices on the diagonal of a larger one.
 
@@ -59,11 +60,6 @@ def block_diag(*arrs: Any) -> Any:
     [2. 2.]
     """
     return _of_blocks(arrs)
-
-
-stands_for(scipy.linalg.block_diag, to=_of_blocks, parameters={"arrs": ()}, gather="arrs")(
-    block_diag
-)
 
 
 @stands_for(scipy.linalg.toeplitz)

@@ -76,7 +76,7 @@ def _parts(y: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_forms(name):
+def test_forms(name: str) -> None:
     f, x = FORMS[name]
     f_parts = lambda x: _parts(f(x))
     t = _rng.normal(size=x.shape) + (1j * _rng.normal(size=x.shape) if x.dtype.kind == "c" else 0)
