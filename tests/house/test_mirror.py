@@ -535,6 +535,7 @@ TOPICS = {
     "tests/engines/test_whole_numbers.py": "whole numbers that imported functions are given",
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",
     "tests/engines/test_stated_between.py": "a rule that is stated between call and derivative",
+    "tests/engines/test_zeros_of_frules.py": "zeros that are written out, in several engines",
     "tests/engines/test_unstated.py": "derivatives that nobody has stated, in all engines",
     "tests/engines/jax/engine/test_names.py": "functions that name an axis",
     "tests/engines/jax/engine/test_transposed.py": "rules that JAX transposes",

@@ -29,6 +29,7 @@ from chainrules_py.tangents.space import (
     space,
     spread_all,
     spread_given,
+    zero_tangent,
 )
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import (
@@ -298,14 +299,20 @@ class FruleRecipe(_Written, OneMode):
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
+        dense = False  # whether the function asks more of a zero than that it adds and scales
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            slots = [NoTangent() if is_zero(space(x)) else ZeroTangent() for x in xs]
+            nonlocal dense
+            zero = zero_tangent if dense else lambda _: ZeroTangent()
+            slots = [NoTangent() if is_zero(space(x)) else zero(x) for x in xs]
             for i, t in zip(active, tangents, strict=True):
                 slots[i] = unthunk(t)
             try:
                 answer = frule(tuple(slots), *xs, **options)
-            except TypeError as error:
+            except (AttributeError, LookupError, TypeError) as error:  # no rule is a LookupError
+                if zero is not zero_tangent and any(map(is_zero, slots)):
+                    dense = True
+                    return run(tangents, *xs, **options)
                 error.add_note(f"{statement!r} takes a tuple of tangents first, one per operand")
                 raise
             y, y_dot = pair_of(answer, statement, "(y, y_dot)")
