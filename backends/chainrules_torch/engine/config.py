@@ -235,8 +235,17 @@ class TorchConfig(Config):
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback, by `torch.func.vjp`."""
         call = Opened(f, operands, options, _moves, floats)
+
+        gave: list[Any] = []
+        nothing = torch.zeros(())  # PyTorch wants a result, and there may be none
+
+        def some(*xs: Any) -> tuple[Any, ...]:
+            gave.append(call(*xs))
+            return gave[-1] or (nothing,)
+
         with _unhooked():
-            found, pull = _func.vjp(call, *map(_as_tensor, call.moved))
+            found, pull = _func.vjp(some, *map(_as_tensor, call.moved))
+        found = found if gave.pop() else ()
         y = call.closed(found)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:

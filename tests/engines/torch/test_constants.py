@@ -237,3 +237,16 @@ def test_a_constant_that_is_zero_for_some_of_a_batch_is_refused():
     outer = torch.tensor([[0.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     with pytest.raises(NotDifferentiableError, match="a constant is added to it"):
         vmap(lambda x, y: grad(total(lambda x: export(f, to="torch")(x, y)))(x))(B[:2], outer)
+
+
+def test_forward_mode_along_an_operand_that_a_pull_gives_nothing_for():
+    f = custom_vjp(lambda x, y: x * x)
+    f.defvjp(lambda x, y: (x * x, x), lambda x, g: (2 * x * g, None))
+    f = export(f, to="torch")
+    for found in (
+        jacfwd(lambda y: f(T, y).sum())(U),
+        jvp(lambda y: f(T, y), (U,), (U,))[1],
+        vmap(jacfwd(lambda y: f(T, y).sum()))(torch.stack([U, T]))[0],
+    ):
+        assert torch.equal(found, torch.zeros(2, dtype=found.dtype))
+    torch.testing.assert_close(jvp(lambda x: f(x, U), (T,), (U,))[1], 2 * T * U)
