@@ -16,22 +16,23 @@ from chainrules_jax import export
 from chainrules_py import NotDifferentiableError, frule, linear_rule, primitive, rrule
 from chainrules_py import vocabulary as v
 
-X = jnp.array([0.3, -1.2, 2.0])
-W = jnp.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0], [2.0, 2.0, 1.0]])
+SINGLE = jnp.float32  # whatever others have set jax_enable_x64 to
+X = jnp.array([0.3, -1.2, 2.0], SINGLE)
+W = jnp.array([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0], [2.0, 2.0, 1.0]], SINGLE)
 LINEAR = {
     "dot": lambda g: jnp.dot(g, W),
     "einsum": lambda g: jnp.einsum("i,ij->j", g, W),
     "lax.dot": lambda g: lax.dot(g, W),
-    "sum": lambda g: jnp.sum(g) * jnp.ones(3),
-    "method": lambda g: g.sum() * jnp.ones(3),
+    "sum": lambda g: jnp.sum(g) * jnp.ones(3, SINGLE),
+    "method": lambda g: g.sum() * jnp.ones(3, SINGLE),
     "where": lambda g: jnp.where(jnp.array([True, False, True]), g, 0.0),
     "stack": lambda g: jnp.stack([g[1], g[0], g[2]]),
     "cumsum": jnp.cumsum,
-    "at": lambda g: jnp.zeros(3).at[0].set(g[1]),
-    "vjp": lambda g: jax.vjp(lambda a: jnp.dot(W, a), jnp.ones(3))[1](g)[0],
+    "at": lambda g: jnp.zeros(3, SINGLE).at[0].set(g[1]),
+    "vjp": lambda g: jax.vjp(lambda a: jnp.dot(W, a), jnp.ones(3, SINGLE))[1](g)[0],
     "scan": lambda g: lax.scan(lambda c, x: (c * 0.5 + x, c + x), 0.0, g)[1],
     "jit": jax.jit(lambda g: jnp.dot(g, W)),
-    "convolve": lambda g: jnp.convolve(g, jnp.array([1.0, 2.0, 3.0]), "same"),
+    "convolve": lambda g: jnp.convolve(g, jnp.array([1.0, 2.0, 3.0], SINGLE), "same"),
     "operator": lambda g: g @ W,
     "word": lambda g: v.matmul(g, W),
     "zero": lambda g: jnp.multiply(g, 0.0),
@@ -92,7 +93,7 @@ def check(forms, names):
     for form in forms:
         for name in names:
             half = LINEAR[name]
-            matrix = np.stack([half(e) for e in jnp.eye(3)])
+            matrix = np.stack([half(e) for e in jnp.eye(3, dtype=SINGLE)])
             f = FORMS[form](half)
             *some, jacobian = ways(form)
             for way in some:
