@@ -6,6 +6,7 @@ itself, which is asked once for each kind of operands that are not all of double
 
 from __future__ import annotations
 
+import copy
 import functools
 import warnings
 from collections.abc import Callable
@@ -104,7 +105,8 @@ def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                _known[key] = _dtypes(native(*plain[0], **plain[1]))
+                args, options = copy.deepcopy(plain)  # which it may overwrite
+                _known[key] = _dtypes(native(*args, **options))
             except Exception:  # of these numbers; ours has computed them
                 return None
     return _known[key]

@@ -77,3 +77,19 @@ def test_precision(sample: Any) -> None:
 @pytest.mark.parametrize("sample, i", ALL, ids=str)
 def test_precision_of_every_sample(sample: Any, i: int) -> None:
     _check(sample)
+
+
+@pytest.mark.parametrize("overwrite", [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
+def test_asking_scipy_writes_to_nothing(dtype, overwrite):
+    """SciPy may write to what it is given where it is told so; it is asked of copies."""
+    a = np.asfortranarray(np.eye(3) * 2 + 0.25, dtype=dtype)
+    b = np.asfortranarray([1.0, 2.0, 3.0], dtype=dtype)
+    wanted = np.linalg.solve(a, b)
+    options = dict(zip(("overwrite_a", "overwrite_b"), overwrite, strict=True))
+    for _ in range(2):
+        given = a.copy("F"), b.copy()
+        y, _ = jvp(lambda p, q: chainrules_scipy.linalg.solve(p, q, **options), given, given)
+        np.testing.assert_allclose(y, wanted, rtol=1e-5)
+        np.testing.assert_array_equal(given[0], a)
+        np.testing.assert_array_equal(given[1], b)
