@@ -16,7 +16,7 @@ import numpy as np
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info, untraced
-from chainrules_scipy.precision import of_precision
+from chainrules_scipy import precision
 from chainrules_scipy.rows import array_of, readable
 
 
@@ -34,11 +34,7 @@ class Beside:
 
 def plainly(x: Any) -> Any:
     """Return an argument with the plain numbers of what is traced, and SciPy's objects of ours."""
-    if isinstance(x, Beside):
-        return x.theirs
-    if type(x) in (list, tuple):
-        return type(x)(map(plainly, x))
-    return readable(x)
+    return precision.plainly(x, lambda y: y.theirs if isinstance(y, Beside) else readable(y))
 
 
 def of_both(
@@ -92,7 +88,7 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     if np.shape(value) == np.shape(known) and np.allclose(
         value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
     ):
-        found = of_precision(found, np.asarray(known).dtype)
+        found = precision.of_precision(found, np.asarray(known).dtype)
         gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
         if np.max(np.abs(gap), initial=0.0) <= 1e-13 * size:
             return found

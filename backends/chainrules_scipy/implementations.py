@@ -13,6 +13,7 @@ from chainrules_py import Primitive, Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import permutation_of
 
 number_homes["scipy"] = np
@@ -140,17 +141,10 @@ def square(*matrices: Any) -> None:
             raise np.linalg.LinAlgError(msg)
 
 
-def _in_precision_of(x: Any, y: Any) -> Any:
-    """SciPy computes some of single precision in double."""
-    if np.finfo(x.dtype).bits == np.finfo(y.dtype).bits:
-        return y
-    return y.astype(np.result_type(x.dtype, np.complex64) if y.dtype.kind == "c" else x.dtype)
-
-
 def _of_matrix(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     def implementation(x: Any, /) -> Any:
         square(x)
-        return _in_precision_of(x, function(x))
+        return of_precision(function(x), x.dtype)
 
     word.implement(implementation, types=(np.ndarray,))
 
@@ -175,7 +169,7 @@ def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
     if 0 in shape:
         return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))
-    return _in_precision_of(q, scipy.linalg.solve_sylvester(a, b, q))
+    return of_precision(scipy.linalg.solve_sylvester(a, b, q), q.dtype)
 
 
 # Up to here a matrix of twice the size costs less than SciPy's function, which is in Python.
@@ -190,7 +184,7 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
     shape, dtype = np.broadcast_shapes(x.shape, t.shape), np.result_type(x, t)
     if n > _SMALL:
         found = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
-        return _in_precision_of(np.empty((), dtype), found)
+        return of_precision(found, dtype)
     both = np.zeros((*shape[:-2], 2 * n, 2 * n), dtype)
     both[..., :n, :n] = both[..., n:, n:] = x
     both[..., :n, n:] = t

@@ -28,6 +28,11 @@ def readable(x: Any) -> Any:
     return x if type_info(type(x)).host is None else np.asarray(x)
 
 
+def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:
+    """Return an argument with the plain numbers of what is traced, in lists and tuples as well."""
+    return type(x)([plainly(y, read) for y in x]) if type(x) in (list, tuple) else read(x)
+
+
 def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
     """Have a function give its results in the precision of SciPy's (a decorator).
 
@@ -96,7 +101,7 @@ def _kind(x: Any) -> Any:
 
 def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
     """Return the dtypes of SciPy's result, built as that; None where it cannot be asked."""
-    plain = _plainly(args), {name: _plainly(x) for name, x in options.items()}
+    plain = plainly(args), {name: plainly(x) for name, x in options.items()}
     try:
         key = native, _kind(plain[0]), _kind(plain[1])
     except TypeError:
@@ -110,10 +115,6 @@ def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
             except Exception:  # of these numbers; ours has computed them
                 return None
     return _known[key]
-
-
-def _plainly(x: Any) -> Any:
-    return type(x)(map(_plainly, x)) if type(x) in (list, tuple) else readable(x)
 
 
 def _dtypes(y: Any) -> Any:

@@ -337,6 +337,4 @@ def splder(tck: Any, n: int = 1) -> Any:
 @computes(native.splantider)
 def splantider(tck: Any, n: int = 1) -> Any:
     """Return an integral of a spline: as ``scipy.interpolate.splantider``."""
-    return (
-        tck.antiderivative(n) if isinstance(tck, (Spline, native.BSpline)) else integral_of(tck, n)
-    )
+    return tck.antiderivative(n) if isinstance(tck, _SPLINES) else integral_of(tck, n)
