@@ -48,7 +48,8 @@ class Turned(float):
     def __mul__(self, other):
         return other * 7.0
 
-    __rmul__ = __rsub__ = __rpow__ = __mul__
+    __rmul__ = __rsub__ = __mul__
+    __rpow__ = __mul__  # pyright: ignore[reportAssignmentType]
 
 
 class Rotation(complex):
@@ -129,7 +130,7 @@ class Bigger:
         return bool(other > 1)
 
     __lt__ = __ge__ = __eq__
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
 class Unit(np.lib.mixins.NDArrayOperatorsMixin):
@@ -155,7 +156,7 @@ OTHERS = {
     "heavy": Heavy(), "unit": Unit(np.arange(1.0, 5.0)), "range": range(1, 5),
     "namedtuple": Point(*FOUR), "a list's class": Listed(FOUR), "deque": collections.deque(FOUR),
     "array.array": array.array("d", FOUR), "bytearray": bytearray(b"abcd"),
-    "memoryview": memoryview(np.arange(4.0)), "UserList": collections.UserList(FOUR),
+    "memoryview": memoryview(np.arange(4.0).data), "UserList": collections.UserList(FOUR),
     "read": Read(), "read first": ReadFirst(), "sequence": Sequence(),
     "ctypes": (ctypes.c_double * 4)(*FOUR), "poly1d": np.poly1d(FOUR), "list": [*FOUR],
     "tuple": FOUR, "texts": ["a", "b", "c", "d"], "empty": range(0), "float": 0.5, "True": True,
