@@ -22,6 +22,7 @@ from jax.interpreters import ad, batching, mlir
 from chainrules_bridge import check_hidden, may_hide, refuse_numpy
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.item import without_item
+from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
 from chainrules_jax.engine.linear_pairs import (
     Leaves,
@@ -286,6 +287,9 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
 
 
 batching.fancy_primitive_batchers[call_p] = _batch
+
+define_series(call_p)
+define_series(linear_p)
 
 
 # ----------------------------------------------------------------------------------- a call
