@@ -32,9 +32,10 @@ def _series(
         points = [_point(x, terms, t) for x, terms in zip(primals, series, strict=True)]
         return [y for y in primitive.bind(*points, **params) if is_inexact(y)]
 
+    derivative: Callable[[Any], list[Any]] = along
     for order, _ in enumerate(series[0], 1):
-        along = _derivative(along)
-        found = iter(along(start))
+        derivative = _derivative(derivative)
+        found = iter(derivative(start))
         for y, terms in zip(ys, coefficients, strict=True):
             if is_inexact(y):
                 terms.append(next(found) / math.factorial(order))

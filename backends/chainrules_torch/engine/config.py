@@ -79,13 +79,19 @@ def floats(x: Any) -> bool:
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
 
+def has_no_tangent(x: torch.Tensor) -> bool:
+    """Tell whether a tensor is of `vmap` or `functionalize`: what is in it has tangents."""
+    functorch = _C._functorch
+    return bool(functorch.is_batchedtensor(x) or functorch.is_functionaltensor(x))
+
+
 def is_differentiated(x: Any) -> bool:
     """Tell whether a value is a tensor that PyTorch differentiates here, at any level."""
     if not isinstance(x, torch.Tensor):
         return False
     if x.requires_grad and torch.is_grad_enabled():
         return True
-    if _C._functorch.is_batchedtensor(x):
+    if has_no_tangent(x):
         return _is_differentiated_below(x)
     if in_forward_mode() and _has_tangent(x):
         return True
@@ -102,7 +108,7 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
     with contextlib.ExitStack() as outside:
         while (functorch.maybe_current_level() or 0) > level > 0:
             outside.enter_context(temporarily_pop_interpreter_stack())
-        dual = in_forward_mode() and not functorch.is_batchedtensor(x)
+        dual = in_forward_mode() and not has_no_tangent(x)
         if dual and _has_tangent(x):
             return True
     return is_differentiated(functorch.get_unwrapped(x))

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._functorch.autograd_function import custom_function_call
 from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
@@ -51,7 +50,7 @@ from chainrules_torch.engine.config import (
 )
 from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
-from chainrules_torch.engine.functorch import asks_for_values
+from chainrules_torch.engine.functorch import asks_for_values, transformed
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
@@ -64,7 +63,6 @@ Tensor = torch.Tensor
 _C: Any = torch._C
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
-_transform: Any = custom_function_call
 _unseen: Any = torch.compiler.disable
 _compiling: Callable[[], bool] = torch.compiler.is_dynamo_compiling
 _requires_grad: Callable[[Any], bool] = operator.attrgetter("requires_grad")
@@ -302,13 +300,6 @@ def _needs(x: Any) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
-def _transformed(function: Any, *leaves: Any) -> Any:
-    """Apply a function of autograd."""
-    if _transforms_active():
-        return _transform(function, *leaves)
-    return function.apply(*leaves)
-
-
 _all_plans = Cache()
 
 
@@ -414,14 +405,15 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
         if any(map(is_differentiated, leaves)):
             call = Drawn(call)
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
-        return unwrap(Loop.apply(solving(call, lambda *xs: wrap(applied(plan, call, xs))), *leaves))
+        solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
+        return unwrap(transformed(Loop, solved, *leaves))
     if _transforms_active() or forward_ad._current_level >= 0:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)
-            y = unwrap(_transformed(call.transformed, *leaves))
+            y = unwrap(transformed(call.transformed, *leaves))
         else:
-            y = unwrap(_transformed(TRANSFORMED, call, *leaves))
+            y = unwrap(transformed(TRANSFORMED, call, *leaves))
         return viewed(call, leaves, y) if plan.views else y
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))

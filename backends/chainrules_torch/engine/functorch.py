@@ -8,13 +8,19 @@ from types import TracebackType
 from typing import Any, final
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+from torch._functorch.autograd_function import custom_function_call
+from torch._functorch.pyfunctorch import (
+    dispatch_functorch,
+    retrieve_current_functorch_interpreter,
+)
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_py import MutationError
 from chainrules_torch.engine.config import Unlost, is_tensor, varies
 
+_torch: Any = torch
 _C: Any = torch._C
 _functorch: Any = _C._functorch
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
@@ -161,3 +167,55 @@ def below(
     with torch.enable_grad(), forward, lower, _half(call, (*low, *low_dots)):
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
+
+
+_transform: Any = custom_function_call
+_NO_RULE = "Functionalize rule for custom_function_call"
+"""What PyTorch says where a function of autograd comes to the level of `functionalize`."""
+
+
+def transformed(function: Any, *leaves: Any) -> Any:
+    """Apply a function of autograd, at all levels of `torch.func`."""
+    if not _transforms_active():
+        return function.apply(*leaves)
+    try:
+        return _transform(function, *leaves)
+    except RuntimeError as error:
+        if _NO_RULE not in str(error):
+            raise
+    with _Functionalized():
+        return _transform(function, *leaves)
+
+
+class _Functionalized(TorchFunctionMode):
+    """A context where functions of autograd pass levels of `functionalize`.
+
+    One of ours writes to no operand, so that it is the same function below that level.
+    """
+
+    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Have PyTorch call it."""
+        if f is not _transform:
+            return f(*args, **(kwargs or {}))
+        with self:
+            if not _transforms_active():
+                return args[0].apply(*args[1:])
+            interpreter = retrieve_current_functorch_interpreter()
+            if interpreter.key() != _functorch.TransformType.Functionalize:
+                return dispatch_functorch(f, args, {})
+            level = interpreter.level()
+            add_back = interpreter.functionalize_add_back_views()  # type: ignore[attr-defined]
+
+            def lowered(x: Any) -> Any:
+                if not is_tensor(x) or _level_of(x) != level:
+                    return x
+                _torch._sync(x)
+                return _functorch._unwrap_functional_tensor(x, add_back)
+
+            with interpreter.lower():
+                found = _transform(*map(lowered, args))
+
+            def raised(x: Any) -> Any:
+                return _functorch._wrap_functional_tensor(x, level) if is_tensor(x) else x
+
+            return tuple(map(raised, found)) if type(found) is tuple else raised(found)

@@ -18,6 +18,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
+from chainrules_torch.engine.functorch import transformed
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import cotangent, written
@@ -81,7 +82,7 @@ class Again:
         call = self.call
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
             program = pulling(call, y, bars, needs, len(leaves))
-            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, bars))
+            return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
         return call.pull(leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
@@ -90,7 +91,7 @@ class Again:
         call = self.call
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
             program = pushing(call, y, [t is not None for t in dots], len(leaves))
-            return Loop.apply(program, *leaves, *y[0], *filter(is_tensor, dots))
+            return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
         return call.push(leaves, y, dots)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.autograd.function import Function
 
 from chainrules_torch.engine.config import floats, is_tensor, outside
-from chainrules_torch.engine.functorch import below
+from chainrules_torch.engine.functorch import below, transformed
 from chainrules_torch.engine.opaque import is_abstract, run_later
 from chainrules_torch.engine.outputs import owned
 
@@ -117,7 +117,7 @@ class Loop(Function):
         tensors = list(map(outside, ctx.saved_tensors))
         given = [outside(bar) for bar in bars if is_tensor(bar)]
         program = _pulling(ctx.program, ctx.count, ctx.statics, [is_tensor(bar) for bar in bars])
-        return None, *Loop.apply(program, *tensors, *given)
+        return None, *transformed(Loop, program, *tensors, *given)
 
     @staticmethod
     def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -126,7 +126,7 @@ class Loop(Function):
 
         def push(xs: Sequence[Any], dots: Sequence[Any]) -> Any:
             given = [torch.zeros_like(x) if t is None else t for x, t in zip(xs, dots, strict=True)]
-            return Loop.apply(_pushing(ctx.program, ctx.count), *xs, *given)
+            return transformed(Loop, _pushing(ctx.program, ctx.count), *xs, *given)
 
         return below(push, xs, dots)
 
@@ -137,7 +137,7 @@ class Loop(Function):
         results = []
         for i in range(info.batch_size):
             each = [x if d is None else x.select(d, i) for x, d in zip(xs, dims, strict=True)]
-            results.append(Loop.apply(program, *each))
+            results.append(transformed(Loop, program, *each))
         if type(results[0]) is not tuple:
             return _stacked(results)
         stacked = [_stacked(part) for part in zip(*results, strict=True)]

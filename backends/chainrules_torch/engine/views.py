@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from chainrules_py import ChainRulesError
 from chainrules_py.extend import flatten
 from chainrules_torch.engine.call import AnyCall
-from chainrules_torch.engine.config import computing, is_tensor
+from chainrules_torch.engine.config import computing, has_no_tangent, is_tensor
 from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.opaque import is_abstract
 
@@ -67,7 +67,7 @@ def _same(x: Any, y: Any) -> bool:
     """Tell whether two tensors have the same numbers and tangents, at this level and below."""
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
-    if forward_ad._current_level >= 0 and not _functorch.is_batchedtensor(x):
+    if forward_ad._current_level >= 0 and not has_no_tangent(x):
         (x, x_dot), (y, y_dot) = forward_ad.unpack_dual(x), forward_ad.unpack_dual(y)
         if x_dot is not None or y_dot is not None:
             dots = [torch.zeros_like(x) if t is None else t for t in (x_dot, y_dot)]
