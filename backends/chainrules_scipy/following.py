@@ -31,7 +31,7 @@ from chainrules_scipy.installing import (
     place_method,
     standing,
 )
-from chainrules_scipy.keeping import BUILTINS, INSTEAD, beside
+from chainrules_scipy.keeping import BUILTINS, INSTEAD, beside, fields
 from chainrules_scipy.rows import stands_for
 
 _classes: dict[type, dict[str, Any]] = {}
@@ -148,7 +148,7 @@ def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(copy)
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        with beside((args, options, _fields(self))):
+        with beside((args, options, fields(self))):
             return copy(self, *args, **options)
 
     return method
@@ -162,7 +162,7 @@ def _of_followed(x: Any) -> Any:
     if kind not in _classes:
         return x
     made = object.__new__(followed_class(kind))
-    for name, item in _fields(x).items():
+    for name, item in fields(x).items():
         setattr(made, name, _of_followed(item))
     return made
 
@@ -201,6 +201,18 @@ def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
     return object.__new__(made.followed if isinstance(made, _Class) else made)
 
 
+class _Either(tuple[Any, ...]):
+    """Classes, as copies ask whether something is of one of them: ``A | B | C``."""
+
+    __slots__ = ()
+
+    def __or__(self, other: Any) -> _Either:
+        return _Either((*self, other))
+
+    def __ror__(self, other: Any) -> _Either:
+        return _Either((other, *self))
+
+
 class _Class:
     """A class of SciPy's, as copies see it: they make instances that keep traced values."""
 
@@ -218,13 +230,7 @@ class _Class:
         return isinstance(x, self.theirs)
 
     def __or__(self, other: Any) -> Any:
-        return (self, other)
-
-
-def _fields(x: Any) -> dict[str, Any]:
-    """Return what an instance holds, in a dictionary or in slots."""
-    slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
-    return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
+        return _Either((self, other))
 
 
 class _Names(dict[str, Any]):

@@ -21,6 +21,7 @@ from scipy._lib.array_api_compat import numpy as compatible
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, closed
+from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.rows import array_of, readable
 
 _state = threading.local()
@@ -46,9 +47,17 @@ def traced(x: Any) -> Iterator[Any]:
             yield from traced(item)
     elif isinstance(x, dict):
         yield from traced(tuple(x.values()))
+    elif hasattr(type(x), HOLDS):
+        yield from traced(fields(x))
     elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
         captured = closed(x)
         yield from traced(getattr(captured, "captured", ()))
+
+
+def fields(x: Any) -> dict[str, Any]:
+    """Return what an instance holds, in a dictionary or in slots."""
+    slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
+    return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
 
 
 def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:

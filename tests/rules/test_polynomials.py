@@ -44,6 +44,39 @@ def test_roots_that_meet_are_infinitely_steep():
     assert not np.isfinite(y_dot).any()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "a",
+    [
+        [[-2.0, -1.0], [1.0, 0.0]],
+        [[2.0, 0.0], [0.0, 2.0]],
+        [[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]],
+        [[1.0, 2.0, 0.5], [-1.0, 0.3, 0.2], [0.4, 0.1, -0.7]],
+        [[1.0 + 1j, 1.0, 0.0], [0.0, 1.0 + 1j, 0.0], [0.0, 0.5, 2.0]],
+    ],
+    ids=["chain", "equal", "of three", "simple", "complex"],
+)
+def test_polynomials_of_matrices(a):
+    """Also where eigenvalues meet: the coefficients are polynomials of the elements."""
+    a, t, s = np.array(a), np.array([0.7, -0.4, 1.3]), np.array([0.2, 0.9, -0.5])
+    way = np.outer(t, s)[: len(a), : len(a)]
+    traces = [np.trace(a), np.trace(a @ a), np.trace(a @ a @ a)]
+    wanted = [0.0, -np.trace(way)]  # of Newton's identities, of sums of powers
+    dots = [k * np.trace(np.linalg.matrix_power(a, k - 1) @ way) for k in (1, 2, 3)]
+    wanted += [traces[0] * dots[0] - dots[1] / 2]
+    wanted += [
+        -(traces[0] ** 2) * dots[0] / 2
+        + (dots[0] * traces[1] + traces[0] * dots[1]) / 2
+        - dots[2] / 3
+    ]
+    y, y_dot = jvp(np.poly, (a,), (way.astype(a.dtype),))
+    np.testing.assert_array_equal(y, np.poly(a))
+    np.testing.assert_allclose(y_dot, wanted[: len(a) + 1], atol=1e-12)
+    w = np.arange(1.0, len(a) + 2)
+    slope = grad(lambda x: np.sum(w * np.real(np.poly(x))))(a)
+    np.testing.assert_allclose(np.sum(np.real(slope.conj() * way)), w @ np.real(y_dot), atol=1e-12)
+
+
 MEETING = {
     **{f"{n} at {z}": np.poly([z] * n) for n in (2, 3, 4) for z in (0.0, 1.0, -3.0, 1e3, 1e-3)},
     "and one more": np.poly([1.0, 1.0, 5.0]),

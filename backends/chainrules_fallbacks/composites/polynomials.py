@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from chainrules_fallbacks.composites.indexing import trim_zeros
+from chainrules_py import ignore_derivatives
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of, real_numbers, untraced
 
@@ -110,6 +111,10 @@ def poly(zeros: Any) -> Any:
     """Compute the polynomial with these zeros, or a matrix's eigenvalues; it begins with 1."""
     zeros = _vector(zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] > 0:
+        if zeros.shape[0] <= _DIGITS_STAY:
+            moving = _characteristic(zeros)
+            known = poly(v.eigvals(ignore_derivatives(zeros)))
+            return known + (moving - ignore_derivatives(moving))
         zeros = v.eigvals(zeros)
     elif zeros.ndim != 1:
         msg = "input must be 1d or non-empty square 2d array."
@@ -123,6 +128,24 @@ def poly(zeros: Any) -> Any:
         y = v.concat(y, nought) - zero * v.concat(nought, y)
     paired = kind_of(zeros) == "complex" and _come_in_pairs(untraced(zeros))
     return v.real(y) if paired else y
+
+
+_DIGITS_STAY = 6
+"""Up to so many rows a positive matrix's coefficients keep 13 digits; of 12 rows they keep 7."""
+
+
+def _characteristic(a: Any) -> Any:
+    """Compute a matrix's characteristic polynomial by products alone, as Faddeev and Le Verrier.
+
+    So its derivative is right also where eigenvalues meet, which have none there.
+    """
+    m = eye = v.eye_like(a, rows=a.shape[0])
+    found = [v.full_like(a, shape=(), fill=1)]
+    for k in range(1, a.shape[0] + 1):
+        product = v.matmul(a, m)
+        found.append(v.trace(product) * (-1 / k))
+        m = product + found[-1] * eye
+    return v.stack(*found)
 
 
 def _come_in_pairs(zeros: Any) -> bool:

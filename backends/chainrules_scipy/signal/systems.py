@@ -1,144 +1,96 @@
-"""Linear systems of ``scipy.signal``, in the numbers that describe them."""
+"""Linear systems of ``scipy.signal``, in the numbers that describe them: SciPy's own text."""
 
 from __future__ import annotations
 
-import operator
+import copy
 from typing import Any
 
 import numpy as np
 import scipy.signal as native
+from scipy.signal import _ltisys
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py import vocabulary as v
-from chainrules_scipy.following import follow
-from chainrules_scipy.installing import place_constructor
+from chainrules_py.extend import Tracer, kind_of
+from chainrules_scipy.following import follow, follow_class, followed_class
+from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED
 
 
-class _System:
-    """What SciPy's ``lti`` and ``dlti`` are, of traced numbers: in the form of a state space."""
-
-    _holds_traced = True
-
-    def __init__(self, *system: Any, dt: Any = None) -> None:
-        if len(system) == 4:
-            matrices = tuple(np.atleast_2d(array_of(x)) for x in system)
-        else:
-            ratio = system if len(system) == 2 else FOLLOWED["zpk2tf"](*system)
-            matrices = FOLLOWED["tf2ss"](*map(array_of, ratio))
-        self.A, self.B, self.C, self.D = matrices
-        self.given, self.dt = system, dt
-        self.inputs, self.outputs = self.B.shape[-1], self.C.shape[0]
-
-    def _as_ss(self) -> _System:
-        return self
-
-    def matrices(self) -> tuple[Any, ...]:
-        """Return the state space."""
-        return self.A, self.B, self.C, self.D
-
-    def ratio(self) -> tuple[Any, Any]:
-        """Return the coefficients of the transfer function."""
-        if len(self.given) == 4:
-            return FOLLOWED["ss2tf"](*self.given)  # type: ignore[no-any-return]
-        return self.given if len(self.given) == 2 else FOLLOWED["zpk2tf"](*self.given)
+def _system(made: type, *system: Any, **how: Any) -> Any:
+    """Make a system of the class that SciPy's ``__new__`` chooses, of which copies are made."""
+    name = made.__name__
+    if len(system) == 1 and isinstance(system[0], _ltisys.LinearTimeInvariant):
+        return getattr(system[0], _CONVERSIONS[name])()
+    is_discrete = name == "dlti" or how.get("dt") is not None
+    if name in ("lti", "dlti"):
+        if len(system) not in (2, 3, 4):
+            msg = f"`system` needs to be an instance of `{name}` or have 2, 3 or 4 arguments."
+            raise ValueError(msg)
+        name = tuple(_CONVERSIONS)[len(system) - 2]
+    cls = getattr(_ltisys, f"{name}{'Discrete' if is_discrete else 'Continuous'}")
+    return object.__new__(followed_class(cls))
 
 
-class _Systems:
-    """The class of systems, as SciPy's text asks for it and calls it."""
-
-    def __init__(self, theirs: type) -> None:
-        self.theirs = theirs
-
-    def __call__(self, *system: Any, dt: Any = None) -> _System:
-        return _System(*system, dt=dt)
-
-    def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, self.theirs) or (isinstance(x, _System) and self.theirs is native.lti)
+def _is_one(_: Any, other: Any) -> bool:
+    """Tell what a state space may be added to, or multiplied with."""
+    kinds = (native.StateSpace, np.ndarray, np.number, float, complex, int, Tracer)
+    return isinstance(other, kinds)
 
 
-def _given(system: Any) -> tuple[Any, Any]:
-    """Return numerator and denominator of a system as people give it."""
-    if not isinstance(system, _System):
-        system = _System(*(system if isinstance(system, tuple) else (system.num, system.den)))
-    b, a = system.ratio()
-    return np.reshape(array_of(b), (-1,)), array_of(a)
+def _class(x: Any) -> type:
+    """Return the class of a system, which is SciPy's also where its numbers are traced."""
+    return next(c for c in type(x).__mro__ if HOLDS not in vars(c))
 
 
-def _stepped(system: Any) -> _System:
-    """Return a system of steps as people give it: a tuple whose last is the time of one."""
-    if isinstance(system, native.dlti):
-        found = system._as_ss()
-        return _System(found.A, found.B, found.C, found.D, dt=found.dt)
-    return system if isinstance(system, _System) else _System(*system[:-1], dt=system[-1])
+def _added(self: Any, other: Any) -> Any:
+    """Add to what is no system; a system adds this one itself, and its states come first."""
+    return NotImplemented if isinstance(other, native.StateSpace) else self + other
 
 
-_FORMS: dict[str, Any] = {"lti": _Systems(native.lti), "dlti": _Systems(native.dlti)}
-lsim = follow(native.lsim, **_FORMS)
-impulse = follow(native.impulse, **_FORMS, lsim=lsim)
-step = follow(native.step, **_FORMS, lsim=lsim)
-_dlsim = follow(native.dlsim, dlti=_FORMS["dlti"], StateSpace=_System)
+def _subtracted(self: Any, other: Any) -> Any:
+    return NotImplemented if isinstance(other, native.StateSpace) else -self + other
 
 
-@stands_for(native.dlsim)
-def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
-    """Simulate a system of steps, as ``scipy.signal.dlsim``."""
-    made = _stepped(system)
-    found = _dlsim((*made.matrices(), made.dt), u, t, x0)
-    state_space = len(made.given) == 4 or isinstance(system, native.StateSpace)
-    return found if state_space else found[:2]
+class _Copying:
+    """The module ``copy``: what is traced stays the same in a copy of a system."""
+
+    deepcopy = staticmethod(copy.copy)
 
 
-def _responses(system: Any, x0: Any, t: Any, n: int | None, inputs: Any) -> Any:
-    made, n = _stepped(system), 100 if n is None else n
-    t = np.linspace(0, n * made.dt, n, endpoint=False) if t is None else np.asarray(t)
-    shape, found, times = (t.shape[0], made.inputs), [], t
-    for i in range(made.inputs):
-        u = np.zeros(shape)
-        u[:, i] = inputs(t)
-        times, y, *_ = dlsim(made, u, t=t, x0=x0)
-        found.append(y)
-    return times, tuple(found)
+_CONVERSIONS = {"TransferFunction": "to_tf", "ZerosPolesGain": "to_zpk", "StateSpace": "to_ss"}
+_BINARY = ("__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rsub__", "__rmul__")
+_METHODS = ("impulse", "step", "output", "bode", "freqresp")
+for _cls in (native.lti, native.dlti):
+    follow_class(_cls, *_METHODS, __new__=_system)
+for _name in _CONVERSIONS:
+    _own: dict[str, Any] = {"copy": _Copying, "__new__": _system}
+    if _name == "StateSpace":
+        _own |= {"type": _class, "_check_binop_other": _is_one}
+        _own |= {"__radd__": _added, "__rsub__": _subtracted}
+    follow_class(getattr(native, _name), *(_BINARY if _name == "StateSpace" else ()), **_own)
+    for _kind in ("Continuous", "Discrete"):
+        follow_class(getattr(_ltisys, _name + _kind))
+
+lsim, impulse, step = follow(native.lsim), follow(native.impulse), follow(native.step)
+dlsim, dimpulse, dstep = follow(native.dlsim), follow(native.dimpulse), follow(native.dstep)
+bode, dbode, dfreqresp = follow(native.bode), follow(native.dbode), follow(native.dfreqresp)
+_freqresp = follow(native.freqresp)
 
 
-@stands_for(native.dimpulse)
-def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
-    """Compute the response of a system of steps to an impulse, as ``scipy.signal.dimpulse``."""
-    return _responses(system, x0, t, n, lambda t: np.arange(len(t)) == 0)
+@stands_for(native.freqresp)
+def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
+    """Compute the response to frequencies, as ``scipy.signal.freqresp``.
 
-
-@stands_for(native.dstep)
-def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
-    """Compute the response of a system of steps to a step, as ``scipy.signal.dstep``."""
-    return _responses(system, x0, t, n, np.ones_like)
-
-
-def _places(w: Any, n: int) -> Any:
-    """Return frequencies, or how many there are to be, as the functions of SciPy take either."""
-    if w is None:
-        return n
-    try:
-        return operator.index(readable(w))
-    except TypeError:
-        return array_of(w)
-
-
-@stands_for(native.dfreqresp)
-def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -> Any:
-    """Compute a system's response to frequencies, as ``scipy.signal.dfreqresp``."""
-    b, a = _given(_stepped(system))
-    more = len(b) - len(a)
-    b, a = (v.pad(x, 0.0, widths=((max(k, 0), 0),)) for x, k in ((b, -more), (a, more)))
-    return FOLLOWED["freqz"](b, a, worN=_places(w, n), whole=whole)
-
-
-@stands_for(native.dbode)
-def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
-    """Compute size and phase of a system of steps, as ``scipy.signal.dbode``."""
-    w, y = dfreqresp(system, w, n)
-    phase = np.unwrap(np.angle(y)) * 180.0 / np.pi
-    return w / _stepped(system).dt, 20.0 * np.log10(np.abs(y)), phase
+    Of coefficients it is that of their ratio: roots have no derivative where they are equal.
+    """
+    if isinstance(system, native.StateSpace) and isinstance(system, native.lti):
+        return freqresp((system.A, system.B, system.C, system.D), w, n)
+    if not isinstance(system, _ltisys.LinearTimeInvariant) and len(system) in (2, 4):
+        ratio = followed_class(native.lti)(*system)._as_tf()
+        if kind_of(ratio.num) == kind_of(ratio.den) == "real":  # of complex ones SciPy
+            system = ratio  # leaves out the imaginary part of the gain
+    return _freqresp(system, w, n)
 
 
 cont2discrete = follow(native.cont2discrete)
@@ -156,19 +108,6 @@ def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
 residue = follow(native.residue, unique_roots=_simple)
 
 
-@stands_for(native.freqresp)
-def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
-    """Compute the response to frequencies, as ``scipy.signal.freqresp``."""
-    return FOLLOWED["freqs"](*_given(system), worN=_places(w, n))
-
-
-@stands_for(native.bode)
-def bode(system: Any, w: Any = None, n: int = 100) -> Any:
-    """Compute size and phase of the response, as ``scipy.signal.bode``."""
-    w, y = freqresp(system, w, n)
-    return w, 20.0 * np.log10(np.abs(y)), np.unwrap(np.angle(y)) * 180.0 / np.pi
-
-
 @stands_for(native.bilinear)
 def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     """Transform a filter of time into one of steps, as ``scipy.signal.bilinear``."""
@@ -179,54 +118,3 @@ def bilinear(b: Any, a: Any, fs: Any = 1.0) -> Any:
     weights = [two ** np.arange(len(x)) * x[::-1] for x in (b, a)]
     b, a = (w @ powers[: len(w)] for w in weights)
     return FOLLOWED["normalize"](b, a)
-
-
-class _Continuous(_System):
-    """What ``scipy.signal.lti`` makes, of traced numbers."""
-
-    def impulse(self, X0: Any = None, T: Any = None, N: Any = None) -> Any:
-        return impulse(self.matrices(), X0, T, N)
-
-    def step(self, X0: Any = None, T: Any = None, N: Any = None) -> Any:
-        return step(self.matrices(), X0, T, N)
-
-    def output(self, U: Any, T: Any, X0: Any = None) -> Any:
-        return lsim(self.matrices(), U, T, X0)
-
-    def freqresp(self, w: Any = None, n: int = 10000) -> Any:
-        return freqresp(self, w, n)
-
-    def bode(self, w: Any = None, n: int = 100) -> Any:
-        return bode(self, w, n)
-
-
-class _Discrete(_System):
-    """What ``scipy.signal.dlti`` makes, of traced numbers."""
-
-    def impulse(self, x0: Any = None, t: Any = None, n: Any = None) -> Any:
-        return dimpulse(self, x0, t, n)
-
-    def step(self, x0: Any = None, t: Any = None, n: Any = None) -> Any:
-        return dstep(self, x0, t, n)
-
-    def output(self, u: Any, t: Any, x0: Any = None) -> Any:
-        return dlsim(self, u, t, x0)
-
-    def freqresp(self, w: Any = None, n: int = 10000, whole: bool = False) -> Any:
-        return dfreqresp(self, w, n, whole)
-
-    def bode(self, w: Any = None, n: int = 100) -> Any:
-        return dbode(self, w, n)
-
-
-def _made(*system: Any, dt: Any = None) -> _System:
-    return _Continuous(*system) if dt is None else _Discrete(*system, dt=dt)
-
-
-def _of_steps(*system: Any, dt: Any = True) -> _System:
-    return _Discrete(*system, dt=dt)
-
-
-for _class in (native.TransferFunction, native.ZerosPolesGain, native.StateSpace, native.lti):
-    place_constructor(_class, _made)
-place_constructor(native.dlti, _of_steps)

@@ -15,12 +15,11 @@ from tests.libraries.scipy.samples.judge import samples
 
 OF = ("linalg", "signal", "fft", "stats", "interpolate", "ndimage", "spatial")
 SHAPED = ("special.legendre_p", "special.assoc_legendre_p", "special.sph_legendre_p")
-NOT = ("signal.dlti",)  # responses of numbers alone, which SciPy adds to frequencies in double
 ALL = [
     (s, i)
     for of in samples().values()
     for i, s in enumerate(of)
-    if (s.name.split(".")[0] in OF and s.name not in NOT) or s.name in SHAPED
+    if s.name.split(".")[0] in OF or s.name in SHAPED
 ]
 # All that SciPy gives in another precision than that of its operands, and some others.
 NAMED: tuple[str, ...] = (

@@ -38,10 +38,12 @@ def _row(y: Any) -> Any:
     return np.concatenate([np.real(row), np.imag(row)]) if row.dtype.kind == "c" else row
 
 
-def _shapes(y: Any) -> Any:
+def _forms(y: Any) -> Any:
+    """Return shapes and types; of whole numbers and truths, which are no matter, the shape."""
     if isinstance(y, (list, tuple)) or (isinstance(y, np.ndarray) and y.dtype == object):
-        return [_shapes(part) for part in y]
-    return np.shape(y)
+        return [_forms(part) for part in y]
+    dtype = np.dtype(getattr(y, "dtype", type(y) if isinstance(y, (float, complex)) else int))
+    return np.shape(y), dtype.name if dtype.kind in "fc" else ""
 
 
 def _attempt(f: Callable[[], Any]) -> Any:
@@ -51,6 +53,12 @@ def _attempt(f: Callable[[], Any]) -> Any:
             return f()
         except Exception as error:  # whatever SciPy raises is what is compared
             return error
+
+
+def _double(call: Call) -> Call:
+    """Return a call of the same numbers in double precision, which differences need."""
+    xs = [x.astype(np.result_type(x.dtype, float)) for x in map(np.asarray, call.operands)]
+    return dataclasses.replace(call, operands=tuple(xs))
 
 
 def judged(call: Call) -> Iterator[str]:
@@ -66,16 +74,20 @@ def judged(call: Call) -> Iterator[str]:
 
 def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
     """Compare with what is traced in one operand."""
-    shapes: list[Any] = []
+    forms: list[Any] = []
 
     def row(z: Any) -> Any:
         xs = [z if i == k else other for i, other in enumerate(call.operands)]
         y = call.function(*xs)
-        shapes.append(_shapes(y))
+        forms.append(_forms(y))
         return _row(y)
 
     rng = np.random.default_rng(len(call.name) + k)
     way = rng.standard_normal(np.shape(x))
+    is_single, is_complex = x.dtype.char in "fF", x.dtype.kind == "c"
+    if is_complex:
+        way = way + 1j * rng.standard_normal(np.shape(x))
+    way = way.astype(x.dtype)
     with chainrules_scipy.install():
         found = _attempt(lambda: jvp(row, (x,), (way,)))
     if isinstance(truth, Exception):
@@ -89,8 +101,8 @@ def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
         yield f"raises {found!r}"
         return
     (value, slope), known = found, _row(truth)
-    if shapes[-1] != _shapes(truth):
-        yield f"shape {shapes[-1]} for {_shapes(truth)}"
+    if forms[-1] != _forms(truth):
+        yield f"form {forms[-1]} for {_forms(truth)}"
         return
     if known.dtype.kind not in "iuf":
         return
@@ -102,8 +114,17 @@ def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
         yield f"value {value[~same][:6]} for {known[~same][:6]}"
         return
     sides = []
+    double = _double(call) if is_single else call
+
+    def row_of_double(z: Any) -> Any:
+        xs = [z if i == k else other for i, other in enumerate(double.operands)]
+        return _row(double.function(*xs))
+
+    at, along = (z.astype(np.result_type(z, float)) for z in (x, way))
     for step in call.steps:
-        up, down = (_attempt(functools.partial(row, x + s * step * way)) for s in (1, -1))
+        up, down = (
+            _attempt(functools.partial(row_of_double, at + s * step * along)) for s in (1, -1)
+        )
         if any(isinstance(y, Exception) or y.shape != known.shape for y in (up, down)):
             return  # at the edge of where it is defined
         sides.append([(up - known) / step, (known - down) / step])
@@ -125,10 +146,11 @@ def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
         return sum(w * y[i] for i, w in enumerate(weights) if w)
 
     with chainrules_scipy.install():
-        back = _attempt(lambda: np.sum(grad(total)(x) * way))
+        back = _attempt(lambda: np.sum(np.real(np.conj(grad(total)(x)) * way)))
     if isinstance(back, Exception):
         yield f"backwards raises {back!r}"
-    elif not abs(back - (forth := np.sum(np.where(smooth, weights * slope, 0.0)))) <= 1e-8 * (
-        1 + np.sum(np.abs(weights * size)[smooth])
-    ):
+        return
+    forth = np.sum(np.where(smooth, weights * slope, 0.0))
+    size = 1 + np.sum(np.abs(weights * size)[smooth])
+    if not abs(back - forth) <= (1e-3 if is_single else 1e-8) * size:
         yield f"backwards {back} for {forth}"
