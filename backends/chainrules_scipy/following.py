@@ -31,7 +31,7 @@ from chainrules_scipy.installing import (
     place_method,
     standing,
 )
-from chainrules_scipy.keeping import BUILTINS, INSTEAD, beside, fields
+from chainrules_scipy.keeping import BUILTINS, INSTEAD, Either, beside, fields
 from chainrules_scipy.rows import stands_for
 
 _classes: dict[type, dict[str, Any]] = {}
@@ -201,18 +201,6 @@ def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
     return object.__new__(made.followed if isinstance(made, _Class) else made)
 
 
-class _Either(tuple[Any, ...]):
-    """Classes, as copies ask whether something is of one of them: ``A | B | C``."""
-
-    __slots__ = ()
-
-    def __or__(self, other: Any) -> _Either:
-        return _Either((*self, other))
-
-    def __ror__(self, other: Any) -> _Either:
-        return _Either((other, *self))
-
-
 class _Class:
     """A class of SciPy's, as copies see it: they make instances that keep traced values."""
 
@@ -230,7 +218,7 @@ class _Class:
         return isinstance(x, self.theirs)
 
     def __or__(self, other: Any) -> Any:
-        return _Either((self, other))
+        return Either((self, other))
 
 
 class _Names(dict[str, Any]):

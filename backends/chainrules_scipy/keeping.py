@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from scipy._lib import _array_api, _util, array_api_extra
 from scipy._lib.array_api_compat import numpy as compatible
+from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, closed
+from chainrules_py.extend import Tracer, closed, type_info
 from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.rows import array_of, readable
 
@@ -230,6 +231,34 @@ class _At:
         return self._written(self.x[self.where] - y, **how)
 
 
+class Either(tuple[Any, ...]):
+    """Classes, as copies ask whether something is of one of them: ``A | B | C``."""
+
+    __slots__ = ()
+
+    def __or__(self, other: Any) -> Either:
+        return Either((*self, other))
+
+    def __ror__(self, other: Any) -> Either:
+        return Either((other, *self))
+
+
+class _Arrays:
+    """The class of arrays, to which what is traced belongs as well."""
+
+    def __instancecheck__(self, x: Any) -> bool:
+        cls = type(x)
+        return isinstance(x, np.ndarray) or (
+            issubclass(cls, Tracer) and not type_info(cls).is_python_number
+        )
+
+    def __or__(self, other: Any) -> Either:
+        return Either((self, other))
+
+    def __ror__(self, other: Any) -> Either:
+        return Either((other, self))
+
+
 class _Number:
     """A class of numbers, which leaves what is traced as it is."""
 
@@ -261,6 +290,7 @@ def _windows(x: Any, *args: Any, writeable: bool = False, **options: Any) -> Any
 BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(complex)}
 
 INSTEAD: dict[Any, Any] = {
+    np.ndarray: _Arrays(),
     np.array: _array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,
@@ -291,6 +321,7 @@ INSTEAD: dict[Any, Any] = {
     _array_api.xp_promote: _promoted,
     _array_api._asarray: lambda x, dtype=None, *_, **__: _asarray(x, dtype),
     _array_api.is_numpy: lambda _: True,
+    _helpers.is_array_api_obj: lambda x: isinstance(x, Tracer) or _helpers.is_array_api_obj(x),
     _util._asarray_validated: lambda x, *_, **__: array_of(x, floating=False),
     array_api_extra.at: _At,
     array_api_extra.apply_where: _apply_where,

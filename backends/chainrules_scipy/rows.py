@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tracer,
@@ -70,6 +71,21 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     if not floating or kind_of(x) in ("real", "complex"):
         return x
     return v.astype(x, dtype=np.dtype(float))
+
+
+def real_array_of(x: Any, name: str) -> Any:
+    """Make an array of a signal of which SciPy takes the real part, where it is complex.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is.
+    """
+    x = array_of(x)
+    if kind_of(x) == "complex":
+        msg = f"{name} is of the real part of a complex signal alone: give it x.real, and x.imag"
+        raise NotDifferentiableError(msg)
+    return x
 
 
 def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:

@@ -41,8 +41,11 @@ from chainrules_scipy.signal.systems import (
     dstep,
     freqresp,
     impulse,
+    invres,
+    invresz,
     lsim,
     residue,
+    residuez,
     step,
 )
 
@@ -68,6 +71,8 @@ __all__ = [
     "freqresp",
     "hilbert",
     "impulse",
+    "invres",
+    "invresz",
     "lfilter",
     "lfilter_zi",
     "lfiltic",
@@ -82,6 +87,7 @@ __all__ = [
     "recursive_filter",
     "resample",
     "residue",
+    "residuez",
     "savgol_filter",
     "sepfir2d",
     "sosfilt",

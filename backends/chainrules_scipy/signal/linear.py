@@ -13,7 +13,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, varies
 from chainrules_scipy.ndimage.linear import convolve1d
 from chainrules_scipy.ndimage.ranks import of_rank
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, real_array_of, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
 
@@ -59,7 +59,7 @@ def savgol_filter(
     >>> print(savgol_filter(np.arange(5.0) + 1, 3, 1).round(9))
     [1. 2. 3. 4. 5.]
     """
-    x = array_of(x)
+    x = real_array_of(x, "savgol_filter")
 
     def smoothed(y: Any, beyond: float = 0.0) -> Any:
         return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)
@@ -267,16 +267,27 @@ spline_filter = _of_images("spline_filter")
 symiirorder1, symiirorder2 = map(_of_images, ("symiirorder1", "symiirorder2"))
 
 
+def _ordered(x: Any, name: str) -> Any:
+    """Make an array of a signal that has an order."""
+    x = array_of(x)
+    if kind_of(x) == "complex":
+        msg = f"dtype={x.dtype} is not supported by {name}"
+        raise ValueError(msg)
+    return x
+
+
 @stands_for(native.order_filter)
 def order_filter(a: Any, domain: Any, rank: int) -> Any:
     """Choose the element of a rank in windows, as ``scipy.signal.order_filter``."""
-    return of_rank(a, rank, footprint=np.asarray(domain, bool), mode="constant")
+    return of_rank(
+        _ordered(a, "order_filter"), rank, footprint=np.asarray(domain, bool), mode="constant"
+    )
 
 
 @stands_for(native.medfilt)
 def medfilt(volume: Any, kernel_size: Any = None) -> Any:
     """Choose the median in windows, as ``scipy.signal.medfilt``."""
-    x = array_of(volume)
+    x = _ordered(volume, "medfilt")
     size = 3 if kernel_size is None else kernel_size
     return of_rank(x, 0, size=size, mode="constant", operation="median")
 
@@ -290,5 +301,9 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
 def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
+    input, hrow, hcol = array_of(input), array_of(hrow), array_of(hcol)
+    if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
+        msg = "sepfir2d of a real image takes real filters"
+        raise TypeError(msg)
     rows = convolve1d(input, hrow, axis=1, mode="reflect")
     return convolve1d(rows, hcol, axis=0, mode="reflect")

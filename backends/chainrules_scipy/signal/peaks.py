@@ -8,7 +8,7 @@ import numpy as np
 import scipy.signal as native
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import array_of, constant, readable, stands_for
+from chainrules_scipy.rows import constant, readable, real_array_of, stands_for
 
 
 def _bases(x: Any, peaks: Any, left: Any, right: Any) -> Any:
@@ -52,7 +52,7 @@ def find_peaks(
     >>> print(peaks, found["peak_heights"])
     [1] [2.]
     """
-    x = array_of(x)
+    x = real_array_of(x, "find_peaks")
     limits = (height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)
     peaks, known = native.find_peaks(readable(x), *map(_plain, limits))
     found = dict(known)
@@ -78,7 +78,7 @@ def _plain(limit: Any) -> Any:
 @stands_for(native.peak_prominences)
 def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> Any:
     """Compute how far peaks stand out, as ``scipy.signal.peak_prominences``."""
-    x = array_of(x)
+    x = real_array_of(x, "peak_prominences")
     _known, left, right = native.peak_prominences(readable(x), peaks, wlen)
     return _bases(x, np.asarray(peaks), left, right), left, right
 
@@ -88,7 +88,7 @@ def peak_widths(
     x: Any, peaks: Any, rel_height: Any = 0.5, prominence_data: Any = None, wlen: Any = None
 ) -> Any:
     """Compute how wide peaks are, as ``scipy.signal.peak_widths``."""
-    x = array_of(x)
+    x = real_array_of(x, "peak_widths")
     data = tuple(map(readable, prominence_data)) if prominence_data is not None else None
     if data is None:
         data = native.peak_prominences(readable(x), peaks, wlen)

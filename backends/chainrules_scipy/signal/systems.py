@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.signal import _ltisys
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, kind_of
-from chainrules_scipy.following import follow, follow_class, followed_class
+from chainrules_scipy.following import follow, follow_class, followed_class, numpy_with
 from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED
@@ -106,6 +107,9 @@ def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
 
 
 residue = follow(native.residue, unique_roots=_simple)
+residuez = follow(native.residuez, unique_roots=_simple)
+_alike = numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)))
+invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz))
 
 
 @stands_for(native.bilinear)

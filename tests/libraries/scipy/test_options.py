@@ -12,10 +12,10 @@ import chainrules_scipy
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy.agreeing import agreeing
 from chainrules_tape import grad
-from tests.libraries.scipy.options import interpolate, ndimage, signal, systems
+from tests.libraries.scipy.options import interpolate, kinds, ndimage, signal, systems
 from tests.libraries.scipy.options.judge import judged
 
-PARTS = {f.__name__: f for of in (interpolate, ndimage, signal, systems) for f in of.ALL}
+PARTS = {f.__name__: f for of in (interpolate, kinds, ndimage, signal, systems) for f in of.ALL}
 SOME = {
     "pieces": 2999,
     "univariate": 997,
@@ -24,6 +24,7 @@ SOME = {
     "scattered": 151,
     "designs": 149,
     "forms": 149,
+    "kinds": 29,
     "systems": 61,
     "inputs": 11,
 }

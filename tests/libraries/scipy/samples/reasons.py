@@ -105,7 +105,6 @@ NOT_DIFFERENTIABLE = {
             "special.sph_legendre_p_all",
         ),
         *(
-            "signal.invres",
             "signal.lp2hp",
             "signal.place_poles",
         ),
@@ -170,7 +169,7 @@ NOT_DIFFERENTIABLE = {
         *("special.lqn", "special.mathieu_even_coef", "special.mathieu_odd_coef"),
         *("special.obl_cv_seq", "special.pro_cv_seq", "special.pbdn_seq", "special.pbdv_seq"),
         *("special.pbvv_seq", "special.riccati_jn", "special.riccati_yn", "signal.remez"),
-        *("signal.spline_filter", "signal.invresz", "signal.residuez", "signal.band_stop_obj"),
+        *("signal.spline_filter", "signal.band_stop_obj"),
         *("ndimage.generic_filter1d", "interpolate.AAA", "interpolate.LSQBivariateSpline"),
         *("interpolate.LSQSphereBivariateSpline", "interpolate.RectSphereBivariateSpline"),
         *("interpolate.SmoothBivariateSpline", "interpolate.SmoothSphereBivariateSpline"),
