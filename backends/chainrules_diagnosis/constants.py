@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 from collections.abc import Iterable, Iterator
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis.sources import names_in, reached
+from chainrules_diagnosis.sources import names_in, reached, walked
 
 
 def words_in(functions: Iterable[Any]) -> list[str]:
@@ -98,6 +99,8 @@ def compared_in(functions: Iterable[Any]) -> list[float]:
     --------
     >>> compared_in([lambda x: x if x.size > 64 else -x])
     [64]
+    >>> compared_in([lambda x: x if len(x) in (5, 7) else -x])
+    [5, 7]
     >>> limit = 8
     >>> compared_in([lambda x: x if x.size > limit else -x])
     [8]
@@ -108,9 +111,10 @@ def compared_in(functions: Iterable[Any]) -> list[float]:
         for code in _with_inner(f.__code__):
             before: list[tuple[bool, Any]] = []
             local: dict[str, Any] = {}
-            for step in dis.get_instructions(code):
-                if step.opname == "COMPARE_OP":
-                    near = [(own, n) for own, n in before[-_NEAR:] if type(n) in (int, float)]
+            for step in _steps(code):
+                if step.opname in ("COMPARE_OP", "CONTAINS_OP"):
+                    flat = [(own, n) for own, x in before[-_NEAR:] for n in _flat(x)]
+                    near = [(own, n) for own, n in flat if type(n) in (int, float)]
                     written |= {n: None for own, n in near if own}
                     named |= {n: None for own, n in near if not own}
                 last = before[-1][1] if before else ""
@@ -119,6 +123,11 @@ def compared_in(functions: Iterable[Any]) -> list[float]:
                 if step.opname not in ("CACHE", "PRECALL", "PUSH_NULL"):
                     before.append(_number_of(step, f, local, last))
     return list(written | named)[:_FEW]
+
+
+@functools.lru_cache(maxsize=512)
+def _steps(code: CodeType) -> list[Any]:
+    return list(dis.get_instructions(code))
 
 
 def _number_of(step: Any, f: Any, local: dict[str, Any], last: Any) -> tuple[bool, Any]:
@@ -139,6 +148,56 @@ def _number_of(step: Any, f: Any, local: dict[str, Any], last: Any) -> tuple[boo
 
 
 _FEW, _NEAR = 6, 4
+
+
+def numbers_in(functions: Iterable[Any]) -> tuple[list[Any], bool]:
+    """List all numbers that functions name, but 0, and tell if anything may be equal to them.
+
+    Those that something is compared with come first. They are written in code, or held: by
+    defaults, closures, names, attributes, entries of tuples and keys of dictionaries.
+
+    Examples
+    --------
+    >>> numbers_in([lambda x, n=37.0: 2.0 * x if x == n else x])
+    ([37.0, 2.0], True)
+    >>> numbers_in([lambda x: 3 * x])
+    ([3], False)
+    """
+    reach = walked(functions)
+    codes = [code for f in reach if isinstance(f, FunctionType) for code in _with_inner(f.__code__)]
+    steps = [step for code in codes for step in _steps(code)]
+    names = {name for code in codes for name in code.co_names}
+    names |= {getattr(x, "__name__", "") for x in reach if callable(x)}
+    asks = bool(_EQUAL & names) or any(map(_asks_if_equal, steps))
+    held = [n for x in reach for n in (x.tolist() if _is_short(x) else (x,))]
+    written = tuple([s.argval for s in steps if "CONST" in s.opname or "INT" in s.opname])
+    found = dict.fromkeys(
+        [n for n in (*compared_in(functions), *held, *_flat(written)) if _is_number(n)]
+    )
+    return list(found)[:_MANY], asks or any(type(x) is dict for x in reach)
+
+
+def _is_number(n: Any) -> bool:
+    return type(n) in (int, float, complex) and bool(n) and bool(np.isfinite(n))
+
+
+def _is_short(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim > 0 and x.size <= _MANY
+
+
+def _flat(x: Any) -> list[Any]:
+    return [n for part in x for n in _flat(part)] if isinstance(x, (tuple, frozenset)) else [x]
+
+
+def _asks_if_equal(step: Any) -> bool:
+    """Tell whether an instruction compares, or looks up in what is written there."""
+    return step.opname in ("CONTAINS_OP", "BUILD_CONST_KEY_MAP", "BUILD_MAP") or (
+        step.opname == "COMPARE_OP" and any(sign in str(step.argval) for sign in ("==", "!="))
+    )
+
+
+_EQUAL = {"isin", "in1d", "equal", "not_equal", "isclose", "allclose", "array_equal", "eq", "ne"}
+_EQUAL |= {"count_nonzero", "flatnonzero", "nonzero", "searchsorted", "index", "get"}
 
 
 def arrays_in(function: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,51 @@ def of_length(n: int) -> Callable[[Any], Any]:
         while x.shape[-1] < n:
             x = np.concatenate([x, (1.0 + 1.0 / 16) * x + _next(0.0 * x)], axis=-1)
         return x[..., :n]
+
+    return made
+
+
+def of_lengths(of: int, n: int) -> Callable[[Any], Any]:
+    """Make every axis of one length another length; a square matrix may have to be what it is.
+
+    Examples
+    --------
+    >>> of_lengths(2, 5)(np.ones((2, 3))).shape, of_lengths(2, 1)(np.ones((2, 2))).shape
+    ((5, 3), (1, 1))
+    """
+
+    def made(x: Any) -> Any:
+        if x.shape[-2:] == (of, of) and n > of:
+            count = -(-n // of)
+            x = np.kron(np.diag(1.0 + np.arange(count) / 8) + 1.0 / 16, x)[..., :n, :n]
+        for axis, length in enumerate(x.shape):
+            if length == of:
+                x = np.moveaxis(of_length(n)(np.moveaxis(x, axis, -1)), -1, axis)
+        return np.ascontiguousarray(x)
+
+    return made
+
+
+def all_of(n: Any) -> Callable[[Any], Any]:
+    """Make all numbers one; of what increases the first."""
+    return lambda x: x + (n - x[..., :1]) if is_sorted(x) else np.full_like(x, n)
+
+
+def with_numbers(numbers: Sequence[Any]) -> Callable[[Any], Any]:
+    """Put numbers in the place of the first ones; one of them in that of each, if it increases.
+
+    Examples
+    --------
+    >>> with_numbers([7.0])(np.array([1.0, 3.0, 2.0]))
+    array([7., 3., 2.])
+    """
+
+    def made(x: Any) -> Any:
+        if is_sorted(x):
+            return x + (numbers[0] - x[..., -1:])
+        flat = x.reshape(-1).copy()
+        flat[: len(numbers)] = numbers[: flat.size]
+        return flat.reshape(x.shape)
 
     return made
 

@@ -6,8 +6,9 @@ import ast
 import contextlib
 import functools
 import linecache
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias, final
 
 Definition: TypeAlias = ast.FunctionDef | ast.Lambda
@@ -65,7 +66,7 @@ class Source:
 
 
 def reached(functions: Iterable[Any]) -> list[FunctionType]:
-    """List functions, and what they reach: in their closures, and by names of their own files.
+    """List functions, and what they reach: what they hold, and by names of files of no library.
 
     Examples
     --------
@@ -73,21 +74,80 @@ def reached(functions: Iterable[Any]) -> list[FunctionType]:
     >>> len(reached([outer(lambda x: x)]))
     2
     """
-    found: dict[int, FunctionType] = {}
-    todo = list(functions)
-    for f in todo:
-        if not isinstance(f, FunctionType) or id(f) in found:
-            continue
-        found[id(f)] = f
-        for cell in f.__closure__ or ():
-            with contextlib.suppress(ValueError):  # it is empty yet
-                todo.append(cell.cell_contents)
-        for name in names_in(f.__code__):
-            other = f.__globals__.get(name)
-            code = getattr(other, "__code__", None)
-            if code is not None and code.co_filename == f.__code__.co_filename:
-                todo.append(other)
+    return [x for x in walked(functions) if isinstance(x, FunctionType)]
+
+
+def walked(functions: Iterable[Any]) -> list[Any]:
+    """List functions, what they hold, and what that holds, as far as they ask for it by name.
+
+    Examples
+    --------
+    >>> walked([lambda x, n=37.0: x == n])[1:]
+    [37.0]
+    """
+    found: dict[tuple[int, int], Any] = {}
+    todo: list[tuple[Any, FunctionType | None]] = [(x, None) for x in functions]
+    for x, by in todo:
+        is_function = isinstance(x, FunctionType)
+        key = id(x), 0 if is_function else id(by)
+        if key not in found and len(todo) < _MANY:
+            found[key] = x
+            by = x if is_function else by
+            todo += [(inner, by) for inner in _inside(x, by)]
     return list(found.values())
+
+
+_MANY, _FEW = 2000, 40
+_CONTAINERS = tuple, list, set, frozenset
+
+
+def _inside(x: Any, by: FunctionType | None) -> Iterable[Any]:
+    """List what a function holds, a container, or an object that a function asks for names."""
+    if isinstance(x, FunctionType):
+        named = [x.__globals__[name] for name in names_in(x.__code__) if name in x.__globals__]
+        held = [y for y in named if _is_own(y, x)]
+        for cell in x.__closure__ or ():
+            with contextlib.suppress(ValueError):  # it is empty yet
+                held.append(cell.cell_contents)
+        return [*held, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+    if isinstance(x, _CONTAINERS):
+        return list(x)[:_FEW]
+    if isinstance(x, dict):
+        return [*x, *x.values()][:_FEW]
+    if isinstance(x, functools.partial):
+        return x.func, *x.args, *x.keywords.values()
+    if isinstance(x, MethodType):
+        return x.__func__, x.__self__
+    names = [] if by is None else names_in(by.__code__)
+    own = getattr(x, "__dict__", {})
+    if isinstance(x, (type, ModuleType)):
+        return [own[n] for n in names if n in own and by is not None and _is_own(own[n], by)]
+    module = type(x).__module__
+    if _is_of_library(module):  # of functools, say
+        return [own[n] for n in _WRAPPED if n in own and not module.startswith("chainrules_")]
+    return [*own.values(), *[vars(type(x)).get(n) for n in ("__call__", *names)]]
+
+
+_WRAPPED = "__wrapped__", "pyfunc"
+
+
+def _is_own(x: Any, by: FunctionType) -> bool:
+    """Tell whether something says more of who asks for it than that a library has it."""
+    if isinstance(x, FunctionType):
+        same = x.__code__.co_filename == by.__code__.co_filename
+        return same or not _is_of_library(x.__module__)
+    kept = isinstance(x, (*_CONTAINERS, dict, functools.partial, MethodType, ModuleType))
+    if kept or not hasattr(x, "__dict__") or any(hasattr(x, name) for name in _WRAPPED):
+        return True
+    return not _is_of_library((x if isinstance(x, type) else type(x)).__module__)
+
+
+@functools.cache
+def _is_of_library(module: str | None) -> bool:
+    root = (module or "builtins").partition(".")[0]
+    known = root in sys.stdlib_module_names and root != "__main__"
+    place = getattr(sys.modules.get(root), "__file__", None) or ""
+    return known or root.startswith("chainrules_") or "site-packages" in place
 
 
 def names_in(code: CodeType) -> list[str]:

@@ -11,6 +11,12 @@ class NotJudgedError(Exception):
     """A check cannot say anything here."""
 
 
+def not_judged_if(unseen: object, why: str) -> None:
+    """Raise a `NotJudgedError` that says why, if something is so."""
+    if unseen:
+        raise NotJudgedError(why)
+
+
 @final
 class WrongError(Exception):
     """Mistake that a check found.

@@ -18,7 +18,7 @@ from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.values import value_vector
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.vocabulary import resolution
 
 _DIRECTIONS = 3
@@ -29,9 +29,7 @@ def check_batched(case: Case) -> None:
 
     Directions of Python numbers alone are not looked at: there is no array to hold several.
     """
-    if not isinstance(case.f, Primitive):
-        msg = "no primitive, so the call is made of others"
-        raise NotJudgedError(msg)
+    not_judged_if(not isinstance(case.f, Primitive), "no primitive, so the call is made of others")
     operands, options = case.f.normalise(case.operands, case.options)
     types = tuple(map(type, operands))
     rule = find_rule(case.f, types)

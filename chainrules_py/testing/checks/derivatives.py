@@ -24,7 +24,7 @@ from chainrules_py.testing.data.closer import (
 )
 from chainrules_py.testing.data.coordinates import Coordinates, Names
 from chainrules_py.testing.data.values import differs, narrowed, widened
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.testing.modes import written
 
 
@@ -50,9 +50,7 @@ def check_value(case: Case) -> None:
 
 def check_push(case: Case) -> None:
     """Check that the push agrees with finite differences."""
-    if not case.has_push:
-        msg = "there is no forward rule"
-        raise NotJudgedError(msg)
+    not_judged_if(not case.has_push, "there is no forward rule")
     _check_no_nan(case, "push", case.pushed(), case.u)
     want, allowed, unsettled = case.judged()
     want, allowed = look_again(case, Case.pushed, want, allowed)
@@ -154,9 +152,7 @@ def _vertical(case: Case, half: str, count: int) -> Any:
 
 def check_adjoint(case: Case) -> None:
     """Check that the pull is the adjoint: Re<y_bar, push x_dot> = Re<pull y_bar, x_dot>."""
-    if not case.has_pull:
-        msg = "there is no reverse rule"
-        raise NotJudgedError(msg)
+    not_judged_if(not case.has_pull, "there is no reverse rule")
     _check_no_nan(case, "pull", case.pulled(), case.w)
     title, allowed = "push", case.slack
     unsettled = ""
@@ -178,9 +174,7 @@ def check_adjoint(case: Case) -> None:
             limit = _limit(case, push, slack, slack)
     if not (np.all(_is_number(push)) and np.all(_is_number(case.pulled()))):
         _check_infinities(case, push)
-        if not np.any(_is_number(push)):
-            msg = "no derivative here is finite"
-            raise NotJudgedError(msg)
+        not_judged_if(not np.any(_is_number(push)), "no derivative here is finite")
         return
     have, want = case.pulled().T @ case.u, case.w.T @ push
     names = case.weight_names(), case.input_names()
@@ -368,16 +362,10 @@ def check_second_order(case: Case) -> None:
 def _loss(case: Case) -> tuple[Any, Loss]:
     """Return the engine and the loss, if higher derivatives can be judged."""
     engine = default_engine()
-    if engine is None:
-        msg = "no engine is installed"
-        raise NotJudgedError(msg)
+    not_judged_if(engine is None, "no engine is installed")
     loss = Loss(case.call, case.operands, case.gauge, case.rng, case.held)
-    if not loss.exists:
-        msg = "no derivative flows"
-        raise NotJudgedError(msg)
-    if not case.has_pull:
-        msg = "only the forward half is stated"
-        raise NotJudgedError(msg)
+    not_judged_if(not loss.exists, "no derivative flows")
+    not_judged_if(not case.has_pull, "only the forward half is stated")
     if not case.settled and case.smooth:
         raise NotJudgedError(case.judged()[2])
     if np.any(np.abs(np.log2(np.append(case.steps, case.sizes_of_result))) > 330):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_diagnosis import (
+    all_of,
     around,
     compared_in,
     cut,
@@ -25,13 +26,15 @@ from chainrules_diagnosis import (
     is_sorted,
     is_whole,
     literals_of,
+    numbers_in,
     of_axes,
     of_both_signs,
-    of_length,
+    of_lengths,
     of_size,
     stacked,
     times,
     turned,
+    with_numbers,
     with_tie,
     with_zeros,
     words_for,
@@ -41,6 +44,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
 from chainrules_py.testing.modes import written
+from chainrules_py.values.pytree import flatten, map_leaves
 
 
 class Call(NamedTuple):
@@ -72,15 +76,18 @@ def value_at(case: Case, operands: tuple[Any, ...], f: Any = None, **other: Any)
 # ------------------------------------------------------------------------------ other points
 
 
+def _is_floating(x: Any) -> bool:
+    return is_float_array(x) or is_number(x)
+
+
 def _floating(case: Case) -> list[int]:
-    return [i for i, x in enumerate(case.operands) if is_float_array(x) or is_number(x)]
+    return [i for i, x in enumerate(case.operands) if _is_floating(x)]
 
 
 def _changed(case: Case, change: Callable[[Any], Any], places: Iterable[int]) -> tuple[Any, ...]:
+    one = lambda x: _as(x, change(np.asarray(x))) if _is_floating(x) else x
     chosen = set(places)
-    return tuple(
-        [_as(x, change(np.asarray(x))) if i in chosen else x for i, x in enumerate(case.operands)]
-    )
+    return tuple([map_leaves(one, x) if i in chosen else x for i, x in enumerate(case.operands)])
 
 
 def _as(x: Any, values: Any) -> Any:
@@ -136,6 +143,31 @@ def point_calls(case: Case) -> Iterator[Call]:
                 yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
         yield _call(case, "all zeros", np.zeros_like, [i])
     yield _call(case, "all zeros", np.zeros_like, places)
+    yield from _number_calls(case)
+
+
+def _number_calls(case: Case) -> Iterator[Call]:
+    """Numbers that code names: all of an operand is one of them, or its first are several."""
+    numbers, asks = numbers_in(_written(case))
+    for i, (x, part) in enumerate(zip(case.operands, case.parts, strict=True)):
+        leaves = [n for n in flatten(x)[0] if _is_floating(n)] if part.size else []
+        is_complex = any(map(np.iscomplexobj, leaves))
+        fitting = [n for n in numbers if is_complex or type(n) is not complex]
+        size = max(map(np.size, leaves), default=0)
+        groups = [[n] for n in fitting] if asks and size else []
+        alone = len(groups)
+        groups += [fitting[k : k + size] for k in range(0, len(fitting), size)] if size > 1 else []
+        given = np.max(np.abs(part.vector(x)), initial=0.0) or 1.0
+        for k, few in enumerate(groups):
+            said = " or ".join([f"{n:.6g}" for n in few[:3]]) + ", ..." * (len(few) > 3)
+            sizes = [abs(n) / given for n in few]
+            far = "large " if max(sizes) > _FAR else "far " if min(sizes) < 1 / _FAR else ""
+            name = f"the {far}number {said}"
+            yield _call(case, name, all_of(few[0]) if k < alone else with_numbers(few), [i])
+
+
+_FAR = 300.0
+"""From here on rounding may say more of a function than its derivative does."""
 
 
 def _reversed(x: Any) -> Any:
@@ -203,21 +235,28 @@ def shape_calls(case: Case) -> Iterator[Call]:
 
 
 def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
-    """List lengths beyond those that code compares with: there may be a branch for many."""
+    """List lengths that code compares with, or names: there may be a branch for many, or blocks."""
     xs = case.operands
-    for most in compared_in(_written(case)):
-        if isinstance(most, int) and 2 < most < _MOST and all(xs[i].size for i in arrays):
+    compared, named = compared_in(_written(case)), numbers_in(_written(case))[0]
+    blocks = [n for n in named if type(n) is int and n > 2 and n not in compared][:_BLOCKS]
+    lengths = list(dict.fromkeys(n for i in arrays for n in xs[i].shape if n))[:_FEW]
+    for most in [n for n in compared if type(n) is int and 0 < n < _MOST]:
+        for of, n in itertools.product(lengths, (most, most + 1)):
+            yield _call(case, f"another length: {n}", of_lengths(of, n), arrays)
+        if xs[arrays[0]].ndim > 1 and all(xs[i].size for i in arrays):
             size = most if xs[arrays[0]].size > most else most + 1
-            for n in dict.fromkeys((size, most)):
-                yield _call(case, f"another length: {n}", of_length(n), arrays)
-            if xs[arrays[0]].ndim > 1:
-                yield _call(case, f"another size: {size}", of_size(size), arrays)
-        for n in (most, most + 1) if isinstance(most, int) and 0 < most < _FEW_AXES else ():
+            for n in (most, size):
+                yield _call(case, f"another size: {n}", of_size(n), arrays)
+        for n in (most, most + 1) if most < _FEW_AXES else ():
             made = _call(case, f"a leading axis more, {n} in all", of_axes(n), arrays)
-            if _is_stack(case, made.operands, 1):
+            if _is_stack(case, made.operands, 1) or _is_of_all(case, made.operands, arrays):
                 yield made
+    for of, n in itertools.product(lengths, blocks):
+        if (n := 2 * n + 1) < _MOST:
+            yield _call(case, f"another length: {n}", of_lengths(of, n), arrays)
 
 
+_BLOCKS = 3
 _FEW, _FEW_AXES, _MOST = 4, 8, 5000
 
 

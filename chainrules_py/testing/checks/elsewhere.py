@@ -16,7 +16,7 @@ from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data import hostile
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import mismatch, value_vector
-from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
+from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of, not_judged_if
 
 
 def check_hostile(case: Case) -> None:
@@ -29,15 +29,11 @@ def check_hostile(case: Case) -> None:
     if f is None or getattr(f, "shape_from_data", False) or case.gauge is not None:
         msg = "it is no primitive, its shape depends on values, or it is determined up to a gauge"
         raise NotJudgedError(msg)
-    if not any(map(is_numpy, case.operands)):
-        msg = "no operand is an array of NumPy"
-        raise NotJudgedError(msg)
+    not_judged_if(not any(map(is_numpy, case.operands)), "no operand is an array of NumPy")
     with hostile.present():
         operands = tuple(map(hostile.as_distant, case.operands))
         y = _value_at(case, f, operands)
-        if y is None:
-            msg = "the function, or its rule, takes only arrays of its own library"
-            raise NotJudgedError(msg)
+        not_judged_if(y is None, "the function, or its rule, takes only arrays of its own library")
         is_meant = bool(hostile.worded)
         try:
             _ask(case, f, operands, y)

@@ -11,7 +11,7 @@ from chainrules_py.errors import ChainRulesError
 from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import fingerprint, value_vector
-from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.errors import WrongError, not_judged_if
 from chainrules_py.testing.modes import written
 
 
@@ -83,9 +83,7 @@ def check_nan_entries(case: Case) -> None:
         holed.reshape(-1)[0] = np.nan
         operands = (*case.operands[:i], holed, *case.operands[i + 1 :])
         judged = _check_finite(case, operands, i) or judged
-    if not judged:
-        msg = "no operand may have a NaN, or all of the result is NaN then"
-        raise NotJudgedError(msg)
+    not_judged_if(not judged, "no operand may have a NaN, or all of the result is NaN then")
 
 
 def _check_finite(case: Case, operands: tuple[Any, ...], i: int) -> bool:

@@ -75,15 +75,6 @@ class Distant:
 
     __array_ufunc__ = None
     __array__ = _refusing("__array__", _LEAK)
-    __bool__ = _refusing("__bool__", _BRANCH)
-    __float__ = _refusing("__float__", _BRANCH)
-    __int__ = _refusing("__int__", _BRANCH)
-    __index__ = _refusing("__index__", _BRANCH)
-    __complex__ = _refusing("__complex__", _BRANCH)
-    __iter__ = _refusing("__iter__", _BRANCH)
-    __contains__ = _refusing("__contains__", _BRANCH)
-    item = _refusing("item", _BRANCH)
-    tolist = _refusing("tolist", _BRANCH)
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
@@ -130,6 +121,9 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "floordiv", "mod"):
     for _form in (f"__{_name}__", f"__r{_name}__"):
         setattr(Distant, _form, _operator(_form))
+_VALUES = "__bool__ __float__ __int__ __index__ __complex__ __iter__ __contains__ item tolist"
+for _name in _VALUES.split():
+    setattr(Distant, _name, _refusing(_name, _BRANCH))
 _REST = "lt le gt ge eq ne neg pos abs and or xor invert"
 for _name in _REST.split():
     setattr(Distant, f"__{_name}__", _operator(f"__{_name}__"))

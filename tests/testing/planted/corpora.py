@@ -16,6 +16,7 @@ from tests.testing.planted import (
     matrices,
     memory,
     mistaken,
+    named,
     numbers,
     reductions,
     right_arrangement,
@@ -52,6 +53,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "matrices": matrices.WRONG,
     "written": written.WRONG,
     "conditions": conditions.WRONG,
+    "named": named.WRONG,
     "found": found.WRONG,
     "stairs": stairs.WRONG,
 }
@@ -65,6 +67,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "others": right_others.RIGHT,
     "written": right_written.RIGHT,
     "refusing": right_refusing.RIGHT,
+    "named": named.RIGHT,
     "found": found.RIGHT,
     "stairs": stairs.RIGHT,
 }
