@@ -156,6 +156,17 @@ def _apply_where(
     return v.where(where, inside, f2(*[v.where(where, _inside(x, ~where), x) for x in args]))
 
 
+def _lazyselect(conditions: Any, functions: Any, arrays: Any, default: Any = 0) -> Any:
+    """Compute by the last condition that holds at each element, as SciPy's ``_lazyselect``."""
+    arrays = [array_of(x) for x in arrays]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    y: Any = np.full(shape, default, np.result_type(*[x.dtype for x in arrays]))
+    for condition, function in zip(conditions, functions, strict=True):
+        where = np.broadcast_to(readable(condition), shape)
+        y = _apply_where(where, arrays, function, lambda *_, y=y: y)
+    return y
+
+
 def _inside(x: Any, where: Any) -> Any:
     """Return a value of x where it is inside, for all that are not; or 1."""
     known = np.broadcast_to(readable(x), np.broadcast_shapes(x.shape, where.shape))[
@@ -323,6 +334,7 @@ INSTEAD: dict[Any, Any] = {
     _array_api.is_numpy: lambda _: True,
     _helpers.is_array_api_obj: lambda x: isinstance(x, Tracer) or _helpers.is_array_api_obj(x),
     _util._asarray_validated: lambda x, *_, **__: array_of(x, floating=False),
+    _util._lazyselect: _lazyselect,
     array_api_extra.at: _At,
     array_api_extra.apply_where: _apply_where,
     np.r_: _Joined(np.r_, columns=False),

@@ -18,6 +18,7 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import anchored, array_of, nested, readable
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
+from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
 
 _Compute = Callable[..., Any]
 
@@ -66,9 +67,46 @@ class _Call:
         within = (low <= z) & (z <= high) if ends else (low < z) & (z < high)
         return np.asarray(within & self.valid & np.isfinite(z))
 
+    def finite(self) -> Any:
+        """Tell which elements have a place and a scale that are finite."""
+        return np.isfinite(readable(self.loc)) & np.isfinite(readable(self.scale))
+
+
+_ALL = "the density and the distribution function"
+_REFUSED = {
+    "irwinhall": (_ALL, "SciPy makes splines of its shape"),
+    "ksone": (_ALL, "it is a sum whose length is the shape"),
+    "kstwo": (_ALL, "it is a sum whose length is the shape"),
+    "landau": (_ALL, "SciPy has tables of it"),
+    "levy_stable": (_ALL, "SciPy integrates it"),
+    "studentized_range": (_ALL, "SciPy integrates it"),
+    "tukeylambda": ("the density", "it has the inverse of the distribution function inside"),
+    "ncf": ("the density", "SciPy has its sums in C alone"),
+    "nct": ("the density", "SciPy has its sums in C alone"),
+    "nchypergeom_wallenius": ("the probabilities and moments", "SciPy integrates them in C"),
+}
+
+
+def refuse(dist: Any, density: bool = True) -> None:
+    """Refuse a distribution without a derivative.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is one.
+    """
+    what, why = _REFUSED.get(dist.name, ("", ""))
+    if what and (density or what == _ALL):
+        msg = (
+            f"scipy.stats.{dist.name} has no derivative here of {what}: {why}; hold its arguments "
+            "fixed, or draw from it"
+        )
+        raise NotDifferentiableError(msg)
+
 
 def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute the logarithm of the standardised density."""
+    refuse(dist)
     own = LOG_DENSITIES.get(dist.name)
     if own is not None:
         return own(z, *shapes)
@@ -95,7 +133,8 @@ def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
 
     operands = (call.x, call.loc, call.scale, *call.shapes)
-    return _where_inside(call.inside(True), lambda: call.plainly("logpdf"), compute, operands)
+    inside = call.inside(True) & call.finite()
+    return _where_inside(inside, lambda: call.plainly("logpdf"), compute, operands)
 
 
 def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
@@ -105,6 +144,7 @@ def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
 
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     """Compute a standardised distribution function, up to a constant."""
+    refuse(dist, density=False)
     own = CUMULATIVE.get(dist.name)
     if own is not None:
         return own(z, *shapes)
@@ -191,13 +231,17 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
     def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, q, args, options)
         p = readable(call.x)
-        inside = np.asarray((p > 0) & (p < 1) & call.valid & np.isfinite(readable(call.loc)))
+        inside = np.asarray((p > 0) & (p < 1) & call.valid & call.finite())
         known = call.plainly(name)
 
         def compute(q: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton's, from where it has arrived: each doubles the order
                 missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
-                x = x + sign * missing / pdf(dist, x, *shapes, loc=loc, scale=scale)
+                density = pdf(dist, x, *shapes, loc=loc, scale=scale)
+                if not np.all((readable(density) > 0) & np.isfinite(readable(density))):
+                    msg = f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
+                    raise NotDifferentiableError(msg)
+                x = x + sign * missing / density
             return x
 
         operands = (call.x, array_of(known), call.loc, call.scale, *call.shapes)
@@ -217,15 +261,15 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
 
     It is differentiated in the shapes: k and loc are whole numbers.
     """
+    refuse(dist)
     shapes, loc, _ = dist._parse_args(*args, **options)
     k, loc = (readable(array_of(x, floating=False)) for x in (k, loc))
     k, shapes = k - loc, tuple(map(array_of, shapes))
     plain = tuple(map(readable, shapes))
     low, high = dist._get_support(*plain)
     inside = np.asarray((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
-    return _where_inside(
-        inside, lambda: dist.logpmf(k, *plain), dist._logpmf, (array_of(k), *shapes)
-    )
+    compute = LOG_PROBABILITIES.get(dist.name, dist._logpmf)
+    return _where_inside(inside, lambda: dist.logpmf(k, *plain), compute, (array_of(k), *shapes))
 
 
 def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -17,13 +20,48 @@ from chainrules_scipy.integrate.adaptive import quad
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.optimize.least import minimized
 from chainrules_scipy.rows import anchored, array_of, readable
-from chainrules_scipy.stats.distributions import logpdf, logpmf, pdf, ppf
+from chainrules_scipy.stats.distributions import logpdf, logpmf, pdf, ppf, refuse
 
 _NUMBERS = 100_000
 
 
+def _of_negative_binomial(n: Any, p: Any) -> Any:
+    """SciPy has them in C."""
+    failing = n * (1 - p)
+    return failing / p, failing / p**2, (2 - p) / v.sqrt(failing), 6 / n + p**2 / failing
+
+
+_STANDARD = {"nbinom": _of_negative_binomial}
+_SUMMED = ("bernoulli", "zipfian", "nchypergeom_fisher")
+
+
+def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the numbers of a finite support, and their probabilities on a new axis."""
+    low, high = dist._get_support(*map(readable, shapes))
+    if not np.max(high) - np.min(low) < _NUMBERS:
+        msg = f"{dist.name} has a moment or entropy that is a sum of over {_NUMBERS} probabilities"
+        raise NotDifferentiableError(msg)
+    numbers = np.arange(np.min(low), np.max(high) + 1)
+    wide = [v.expand_dims(s, axis=-1) for s in shapes]
+    return numbers, v.exp(logpmf(dist, numbers, *wide))
+
+
+def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
+    """Sum four moments."""
+    numbers, p = _probabilities(dist, shapes)
+    mean = v.sum(p * numbers, axis=-1)
+    gaps = numbers - v.expand_dims(mean, axis=-1)
+    var, third, fourth = (v.sum(p * gaps**k, axis=-1) for k in (2, 3, 4))
+    return [mean, var, third / var**1.5, fourth / var**2 - 3]
+
+
 def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
     """Return four moments of the standard distribution, by SciPy's text."""
+    refuse(dist)
+    if dist.name in _STANDARD:
+        return list(_STANDARD[dist.name](*shapes))
+    if dist.name in _SUMMED:
+        return _of_sums(dist, shapes)
     function = type(dist)._stats
     general = (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._stats
     known = [None] * 4 if function is general else None
@@ -85,27 +123,36 @@ def std(dist: Any, *args: Any, **options: Any) -> Any:
 
 def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
     """Compute a moment up to the fourth in the parameters."""
-    m, s2, skew, kurtosis = stats(dist, *args, moments="mvsk", **options)
-    central = [1.0, 0.0, s2, skew * s2**1.5, (kurtosis + 3) * s2 * s2]
     if order not in range(5):
         msg = f"moment({order}) has no derivative here; it has up to the fourth"
         raise UnsupportedKeywordError(msg)
-    choices = (1, order, order * (order - 1) // 2, 4 if order == 4 else 1, 1)
-    return sum(choices[k] * m ** (order - k) * central[k] for k in range(order + 1))
+    wanted = "mvsk"[: max(order, 1)]
+    found = stats(dist, *args, moments=wanted, **options)
+    m, *rest = found if len(wanted) > 1 else (found,)
+    central = {0: 1.0, 2: rest[0] if rest else 0.0}
+    if order > 2:
+        central[3] = rest[1] * rest[0] ** 1.5
+    if order > 3:
+        central[4] = (rest[2] + 3) * rest[0] ** 2
+    terms = [math.comb(order, k) * m ** (order - k) * c for k, c in central.items() if k <= order]
+    return functools.reduce(operator.add, terms)
 
 
 def entropy(dist: Any, *args: Any, **options: Any) -> Any:
     """Compute the entropy in the parameters."""
     shapes, _, scale = dist._parse_args(*args, **options)
     general = scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous
+    found = tuple(map(array_of, shapes))
+    if dist.name == "binom" or (_is_discrete(dist) and type(dist)._entropy is general._entropy):
+        return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
     if type(dist)._entropy is general._entropy:
         msg = f"SciPy integrates the entropy of {dist.name}, which has no derivative here"
         raise NotDifferentiableError(msg)
-    shapes = tuple(map(array_of, shapes))
-    many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]
+    is_integral = dist.name == "tukeylambda"  # of numbers
+    many = [v.reshape(s, shape=(1,)) if s.ndim == 0 and not is_integral else s for s in found]
     with beside(many):
         y = array_of(followed(type(dist)._entropy)(dist, *many))
-    y = y[0] if y.ndim and all(s.ndim == 0 for s in shapes) else y
+    y = y[0] if y.ndim and all(s.ndim == 0 for s in found) else y
     return y + v.log(array_of(scale))
 
 
@@ -195,6 +242,15 @@ def expect(
     return sum(quad(density, a, b, **how)[0] for a, b in itertools.pairwise(ends))
 
 
+def _lowest(dist: Any, at: Any, *shapes: Any) -> int:
+    """Return the lower end of the support, or one below which is nothing beside what is at it."""
+    low = np.min(dist._get_support(*shapes)[0])
+    if np.isinf(low):
+        width = np.max(dist.ppf(0.5, *shapes) - dist.ppf(1e-18, *shapes))
+        low = min(np.min(dist.ppf(1e-18, *shapes)), np.min(at) - width)
+    return int(low)
+
+
 def _summed(name: str, upper: bool, is_log: bool) -> Any:
     """Sum probabilities from the lower end of the support."""
 
@@ -202,7 +258,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         shapes, loc, _ = dist._parse_args(*args, **options)
         plain = tuple(map(readable, shapes))
         at = np.floor(np.asarray(readable(k)) - readable(loc))
-        low = int(np.min(dist._get_support(*plain)[0]))
+        low = _lowest(dist, at, *plain)
         count = int(np.max(at, initial=low)) - low + 1
         if count > _NUMBERS:
             msg = f"{dist.name}.{name} at {low + count} is a sum of over {_NUMBERS} probabilities"
@@ -213,7 +269,14 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
             places <= at[..., None], np.exp(logpmf(dist, places + 0 * at[..., None], *shapes)), 0.0
         )
         total = v.sum(below, axis=-1)
-        known = getattr(dist, name.removeprefix("log"))(at, *plain)
+        native = getattr(dist, name.removeprefix("log"))
+        known = native(at, *plain)
+        if not np.array_equal(known, native(readable(k) - readable(loc), *plain), equal_nan=True):
+            msg = (
+                f"SciPy's {dist.name}.{name} of numbers that are not whole is no sum of "
+                "probabilities: give it np.floor(k)"
+            )
+            raise NotDifferentiableError(msg)
         y = anchored(known, -total if upper else total)
         return v.log(y) if is_log else y
 

@@ -12,10 +12,18 @@ import chainrules_scipy
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy.agreeing import agreeing
 from chainrules_tape import grad
-from tests.libraries.scipy.options import interpolate, kinds, ndimage, signal, systems
+from tests.libraries.scipy.options import (
+    distributions,
+    interpolate,
+    kinds,
+    ndimage,
+    signal,
+    systems,
+)
 from tests.libraries.scipy.options.judge import judged
 
-PARTS = {f.__name__: f for of in (interpolate, kinds, ndimage, signal, systems) for f in of.ALL}
+MODULES = (distributions, interpolate, kinds, ndimage, signal, systems)
+PARTS = {f.__name__: f for of in MODULES for f in of.ALL}
 SOME = {
     "pieces": 2999,
     "univariate": 997,
@@ -25,6 +33,9 @@ SOME = {
     "designs": 149,
     "forms": 149,
     "kinds": 29,
+    "scales": 397,
+    "frozen": 397,
+    "discrete": 97,
     "systems": 61,
     "inputs": 11,
 }

@@ -127,9 +127,11 @@ def _in_one(call: Call, k: int, x: Any, truth: Any) -> Iterator[str]:
         )
         if any(isinstance(y, Exception) or y.shape != known.shape for y in (up, down)):
             return  # at the edge of where it is defined
-        sides.append([(up - known) / step, (known - down) / step])
+        with np.errstate(all="ignore"):
+            sides.append([(up - known) / step, (known - down) / step])
     (right, left), (_, _) = sides
-    ends = [np.mean(pair, axis=0) for pair in sides]
+    with np.errstate(all="ignore"):
+        ends = [np.mean(pair, axis=0) for pair in sides]
     size = 1 + np.maximum(np.abs(left), np.abs(right))
     smooth = np.isfinite(known) & (np.abs(ends[0] - ends[1]) < 1e-4 * size)
     smooth &= np.abs(left - right) < 1e-3 * size  # at a corner any of the slopes is right

@@ -175,8 +175,8 @@ NOT_DIFFERENTIABLE = {
         *("interpolate.SmoothBivariateSpline", "interpolate.SmoothSphereBivariateSpline"),
         *("interpolate.bisplev", "interpolate.bisplrep", "interpolate.insert"),
         *("interpolate.sproot", "spatial.HalfspaceIntersection", "spatial.cKDTree"),
-        *("sparse.linalg.lobpcg", "sparse.linalg.funm_multiply_krylov", "stats.skellam"),
-        *("stats.zipfian", "stats.nchypergeom_fisher", "stats.nchypergeom_wallenius"),
+        *("sparse.linalg.lobpcg", "sparse.linalg.funm_multiply_krylov"),
+        "stats.nchypergeom_wallenius",
         *("stats.poisson_binom", "stats.wasserstein_distance_nd"),
     ),
     "a search that does not end at the equations' solution": (
