@@ -5,6 +5,7 @@
 #   make test-matrix    builds wheel and sdist, and installs and uses them under every Python that is there
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
+#   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
 #   make test-nightly   every sample in twenty more draws, 20,000 programs of each generator (CHAINRULES_PROGRAMS=...)
 #   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
@@ -28,10 +29,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-matrix test-newcomers test-plain test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,13s/^# *//p' Makefile
+	@sed -n '2,14s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -89,6 +90,11 @@ test-plain: $(VENV)/.stamp-test
 	CHAINRULES_WITHOUT=all $(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" \
 		tests/tape tests/programs $(ARGS)
 	CHAINRULES_WITHOUT=all $(ONE_THREAD) $(BIN)/python -m tests.fuzz.hashes tests/fuzz/hashes.json
+
+# In one process, which counts; tests of what a derivative costs count the calls that are noted here as well.
+test-compiled: $(VENV)/.stamp-test
+	CHAINRULES_COMPILED=1 $(PYTEST) -n 0 -m "not slow and not nightly and not gpu" -k "not cost" \
+		tests/tape tests/programs tests/rules tests/libraries/numpy tests/libraries/scipy $(ARGS)
 
 # Wheel and sdist, in clean environments of every Python >= 3.11 that is found: `MATRIX="3.11 3.13" make test-matrix`.
 test-matrix: $(VENV)/.stamp-test

@@ -278,6 +278,12 @@ class Entry:
             msg = f"{name} is {describe(x)}, and programs compute with {theirs}; convert it"
             raise RecordingError(msg)
         if type_info(cls).is_array:
+            if type_info(cls).library.namespace is None:
+                msg = (
+                    f"{name} is a {cls.__name__}, a class of arrays of which no library says how "
+                    f"it computes; pass np.asarray({name})"
+                )
+                raise Unfit(msg)
             self._array(x, name)
         else:
             self._checks.append(f"{name}.__class__ is not {self._class(cls)}")

@@ -69,7 +69,8 @@ def _title(f: Any) -> str:
 def _chosen(f: Any, argnums: Any, argnames: Any) -> list[str]:
     """Return the names of the arguments in which a derivative is taken."""
     numbers = () if argnums is None and argnames is not None else argnums
-    numbers = (numbers or 0,) if numbers is None or isinstance(numbers, int) else tuple(numbers)
+    alone = numbers is None or hasattr(numbers, "__index__")  # as NumPy's integers have
+    numbers = (numbers or 0,) if alone else tuple(numbers)
     named = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
     try:
         known = [*inspect.signature(f).parameters]

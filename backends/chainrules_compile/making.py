@@ -25,6 +25,7 @@ from chainrules_compile.outside import Known, State, modes, refuse_living
 from chainrules_compile.passes import ASKING, Pass, passes_of
 from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
+from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scans import check_sums
 from chainrules_compile.scope import Scope
@@ -282,26 +283,31 @@ class Making:
         check_results(leaves, captures)
         outputs = tuple([recorder.operand(x) for x in leaves])
         del leaves
-        scope.labels, scope.titles = labels_of(self.f, tree, len(outputs)), recorder.titles
         entry.forget()
         refuse_living(recorder.alive)
         noted = recorder.program(self.setting.name, outputs)
         check_sums(recorder, noted)
         lines, known = head(), {*scope}
-        written = functools.partial(self._written, noted, lines, tree)
-        setting = self.setting
-        if not setting.background:
-            made = written(setting.passes, setting.write)
-        else:
-            made = written(passes_of("numpy", setting.exact), write_numpy)
-            made.serving = Serving(
-                made.run,
-                functools.partial(written, setting.passes, setting.write, made.settle),
-            )
+        with defects():
+            scope.labels, scope.titles = labels_of(self.f, tree, len(outputs)), recorder.titles
+            made = self._made(noted, lines, tree)
         if kept is not None:
             with contextlib.suppress(UnsaidError):
                 text = self._text(kept, made, known)
                 made.keep = functools.partial(kept.keep, text)
+        return made
+
+    def _made(self, noted: Program, lines: list[str], tree: TreeDef) -> CompiledProgram:
+        """Write the noted calls; in the background, if that is asked for, for the target."""
+        written = functools.partial(self._written, noted, lines, tree)
+        setting = self.setting
+        if not setting.background:
+            return written(setting.passes, setting.write)
+        made = written(passes_of("numpy", setting.exact), write_numpy)
+        made.serving = Serving(
+            made.run,
+            functools.partial(written, setting.passes, setting.write, made.settle),
+        )
         return made
 
     def _written(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
-from chainrules_py import Primitive
+from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import type_info
 
 
@@ -94,3 +95,30 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
         f"{name} raises {type(error).__name__}: {error}, where it is recorded, and gives a result "
         f"without compile; {remedy}"
     )
+
+
+@contextlib.contextmanager
+def defects() -> Iterator[None]:
+    """Have a function run as it is where passes or a writer fail, which is no fault of its own.
+
+    Raises
+    ------
+    Unfit
+        In place of an error that none of them raises on purpose.
+    """
+    try:
+        yield
+    except ChainRulesError:
+        raise
+    except _DEFECTS as error:
+        msg = (
+            f"its calls were recorded, and could not be written ({type(error).__name__}: {error}), "
+            f"which is a defect of chainrules_compile; please report it"
+        )
+        raise Unfit(msg) from error
+
+
+_DEFECTS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, SyntaxError),
+    *(TypeError, ValueError),
+)

@@ -164,6 +164,7 @@ def scan_turns(
     f: Callable[..., Any], carry: Any, rows: Any, /, *, length: int, backwards: bool
 ) -> Any:
     """Compute `turns`, of values that an engine traces."""
+    return turns(f, carry, rows, length, backwards)  # as another engine may be below
 
 
 def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:

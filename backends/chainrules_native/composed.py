@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.passes.values import axes_of
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import Shape, UnwritableError, View, numpy_order
 from chainrules_native.rearranged import argument_of, only
-from chainrules_native.sums import axes_of, reduce
+from chainrules_native.sums import reduce
 from chainrules_native.text import raw_type
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.passes.values import axes_of
 from chainrules_native.items import Copy, Product
 from chainrules_native.lowering import Lowering, form, is_array, strides_like
 from chainrules_native.memory import Shape, UnwritableError, View, contiguous
 from chainrules_native.products import dotted, is_small, transposed
 from chainrules_native.rearranged import argument_of, only
-from chainrules_native.sums import axes_of, reduce, times
+from chainrules_native.sums import reduce, times
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.calls import Under, copied
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.values import axes_of, changed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import NumpyWriting
 from chainrules_compile.writers.writer import Body
@@ -193,7 +193,7 @@ class Gathering:
         if found is None:
             return False
         if type(axis) is tuple:
-            axis = tuple([n % len(shape) for n in axis])
+            axis = axes_of(axis, len(shape))
         kernel, operands = found
         launch = Launch(kernel, {"axis": axis, "keepdims": keepdims})
         self._calls.append(Call(launch, operands, {}, (result,)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.passes.values import axes_of
 from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
 from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array, strides_like
 from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, collapsed
@@ -36,12 +37,6 @@ def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
         return reduce(s, ufunc, s.view(x), y, axes_of(axis, len(form(x)[0])))
 
     return lower
-
-
-def axes_of(axis: Any, n: int) -> tuple[int, ...]:
-    """Return the axes that an option says, of so many."""
-    given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
-    return tuple([a % n for a in given])
 
 
 def _of_one(s: Lowering, ufunc: np.ufunc, x: Value, y: Value) -> View:

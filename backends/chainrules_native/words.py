@@ -17,6 +17,7 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
+from chainrules_compile.passes.values import axes_of
 from chainrules_native.composed import COMPOSED, shared
 from chainrules_native.contractions import CONTRACTIONS
 from chainrules_native.factors import DECOMPOSITIONS, FACTORS
@@ -434,7 +435,7 @@ def _spread(s: Lowering, call: Call) -> View:
     view, (shape, dtype) = s.view(y_bar), form(y)
     n = len(shape)
     if axis is not None and not keepdims:
-        axes = {a % n for a in (axis if type(axis) is tuple else (axis,))}
+        axes = {*axes_of(axis, n)}
         strides = iter(view.strides)
         steps = tuple([0 if d in axes else next(strides) for d in range(n)])
         kept = tuple([1 if d in axes else m for d, m in enumerate(shape)])

@@ -68,8 +68,11 @@ def array_of(value: Any) -> Any:
     home = beside() if cls is np.ndarray else None
     if home is not None and home in [type_info(host).namespace for host in hosts]:
         return moved_beside(value)  # an engine's own operators take none of NumPy's arrays
-    if issubclass(cls, Tracer) or type_info(cls).is_array:
+    info = type_info(cls)
+    if issubclass(cls, Tracer) or info.is_array:
         return value
+    if info.host is not None and info.is_number:
+        return v.lift(value, to=np)  # its engine makes the array
     return moved_beside(np.asarray(value))
 
 

@@ -468,6 +468,8 @@ TOPICS = {
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
+    "tests/engines/compile/test_samples.py": "samples of all words in seldom forms, a generator",
+    "tests/engines/compile/test_degenerate.py": "arrays without axes, in the source of all words",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",
     "tests/engines/compile/test_options.py": "options of all words that are rewritten, a generator",
     "tests/engines/compile/test_loose.py": "passes/loose.py, by dtypes, options and numbers",

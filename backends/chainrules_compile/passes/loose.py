@@ -82,7 +82,7 @@ class _Loose:
     def _power(self, call: Call) -> Call:
         """Write a whole power as products: NumPy's takes a logarithm for each element."""
         (x, p), (result,) = call.operands, call.results
-        if type(p) not in (int, float) or p != int(p) or not 1 < abs(p) <= _MOST:
+        if type(p) not in (int, float) or not 1 < abs(p) <= _MOST or p != int(p):
             return call
         number = type(x) is Value and x.type is result.type and x.type in (float, np.float64)
         if not number and not (is_array(x) and is_array(result)):

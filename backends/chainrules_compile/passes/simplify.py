@@ -20,6 +20,7 @@ from chainrules_compile.passes.signs import is_real
 from chainrules_compile.passes.symmetric import PRODUCTS, copy_of, met
 from chainrules_compile.passes.values import (
     alike,
+    axes_of,
     call_of,
     called,
     changed,
@@ -254,11 +255,11 @@ class _Walk:
             return None
         if not (keepdims or axis == 0):
             return None
-        axes = (axis,) if type(axis) is int else axis
-        if axes is None or not axes:
-            return None
         shape: Any = x.shape
-        last = max([k % len(shape) for k in axes])
+        axes = () if axis is None else axes_of(axis, len(shape))
+        if not axes:
+            return None
+        last = max(axes)
         return y_bar if math.prod(shape[: last + 1]) <= _LOOPS else None
 
     def _number(self, x: Value) -> Any:

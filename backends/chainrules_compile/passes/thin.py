@@ -15,7 +15,14 @@ import numpy as np
 from chainrules_compile.calls import spread
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import is_elementwise
-from chainrules_compile.passes.values import changed, is_array, is_contiguous, size, value_of
+from chainrules_compile.passes.values import (
+    axes_of,
+    changed,
+    is_array,
+    is_contiguous,
+    size,
+    value_of,
+)
 from chainrules_py.program import Call, Program, Value
 
 _UFUNCS = (np.add, np.subtract, np.multiply, np.divide)
@@ -107,8 +114,7 @@ class _Walk:
         made = self._made.get(x)
         if made is not None and getattr(made.function, "__name__", None) == "sum_transpose_numpy":
             source, axis = made.operands[0], made.options["axis"]
-            axes = range(len(shape)) if axis is None else (axis,) if type(axis) is int else axis
-            along = {k % len(shape) for k in axes}
+            along = {*axes_of(axis, len(shape))}
             if x.shape != shape or not is_array(source) or source.dtype != y.dtype:
                 return None
             padded = tuple([1 if i in along else n for i, n in enumerate(shape)])

@@ -176,6 +176,12 @@ def size(x: Value) -> int:
     return n
 
 
+def axes_of(axis: Any, n: int) -> tuple[int, ...]:
+    """Return the axes that an option says, of so many: of none NumPy takes 0 and -1 as well."""
+    given = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
+    return tuple([a % n for a in given]) if n else ()
+
+
 def roots(program: Program) -> dict[Value, Value]:
     """Return, for each value, one that stands for all that may share its memory.
 

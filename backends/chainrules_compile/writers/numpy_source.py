@@ -313,7 +313,8 @@ class NumpyWriting(Speller):
         shape: Any = x.shape
         minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
         sign = "-" if minus else "+"
-        if len(pattern) < len(shape) or any([type(entry) is not int for entry in pattern]):
+        several = len(pattern) < len(shape) or any([type(entry) is not int for entry in pattern])
+        if several and pattern.is_basic:
             # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
             self.lines.append(f"part = {name}[{where}]")
             ufunc: Any = np.subtract if minus else np.add

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import spread
-from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
 from chainrules_py.program import Call, Value
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -71,9 +71,9 @@ def repeated(call: Call) -> Call | None:
     if size(y) > _VIEWED if y.memory is not None else not is_contiguous(y):
         return None
     shape, axes = y.shape or (), (axis,) if type(axis) is int else axis
-    if not axes or len(axes) == len(shape) or y.dtype != y_bar.dtype:
+    if not axes or len(axes) >= len(shape) or y.dtype != y_bar.dtype:
         return None
-    along = sorted([k % len(shape) for k in axes])
+    along = sorted(axes_of(axis, len(shape)))
     behind = math.prod(shape[along[-1] + 1 :])
     if along != [*range(along[0], along[-1] + 1)] or behind > _SHORT:
         return None

@@ -21,7 +21,7 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.loops import joined, picked
-from chainrules_compile.passes.values import is_array, is_contiguous, size
+from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shorter import (
     is_matrix,
     is_vector,
@@ -118,11 +118,13 @@ def _reduction(ufunc: np.ufunc) -> Spelling:
 
     def spell(s: Speller, call: Call) -> str | None:
         (x,), axis = call.operands, call.options["axis"]
-        keep = ", None, None, True" if call.options["keepdims"] else ""
-        if not keep and is_array(x) and len(x.shape) == 1 and axis in (None, 0):
-            axis = ()
+        given = [s.text(x), s.text(axis)]
+        if call.options["keepdims"]:
+            given += ["None", "None", "True"]
+        elif is_array(x) and len(x.shape) == 1 and axis in (None, 0):
+            given.pop()  # as NumPy has it
         name = s.scope.name(reduce, f"{ufunc.__name__}_reduce", ("reduce", ufunc))
-        return f"{name}({s.text(x)}{'' if axis == () else f', {s.text(axis)}'}{keep})"
+        return f"{name}({', '.join(given)})"
 
     return spell
 
@@ -144,7 +146,7 @@ def _accumulation(ufunc: np.ufunc) -> Spelling:
         (x,), axis = call.operands, call.options["axis"]
         if not is_array(x) or x.dtype not in _FLOATS or call.options["include_initial"]:
             return None
-        if axis is None and len(x.shape) != 1:
+        if not x.shape or (axis is None and len(x.shape) != 1):
             return None
         name = s.scope.name(accumulate, f"{ufunc.__name__}_accumulate", ("accumulate", ufunc))
         return f"{name}({s.text(x)}, {0 if axis is None else axis})"
@@ -161,11 +163,10 @@ SPELLINGS |= {
 @spells(v.flip)
 def _flip(s: Speller, call: Call) -> str | None:
     (x,), axis = call.operands, call.options["axis"]
-    if not is_array(x):
+    if not is_array(x) or not x.shape:
         return None
     n = len(x.shape)
-    axes = range(n) if axis is None else [axis] if type(axis) is int else axis
-    turned = [i % n for i in axes]
+    turned = axes_of(axis, n)
     return f"{s.text(x)}[{', '.join(['::-1' if i in turned else ':' for i in range(n)])}]"
 
 

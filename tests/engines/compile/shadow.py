@@ -2,7 +2,8 @@
 
 After a test has passed, each call of `grad` and its like in it is made again: twice without
 `compile`, to see that it says the same each time, and three times with. The answers have equal
-bits, or a `RecordingError` says why there are none.
+bits, or a `RecordingError` says why there are none; what raises, raises the same. At the end the
+counts are printed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from chainrules_compile import RecordingError, RecordingWarning
 from chainrules_py.extend import Tracer, flatten, unflatten
 from tests.engines.compile.checked import compile_checked
 
-MOST = 20
+__name__ = "chainrules_shadow"  # a library's, so that no test's function is said to reach into it
+MOST = int(os.environ.get("CHAINRULES_CALLS", "20"))
 """So many calls of one test are made again."""
 
 
@@ -59,6 +61,68 @@ def _equal(x: Any, y: Any) -> bool:
     return bool(signs.all()) and np.array_equal(x, y, equal_nan=True)
 
 
+def ask(g: Any, args: Any, keywords: Any = {}) -> str:  # noqa: B006 (nobody writes to it)
+    """Call a function compiled, three times, and return what is said of the answers."""
+    said = []
+    for _ in range(2):
+        try:
+            said.append(g(*(given := _copied((args, keywords)))[0], **given[1]))
+        except (Exception, pytest.fail.Exception) as error:
+            return _raises_alike(g, args, keywords, error)
+    if not same(*said):
+        return "another each time"
+    compiled = compile_checked(g)
+    for turn in range(3):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("error", RecordingWarning)
+            try:
+                given = _copied((args, keywords))
+                found = compiled(*given[0], **given[1])
+            except RecordingError as error:
+                if os.environ.get("CHAINRULES_COMPILED") == "trace":
+                    traceback.print_exc()
+                return f"refused: {error}"
+            except RecordingWarning as said_so:
+                kind = "wrong" if "another result" in str(said_so) else "refused"
+                return f"{kind}: {said_so}"
+            except pytest.fail.Exception:
+                return "asserts"  # the test's own function
+            except Exception as error:
+                if os.environ.get("CHAINRULES_COMPILED") == "trace":
+                    traceback.print_exc()
+                if _fails(g, args, keywords, error):
+                    return "another each time"
+                where = traceback.extract_tb(error.__traceback__)[-1].filename
+                if type(error) is AssertionError and "test_" in where:
+                    return "asserts"  # the test's own function
+                return f"wrong: turn {turn} raises {type(error).__name__}: {error}"
+        if not same(found, said[0]):
+            return f"wrong: turn {turn}: {found} for {said[0]}\n{compiled.source}"
+    return "equal" if len(compiled.programs) == 1 else "equal, in programs"
+
+
+def _fails(g: Any, args: Any, keywords: Any, error: Exception) -> bool:
+    """Tell whether a call has come to raise an error without `compile` as well."""
+    try:
+        g(*(given := _copied((args, keywords)))[0], **given[1])
+    except type(error):
+        return True
+    return False
+
+
+def _raises_alike(g: Any, args: Any, keywords: Any, wanted: BaseException) -> str:
+    """Call a function compiled that raises, and return what is said of its error."""
+    given = _copied((args, keywords))
+    try:
+        compile_checked(g)(*given[0], **given[1])
+    except (type(wanted), RecordingError):
+        return f"raises {type(wanted).__name__}"
+    except BaseException as error:
+        return f"wrong: raises {error!r} for {wanted!r}"
+    return f"wrong: gives a result and does not raise {wanted!r}"
+
+
 class Shadow:
     """Plugin of pytest: what a test differentiates is noted, and asked again when it is over."""
 
@@ -71,9 +135,15 @@ class Shadow:
             setattr(ct, name, self._transforming(getattr(ct, name)))
         for name in ("jvp", "hvp"):
             setattr(ct, name, self._calling(getattr(ct, name)))
+        for name in ("vjp", "linearize"):
+            setattr(ct, name, self._giving(getattr(ct, name), name == "vjp"))
 
-    def _noted(self, g: Any, args: Any, keywords: Any) -> Any:
-        if getattr(self._inside, "depth", 0) or len(self.calls) >= MOST:
+    def _noted(self, g: Any, args: Any, keywords: Any, asked: Any = None) -> Any:
+        """Call a function, and note the call, or one of another function in its place."""
+        if getattr(self._inside, "depth", 0):
+            return g(*args, **keywords)
+        if len(self.calls) >= MOST:
+            self.said[f"beyond {MOST} calls of one test"] += 1
             return g(*args, **keywords)
         leaves = flatten((args, keywords))[0]
         plain = not any([isinstance(x, Tracer) or hasattr(x, "recorder") for x in leaves])
@@ -84,7 +154,7 @@ class Shadow:
         finally:
             self._inside.depth = 0
         if given is not None and self._keeps:
-            self.calls.append((g, *given))
+            self.calls.append((asked or g, *given))
         return y
 
     def _transforming(self, transform: Any) -> Any:
@@ -113,6 +183,19 @@ class Shadow:
 
         return called
 
+    def _giving(self, door: Any, pulls: bool) -> Any:
+        """Note `vjp` or `linearize`; what is asked is its value, and what its function gives."""
+
+        @functools.wraps(door)
+        def called(f: Any, *xs: Any, **options: Any) -> Any:
+            def asked(*xs: Any) -> Any:
+                y, function, *aux = door(f, *xs, **options)
+                return y, function(y) if pulls else function(*xs), *aux
+
+            return self._noted(lambda *xs: door(f, *xs, **options), xs, {}, asked)
+
+        return called
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: Any) -> Any:
         """Ask again what the test has asked, if it has passed."""
@@ -126,7 +209,7 @@ class Shadow:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 for call in calls:
-                    said = self.ask(*call)
+                    said = ask(*call)
                     self.said[said.partition(":")[0]] += 1
                     if said.startswith("refused"):
                         self.said[said[:110]] += 1
@@ -136,54 +219,6 @@ class Shadow:
             outcome.force_exception(error)
         finally:
             self._inside.depth = 0
-
-    def ask(self, g: Any, args: Any, keywords: Any) -> str:
-        """Return what is said of a call."""
-        said = []
-        for _ in range(2):
-            try:
-                said.append(g(*(given := _copied((args, keywords)))[0], **given[1]))
-            except (Exception, pytest.fail.Exception) as error:
-                return f"raises {type(error).__name__}"
-        if not same(*said):
-            return "another each time"
-        compiled = compile_checked(g)
-        for turn in range(3):
-            with contextlib.ExitStack() as stack:
-                stack.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("error", RecordingWarning)
-                try:
-                    given = _copied((args, keywords))
-                    found = compiled(*given[0], **given[1])
-                except RecordingError as error:
-                    if os.environ["CHAINRULES_COMPILED"] == "trace":
-                        traceback.print_exc()
-                    return f"refused: {error}"
-                except RecordingWarning as said_so:
-                    kind = "wrong" if "another result" in str(said_so) else "refused"
-                    return f"{kind}: {said_so}"
-                except pytest.fail.Exception:
-                    return "asserts"  # the test's own function
-                except Exception as error:
-                    if os.environ["CHAINRULES_COMPILED"] == "trace":
-                        traceback.print_exc()
-                    if self._fails(g, args, keywords, error):
-                        return "another each time"
-                    where = traceback.extract_tb(error.__traceback__)[-1].filename
-                    if type(error) is AssertionError and "test_" in where:
-                        return "asserts"  # the test's own function
-                    return f"wrong: turn {turn} raises {type(error).__name__}: {error}"
-            if not same(found, said[0]):
-                return f"wrong: turn {turn}: {found} for {said[0]}\n{compiled.source}"
-        return "equal" if len(compiled.programs) == 1 else "equal, in programs"
-
-    def _fails(self, g: Any, args: Any, keywords: Any, error: Exception) -> bool:
-        """Tell whether a call has come to raise an error without `compile` as well."""
-        try:
-            g(*(given := _copied((args, keywords)))[0], **given[1])
-        except type(error):
-            return True
-        return False
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say how many were equal."""

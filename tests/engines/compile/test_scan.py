@@ -20,7 +20,7 @@ from chainrules_compile.turns import LONG
 from chainrules_py.composites.functional import scan
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
-from chainrules_tape import grad, hvp, jvp, value_and_grad, vjp
+from chainrules_tape import grad, hvp, jvp, linearize, value_and_grad, vjp
 from tests.engines.compile.random_programs import compared
 from tests.engines.compile.shadow import same
 
@@ -114,6 +114,9 @@ FORMS: dict[str, Any] = {
     "jvp": lambda f: lambda *xs: jvp(f, xs, xs),
     "vjp": lambda f: lambda *xs: vjp(f, *xs)[1](2.0),
     "hvp": lambda f: lambda w, u, b, xs: hvp(lambda w: f(w, u, b, xs), (w,), (w,)),
+    "linearize": lambda f: lambda *xs: linearize(f, *xs)[1](*xs),
+    "linearized gradient": lambda f: lambda *xs: linearize(grad(f), *xs)[1](*xs),
+    "gradient of a push": lambda f: grad(lambda *xs: linearize(f, *xs)[1](*xs)),
     "twice": lambda f: lambda *xs: grad(lambda w: np.sum(grad(f)(w, *xs[1:]) ** 2))(xs[0]),
 }
 
