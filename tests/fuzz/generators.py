@@ -82,6 +82,14 @@ class Generator(NamedTuple):
                 return f"{type(error).__name__}: {error}"
 
 
+def _scattered(seed: int, size: int) -> int:
+    """Give each of as many seeds in a row another number: neighbours are far from each other."""
+    step = int(0.618 * size)
+    while math.gcd(step, size) > 1:
+        step += 1
+    return seed * step % size
+
+
 def _tables(
     draws: str, verdict: Callable[..., str], tables: Callable[[], tuple[Sequence[Any], ...]]
 ) -> Generator:
@@ -91,11 +99,7 @@ def _tables(
         return math.prod(map(len, tables()))
 
     def draw(seed: int) -> tuple[Any, ...]:
-        last = size()
-        step = int(0.618 * last)  # neighbours are far from each other
-        while math.gcd(step, last) > 1:
-            step += 1
-        place, program = seed * step % last, []
+        place, program = _scattered(seed, size()), []
         for table in tables():
             place, entry = divmod(place, len(table))
             program.append(table[entry])
@@ -114,9 +118,10 @@ GENERATORS: dict[str, Generator] = {
     "widths": Generator(
         "every call of a function of NumPy or SciPy that was entered and every sample of a word, "
         "with operands of whole numbers, booleans or narrow ones; both modes against float64",
-        lambda seed: widths.narrow(seed % len(widths.entered()), np.random.default_rng(seed)),
+        lambda seed: widths.program(_scattered(seed, widths.size())),
         widths.verdict,
         widths.smaller,
+        widths.size,
     ),
     "seeds": Generator(
         "the same calls with one tangent or cotangent of twelve wrong forms; an error",
@@ -133,7 +138,7 @@ GENERATORS: dict[str, Generator] = {
     ),
     "views": Generator(
         "views of views, written to through any of them; values against NumPy's, and the "
-        "derivatives of three functions with each other",
+        "derivatives of three functions with each other and with differences",
         views.program,
         views.verdict,
         views.smaller,
@@ -236,7 +241,7 @@ GENERATORS: dict[str, Generator] = {
         "random programs in which values are taken to be constant, through every function of "
         "every engine; against differences",
         constants.verdict,
-        lambda: (range(100_000), list(constants.DOORS)),
+        lambda: (range(10**6), constants.EAGER),
     ),
 }  # fmt: skip
 

@@ -7,10 +7,12 @@ itself computes the function of real numbers, so that its derivative is that fun
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, final
 
 import numpy as np
@@ -53,8 +55,13 @@ def _is_judged(call: SurfaceCall) -> bool:
 
 
 def _called(instance: Any, *xs: Any, **_: Any) -> Any:
-    _, options = instance.build(backend("numpy"))
-    return instance.word(*[np.asarray(x) if type(x) is list else x for x in xs], **options)
+    operands = [np.asarray(x) if type(x) is list else x for x in xs]
+    return instance.word(*operands, **_options(instance))
+
+
+@functools.cache
+def _options(instance: Any) -> dict[str, Any]:
+    return instance.build(backend("numpy"))[1]  # type: ignore[no-any-return]
 
 
 @final
@@ -72,25 +79,61 @@ class Narrow:
         Which operands, among those that move.
     scale : int
         What their numbers are multiplied by.
+    draw : int
+        Which draw of these numbers.
     """
 
     number: int
     dtype: str
     places: tuple[int, ...]
     scale: int
+    draw: int = 0
 
     def __str__(self) -> str:
         return f"check({self!r})  # {entered()[self.number][0]}"
 
 
-def narrow(number: int, rng: Any) -> Narrow:
-    """Draw the dtype, the operands that get it, and how large they are, for a call."""
-    call, f = entered()[number]
-    n = len(Point(call, f=f).xs)
-    places = tuple([i for i in range(n) if rng.random() < 0.6]) or tuple(range(n))
-    complex = any(np.iscomplexobj(x) for x in Point(call, f=f).xs)
-    dtype = "complex64" if complex else str(rng.choice((*WHOLE, *NARROW)))
-    return Narrow(number, dtype, places, int(rng.choice(SCALES)))
+DRAWS = 4
+"""How many draws of its numbers a call is judged at."""
+WIDTHS = [*itertools.product(WHOLE[:-1], SCALES), (WHOLE[-1], 1), *itertools.product(NARROW, (1,))]
+
+
+@functools.cache
+def _kinds() -> list[tuple[int, list[tuple[str, int]]]]:
+    """How many operands of each call move, and in which dtypes, with which scales, they may be."""
+    points = [Point(call, f=f) for call, f in entered()]
+    single = [("complex64", 1)]
+    return [(len(p.xs), single if any(map(np.iscomplexobj, p.xs)) else WIDTHS) for p in points]
+
+
+@functools.cache
+def _ends() -> list[int]:
+    """How many programs there are of each call and of those before it."""
+    return [*itertools.accumulate([DRAWS * (2**n - 1) * len(kinds) for n, kinds in _kinds()])]
+
+
+def size() -> int:
+    """How many programs there are: each call, dtype, scale and draw, in each choice of operands."""
+    return _ends()[-1]
+
+
+def program(at: int) -> Narrow:
+    """The program at a place, of as many as there are."""
+    number = bisect.bisect_right(_ends(), at)
+    n, kinds = _kinds()[number]
+    at -= _ends()[number] - DRAWS * (2**n - 1) * len(kinds)
+    at, draw = divmod(at, DRAWS)
+    chosen, kind = divmod(at, len(kinds))
+    places = tuple([i for i in range(n) if (chosen + 1) >> i & 1])
+    return Narrow(number, kinds[kind][0], places, kinds[kind][1], draw)
+
+
+def of_calls(numbers: Iterable[int], rng: Any) -> Iterator[Narrow]:
+    """Draw a program of each of these calls that has any."""
+    for number in numbers:
+        first, end = _ends()[number - 1] if number else 0, _ends()[number]
+        if first < end:
+            yield program(int(rng.integers(first, end)))
 
 
 def check(drawn: Narrow) -> bool:
@@ -108,7 +151,7 @@ def check(drawn: Narrow) -> bool:
 
 def _check(drawn: Narrow) -> bool:
     call, f = entered()[drawn.number]
-    point = Point(call, f=f)
+    point = Point(call, f=f, draws=drawn.draw)
     xs = [_numbers(x, drawn, i in drawn.places) for i, x in enumerate(point.xs)]
     wide = [_widened(x, drawn) for x in xs]
     function = functools.partial(_numbers_of, point)
@@ -301,6 +344,8 @@ def smaller(drawn: Narrow) -> Iterator[Narrow]:
             yield dataclasses.replace(drawn, places=places)
     for scale in SCALES[: SCALES.index(drawn.scale)]:
         yield dataclasses.replace(drawn, scale=scale)
+    for draw in range(drawn.draw):
+        yield dataclasses.replace(drawn, draw=draw)
 
 
 def beside_single(number: int) -> str:

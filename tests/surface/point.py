@@ -30,6 +30,8 @@ class Point:
         Applied to each array that was drawn: another dtype, another layout in memory.
     f : callable, optional
         Called instead of the function of NumPy.
+    draws : int
+        Which draws of its numbers.
 
     Attributes
     ----------
@@ -44,8 +46,10 @@ class Point:
         call: SurfaceCall,
         change: Callable[[Any], Any] | None = None,
         f: Callable[..., Any] | None = None,
+        draws: int = 0,
     ) -> None:
-        rng = np.random.default_rng([zlib.crc32(call.name.encode()), call.number])
+        key = [zlib.crc32(call.name.encode()), call.number]
+        rng = np.random.default_rng([*key, draws] if draws else key)
         self.rng, self.call, self.f = rng, call, f or function_named(call.name)
         self.change = change
         sample = call.sample

@@ -155,10 +155,10 @@ def backend(name: str) -> Backend:
     LookupError
         If it is not known, or its library is not installed.
     """
-    there = [known for known in KNOWN if known.is_installed]
-    for known in there:
-        if known.name == name:
+    for known in KNOWN:
+        if known.name == name and known.is_installed:
             return known
+    there = [known for known in KNOWN if known.is_installed]
     msg = f"there is no array library {name!r} here; there are {', '.join(map(str, there))}"
     raise LookupError(msg)
 
