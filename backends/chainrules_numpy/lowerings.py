@@ -5,6 +5,7 @@ A lowering rewrites a `Call` for one keyword's value, and is absent where the ke
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -163,27 +164,71 @@ def _sequence(call: Call, name: str, arrays: Any) -> None:
         call.operands = {name: arrays} | call.operands
 
 
+one_axis = AsOption("axis", lambda axis: None if axis is None else operator.index(axis))
+"""``axis=`` of what goes along one: no tuple."""
+
 as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _sequence)
 """A sequence of arrays: variadic operands, or the first operand of a composite."""
 
 
 def converted(call: Call, dtype: Any) -> None:
-    """``dtype=``: the operands are converted before."""
+    """``dtype=``: the operands are converted before, and what NumPy sums them in after."""
+    dtype = np.dtype(dtype)
     for name, x in call.operands.items():
-        if numpy_dtype(x) != np.dtype(dtype):
-            call.operands[name] = v.astype(x, dtype=np.dtype(dtype))
+        if numpy_dtype(x) != dtype:
+            call.operands[name] = v.astype(x, dtype=dtype)
+    call.after.append(lambda y: y if numpy_dtype(y) == dtype else v.astype(y, dtype=dtype))
 
 
-def computed_in(call: Call, dtype: Any) -> None:
+def computed_in(call: Call, dtype: Any, casting: Any = "same_kind", kinds: str = "fc") -> None:
     """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
         have = numpy_dtype(x) if hasattr(x, "dtype") else dtype
-        if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
+        if dtype.kind not in kinds or not np.can_cast(have, dtype, casting):
             msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
             raise UnsupportedKeywordError(msg)
         if have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
+    call.after.append(in_scalar)
+
+
+def averaged_in(call: Call, dtype: Any) -> None:
+    """``dtype=`` of a mean: that of its sum; of halves NumPy's own sums are single."""
+    computed_in(call, dtype, kinds="fc" if np.dtype(dtype).itemsize > 2 else "")
+
+
+def varied_in(call: Call, dtype: Any) -> None:
+    """``dtype=`` of a variance: NumPy takes the differences in that of the operand, if wider."""
+    complex = numpy_dtype(call.operands["x"]).kind == "c"
+    kinds = "" if np.dtype(dtype).itemsize == 2 else "c" if complex else "f"
+    computed_in(call, dtype, "safe", kinds)
+
+
+# --------------------------------------------------- scalars of NumPy's, and arrays without axes
+
+
+def in_scalar(y: Any) -> Any:
+    """Return the scalar in an array without axes."""
+    return v.index(y, ()) if isinstance(y, np.ndarray) and not y.ndim else y
+
+
+def in_array(y: Any) -> Any:
+    """Return an array without axes for a scalar; for each of a list of them."""
+    if type(y) in (list, tuple):
+        return type(y)(map(in_array, y))
+    scalar: Any = y
+    return v.copy(v.broadcast_to(scalar, shape=())) if isinstance(y, np.generic) else y
+
+
+def gives_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that gives arrays without axes where words give scalars, as NumPy's does."""
+
+    @functools.wraps(f)
+    def made(*operands: Any, **options: Any) -> Any:
+        return in_array(f(*operands, **options))
+
+    return made
 
 
 # --------------------------------------------------------------------------------- reductions
@@ -242,6 +287,38 @@ def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
     return lower
 
 
+def _check_start(start: Any, dtype: Any) -> None:
+    if kind_of(start) == "complex" and dtype.kind != "c":
+        msg = f"initial={start!r} of numbers of {dtype}; write x.astype(complex) for x"
+        raise TypeError(msg)
+
+
+def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
+    """Return a lowering for ``initial=`` of products, which begin with it.
+
+    So they overflow where NumPy's do. What is not counted, ``clean`` makes one of.
+    """
+    after = started(v.multiply)
+
+    def lower(call: Call, start: Any) -> None:
+        reduced, dtype = call.word, numpy_dtype(call.operands["x"])
+        if not math.prod(call.operands["x"].shape) or dtype.kind not in "fc":
+            after(call, start)
+            return
+        _check_start(start, dtype)
+
+        def begun(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+            axes = range(x.ndim) if axis is None else [a % x.ndim for a in np.atleast_1d(axis)]
+            first = np.zeros([n if a in axes else 1 for a, n in enumerate(x.shape)], bool)
+            first[(0,) * x.ndim] = True
+            factors = v.astype(v.where(first, start, 1), dtype=dtype)
+            return reduced(v.multiply(clean(x), factors), axis=axis, keepdims=keepdims)
+
+        call.word = begun
+
+    return lower
+
+
 def started(word: Callable[..., Any]) -> Lowering:
     """Return a lowering for ``initial=``, joined to the result by the reduction's own word."""
 
@@ -250,6 +327,7 @@ def started(word: Callable[..., Any]) -> Lowering:
             start = start.item()  # which NumPy starts with
 
         def join(y: Any) -> Any:
+            _check_start(start, numpy_dtype(y))
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
             z = word(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)
             return z if z.dtype == y.dtype else v.astype(z, dtype=y.dtype)

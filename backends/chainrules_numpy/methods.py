@@ -72,9 +72,9 @@ def member(
 
 # --------------------------------------------------------------------------------- reductions
 
-for _name, _word, _identity, _join in (
-    ("sum", v.sum, 0, v.add),
-    ("prod", v.prod, 1, v.multiply),
+for _name, _word, _identity, _start in (
+    ("sum", v.sum, 0, low.started(v.add)),
+    ("prod", v.prod, 1, low.multiplied()),
 ):
     member(
         _name,
@@ -85,7 +85,7 @@ for _name, _word, _identity, _join in (
             "axis": axis,
             "dtype": low.converted,
             "where": low.masked(_identity),
-            "initial": low.started(_join),
+            "initial": _start,
         },
     )
 for _name, _word, _sign, _join in (
@@ -108,7 +108,7 @@ member(
     v.mean,
     MEAN,
     refuse=("out",),
-    lower={"axis": axis, "dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
+    lower={"axis": axis, "dtype": low.averaged_in, "where": low.as_keyword("where", s.mean)},
 )
 for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
     member(
@@ -118,7 +118,7 @@ for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
         refuse=("out",),
         lower={
             "axis": axis,
-            "dtype": low.computed_in,
+            "dtype": low.varied_in,
             "ddof": low.ddof,
             "where": low.as_keyword("where", _composite),
             "mean": low.as_keyword("mean", _composite, numbers=False),
@@ -129,7 +129,8 @@ for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
 for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
     member(_name, _word, ARG, refuse=("out",), lower={"axis": axis})
 for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
-    member(_name, _word, ACCUMULATE, refuse=("out",), lower={"axis": axis, "dtype": low.converted})
+    _lower = {"axis": low.one_axis, "dtype": low.converted}
+    member(_name, _word, ACCUMULATE, refuse=("out",), lower=_lower)
 alias(
     np.ndarray.searchsorted,
     to=aliases[np.searchsorted].word,

@@ -72,7 +72,7 @@ def from_first(lower: Lowering) -> Lowering:
 _array = low.as_array("x")
 for _ufunc, _word, _mask, _start in (
     (np.add, v.sum, low.masked(0), low.started(v.add)),
-    (np.multiply, v.prod, low.masked(1), low.started(v.multiply)),
+    (np.multiply, v.prod, low.masked(1), low.multiplied()),
     (np.maximum, v.max, low.masked_extreme(-1.0), low.started_extreme(v.maximum, -1.0)),
     (np.minimum, v.min, low.masked_extreme(1.0), low.started_extreme(v.minimum, 1.0)),
     (np.fmax, v.nanmax, low.masked_extreme(-1.0), low.started_extreme(v.fmax, -1.0)),

@@ -9,7 +9,9 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Array
+from chainrules_py.values.type_info import namespace_of
 
 
 @v.adjugate.implement
@@ -205,8 +207,10 @@ def multi_dot(arrays: Any) -> Any:
         k = cost[i, j][1]
         return v.matmul(product(i, k), product(k, j)) if j - i > 1 else arrays[i]
 
-    axes = tuple(axis for axis, x in ((0, first), (1, last)) if x.ndim == 1)
-    return v.squeeze(product(0, n), axis=axes) if axes else product(0, n)
+    y, whole = product(0, n), slice(None)
+    if first.ndim > 1 and last.ndim > 1:
+        return y
+    return v.index(y, (0 if first.ndim == 1 else whole, 0 if last.ndim == 1 else whole))
 
 
 # ---------------------------------------------------------------- norms
@@ -241,12 +245,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return y
 
 
+def _at_last(x: Any, i: int) -> Any:
+    return v.index(x, (*(slice(None),) * (x.ndim - 1), i))
+
+
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Compute the norm of each matrix: of its elements, singular values, columns or rows."""
     if ord == "fro":
         return v.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, float("inf"), -float("inf")):
         along = -2 if abs(ord) == 1 else -1
+        if kind_of(x) not in ("real", "complex"):
+            x = v.astype(x, dtype=namespace_of(type(x)).float64)
         sizes = v.sum(v.abs(x), axis=along)
         # The greatest of no sizes is 0.
         pick = v.min if ord < 0 else v.max if sizes.shape[-1] else v.sum
@@ -254,7 +264,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     elif ord in (2, -2, "nuc"):
         s = v.svdvals(x)
         whole = ord == "nuc" or (ord == 2 and not s.shape[-1])
-        y = v.sum(s, axis=-1) if whole else s[..., 0 if ord == 2 else -1]
+        y = v.sum(s, axis=-1) if whole else _at_last(s, 0 if ord == 2 else -1)
     else:
         msg = f"matrix_norm(ord={ord!r}): there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
         raise NotDifferentiableError(msg)

@@ -398,6 +398,9 @@ for _name, (_word, _primal) in unary_operators.items():
         of_real_numbers[_name] = _to_decimals(_whole)
     else:
         setattr(ArrayLike, _name, _whole)
+# Python's operators raise for a number by zero, the word does not.
+of_real_numbers["__divmod__"] = lambda x, y: (x // y, x % y)
+of_real_numbers["__rdivmod__"] = lambda x, y: (y // x, y % x)
 _of_arrays: dict[str, Any] = {
     name: method for name, method in vars(Subscripts).items() if callable(method)
 }

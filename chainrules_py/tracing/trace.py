@@ -21,6 +21,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, bind
 from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.table import find_rule, looked_into
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.left_behind import check_traced
@@ -30,6 +31,7 @@ from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
+from chainrules_py.vocabulary.manipulation import astype
 from chainrules_py.vocabulary.views import read
 
 Recorder: TypeAlias = Callable[..., Any]
@@ -194,6 +196,8 @@ class Trace(ABC):
         self.note(at, (primitive, primal, opened, options), links, y, out)
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
+        if primitive is astype and kind_of(y) == "bool":
+            return y  # as what is compared is
         views = bound.may_view and opened and opened[0][1] is not None
         if views and isinstance(operands[0], self.tracer) and isinstance(made, self.tracer):
             made.note_view(primitive, operands, options, y, payloads[0])
@@ -292,6 +296,19 @@ class Trace(ABC):
         return record
 
 
+def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
+    """Return what traces calls of a word, where none of its results are truths that are traced."""
+    if primitive is not astype:
+        return record
+
+    def converted(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
+        made = record(operands, options, at)
+        truths = isinstance(made, SettledCalls) and kind_of(made) == "bool"
+        return made.payload if truths else made
+
+    return converted
+
+
 @final
 class Settled:
     """What the types of the operands of a call settle.
@@ -346,7 +363,10 @@ class SettledCalls(ArrayLike):
             record = tracing.cache.table[key]
         except KeyError:
             table = tracing.cache.open()
-            record = table[key] = self.recorder(primitive, primal, tuple(map(type, operands)))
+            classes = tuple(map(type, operands))
+            record = table[key] = _without_truths(
+                primitive, self.recorder(primitive, primal, classes)
+            )
         return record(operands, options, tracing.at(self))
 
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
@@ -383,7 +403,7 @@ class SettledCalls(ArrayLike):
                 issubclass(c, Tracer) and not issubclass(c, cls.tracing.tracer)
             ):
                 return None
-        return cls.recorder(site.primitive, site.primal, classes)
+        return _without_truths(site.primitive, cls.recorder(site.primitive, site.primal, classes))
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:

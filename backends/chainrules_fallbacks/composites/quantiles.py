@@ -145,12 +145,17 @@ def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan:
     low, high, t = _places(q, n, method)
     if high is None:
         y = v.order_statistics(x, _ranks(_whole([low], x), x), skip_nan=skip_nan)
-        return y if shape else v.index(y, (..., 0))
+        return y if shape else _only(y)
     pairs = v.order_statistics(x, _ranks(_whole([low, high], x), x), skip_nan=skip_nan)
     m = pairs.shape[-1] // 2
     below, above = v.index(pairs, (..., slice(m))), v.index(pairs, (..., slice(m, None)))
     y = v.lerp(below, above, _of_precision(t, q, x))
-    return y if shape else v.index(y, (..., 0))
+    return y if shape else _only(y)
+
+
+def _only(y: Any) -> Any:
+    """Take the one element of the last axis; without others it is a scalar."""
+    return v.index(y, (*(slice(None),) * (y.ndim - 1), 0))
 
 
 def _of_precision(t: Any, q: Any, x: Any) -> Any:
@@ -237,4 +242,4 @@ def _weighted(
         else v.reshape(q, shape=(-1,))
     )
     y = v.weighted_quantile(x, q, weights, skip_nan=skip_nan)
-    return y if shape else v.index(y, (..., 0))
+    return y if shape else _only(y)

@@ -57,28 +57,29 @@ def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 # ------------------------------------------------------------------------------------------- NaN
 
 
-def _without_nan(x: Any, identity: int) -> Any:
+def without_nan(x: Any, identity: int) -> Any:
+    """Put a number where NaN is."""
     return v.where(v.isnan(x), identity, x) if kind_of(x) in ("real", "complex") else x
 
 
 def nansum(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """Compute the sum, ignoring NaNs."""
-    return v.sum(_without_nan(x, 0), axis=axis, keepdims=keepdims)
+    return v.sum(without_nan(x, 0), axis=axis, keepdims=keepdims)
 
 
 def nanprod(x: Any, /, *, axis: Axes = None, keepdims: bool = False) -> Any:
     """Compute the product, ignoring NaNs."""
-    return v.prod(_without_nan(x, 1), axis=axis, keepdims=keepdims)
+    return v.prod(without_nan(x, 1), axis=axis, keepdims=keepdims)
 
 
 def nancumsum(x: Any, /, *, axis: int | None = None) -> Any:
     """Compute the cumulative sums, as if NaN were 0."""
-    return v.cumulative_sum(_without_nan(x, 0), axis=axis)
+    return v.cumulative_sum(without_nan(x, 0), axis=axis)
 
 
 def nancumprod(x: Any, /, *, axis: int | None = None) -> Any:
     """Compute the cumulative products, as if NaN were 1."""
-    return v.cumulative_prod(_without_nan(x, 1), axis=axis)
+    return v.cumulative_prod(without_nan(x, 1), axis=axis)
 
 
 # ------------------------------------------------------------------------------------ differences

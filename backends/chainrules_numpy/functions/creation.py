@@ -76,8 +76,8 @@ def asarray(a: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """Convert to an array, with another dtype if one is wanted."""
     x = low.array_of(a)
     if dtype is not None and low.numpy_dtype(x) != np.dtype(dtype):
-        return v.astype(x, dtype=np.dtype(dtype))
-    return v.copy(x) if copy else x
+        return low.in_array(v.astype(x, dtype=np.dtype(dtype)))
+    return low.in_array(v.copy(x) if copy else x)
 
 
 def array(object: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:

@@ -74,7 +74,7 @@ def clip_method(x: Any, min: Any = None, max: Any = None) -> Any:
 def select_call(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """np.select of lists."""
     conditions = [low.array_of(c) for c in condlist]
-    return e.select(conditions, [operand(x) for x in choicelist], operand(default))
+    return low.in_array(e.select(conditions, [operand(x) for x in choicelist], operand(default)))
 
 
 def choose_call(a: Any, choices: Any, mode: str = "raise") -> Any:

@@ -26,9 +26,9 @@ for _f, _word in (
     row(_f, _word, refuse=("out",), axis=axis, n=low.as_option("n"), norm=norm)
 for _f, _word in (
     (np.fft.fft2, f.fft2),
-    (np.fft.fftn, f.fftn),
+    (np.fft.fftn, low.gives_arrays(f.fftn)),
     (np.fft.ifft2, f.ifft2),
-    (np.fft.ifftn, f.ifftn),
+    (np.fft.ifftn, low.gives_arrays(f.ifftn)),
     (np.fft.irfft2, f.irfft2),
     (np.fft.irfftn, f.irfftn),
     (np.fft.rfft2, f.rfft2),

@@ -60,7 +60,7 @@ for _f, _composite in ((np.vstack, j.vstack), (np.hstack, j.hstack)):
 for _f, _composite in ((np.dstack, j.dstack), (np.column_stack, j.column_stack)):
     row(_f, _composite, None, tup=low.as_arrays)
 row(np.append, j.append, "arr", arr=low.as_array("x"), values=low.as_array("values"), axis=axis)
-row(np.block, j.block, None, arrays=nested)
+row(np.block, low.gives_arrays(j.block), None, arrays=nested)
 row(
     np.meshgrid,
     j.meshgrid,

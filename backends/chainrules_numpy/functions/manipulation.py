@@ -60,7 +60,7 @@ row(np.squeeze, v.squeeze, axis=axis)
 row(np.broadcast_to, v.broadcast_to, "array", refuse=("subok",), shape=shape)
 row(
     np.broadcast_arrays,
-    m.broadcast_arrays,
+    low.gives_arrays(m.broadcast_arrays),
     None,
     refuse=("subok",),
     gather="arrays",
@@ -86,7 +86,7 @@ for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):
 for _f, _composite in ((np.tril, v.tril), (np.triu, v.triu)):
     row(_f, _composite, "m", m=low.as_array("x"))
 row(np.astype, v.astype, None, copy=ignored, device=ignored)
-row(np.copy, v.copy, refuse=("subok",), order=ignored)
+row(np.copy, v.copy, refuse=("subok",), order=lambda call, _: call.after.append(low.in_array))
 
 
 # --------------------------------------------------------------------------------------- windows
@@ -168,7 +168,7 @@ def pairs(widths: Any, ndim: int) -> Any:
 
 row(
     np.pad,
-    pad_call,
+    low.gives_arrays(pad_call),
     "array",
     parameters={
         "array": None,

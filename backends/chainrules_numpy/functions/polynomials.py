@@ -57,7 +57,14 @@ for _f, _composite in ((np.polyadd, p.polyadd), (np.polysub, p.polysub), (np.pol
     row(_f, _composite, None, a1=coefficients("p"), a2=coefficients("q"))
 row(np.polydiv, p.polydiv, None, u=coefficients("p"), v=coefficients("q"))
 row(np.polyder, p.polyder, None, p=coefficients("p"), m=order("m"))
-row(np.polyint, p.polyint, None, p=coefficients("p"), m=order("m"), k=coefficients("k"))
+row(
+    np.polyint,
+    low.gives_arrays(p.polyint),
+    None,
+    p=coefficients("p"),
+    m=order("m"),
+    k=coefficients("k"),
+)
 row(np.polyval, p.polyval, None, p=low.as_keyword("p"), x=coefficients("x"))
 row(np.roots, v.roots, None, p=low.as_array("p"))
 row(np.vander, p.vander, None, x=low.as_array("x"), N=order("columns"))

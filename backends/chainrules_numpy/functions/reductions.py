@@ -16,12 +16,13 @@ from chainrules_py.extend import reductions_composites as r
 _f: Any
 _word: Any
 _join: Any
+_start: Any
 
-for _f, _word, _identity, _join in (
-    (np.sum, v.sum, 0, v.add),
-    (np.prod, v.prod, 1, v.multiply),
-    (np.nansum, r.nansum, 0, v.add),
-    (np.nanprod, r.nanprod, 1, v.multiply),
+for _f, _word, _identity, _start in (
+    (np.sum, v.sum, 0, low.started(v.add)),
+    (np.prod, v.prod, 1, low.multiplied()),
+    (np.nansum, r.nansum, 0, low.started(v.add)),
+    (np.nanprod, r.nanprod, 1, low.multiplied(lambda x: r.without_nan(x, 1))),
 ):
     row(
         _f,
@@ -30,7 +31,7 @@ for _f, _word, _identity, _join in (
         axis=axis,
         dtype=low.converted,
         where=low.masked(_identity),
-        initial=low.started(_join),
+        initial=_start,
     )
 for _f, _word, _sign, _join in (
     (np.max, v.max, -1.0, v.maximum),
@@ -59,13 +60,13 @@ for _f, _word in (
     (np.nancumsum, r.nancumsum),
     (np.nancumprod, r.nancumprod),
 ):
-    row(_f, _word, refuse=("out",), axis=axis, dtype=low.converted)
+    row(_f, _word, refuse=("out",), axis=low.one_axis, dtype=low.converted)
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
     for _f, _word in (
         (np.cumulative_sum, v.cumulative_sum),
         (np.cumulative_prod, v.cumulative_prod),
     ):
-        row(_f, _word, None, refuse=("out",), axis=axis, dtype=low.converted)
+        row(_f, _word, None, refuse=("out",), axis=low.one_axis, dtype=low.converted)
 for _f in (np.nanargmax, np.nanargmin, np.digitize):
     _word = primitive(_f)
     non_differentiable(_word)

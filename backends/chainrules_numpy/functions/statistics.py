@@ -11,7 +11,7 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import AsOption
+from chainrules_py.extend import AsOption, Call
 from chainrules_py.extend import quantiles_composites as q
 from chainrules_py.extend import statistics_composites as s
 
@@ -26,7 +26,7 @@ for _f, _word, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean,
         _word,
         refuse=("out",),
         axis=axis,
-        dtype=low.computed_in,
+        dtype=low.averaged_in,
         where=low.as_keyword("where", _composite),
     )
 for _f, _word, _composite in (
@@ -40,14 +40,29 @@ for _f, _word, _composite in (
         _word,
         refuse=("out",),
         axis=axis,
-        dtype=low.computed_in,
+        dtype=low.varied_in,
         ddof=low.ddof,
         where=low.as_keyword("where", _composite),
         mean=low.as_keyword("mean", _composite, numbers=False),
     )
 row(np.average, s.average, a=low.as_keyword("x"), axis=axis, weights=low.as_keyword("weights"))
+
+
+def kept(call: Call, keepdims: Any) -> None:
+    """``keepdims=``: there is an array also where there was no axis to keep."""
+    call.options["keepdims"] = keepdims
+    if keepdims:
+        call.after.append(low.in_array)
+
+
 for _f, _composite in ((np.median, q.median), (np.nanmedian, q.nanmedian)):
-    row(_f, _composite, refuse=("out", "overwrite_input"), axis=axis)
+    row(
+        _f,
+        _composite,
+        refuse=("out", "overwrite_input"),
+        axis=axis,
+        keepdims=kept,
+    )
 for _f, _composite in (
     (np.quantile, q.quantile),
     (np.percentile, q.percentile),

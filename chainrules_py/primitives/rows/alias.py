@@ -323,8 +323,10 @@ class Alias:
             for n in self.lower
             if n in given and (not _is_default(given[n], self.defaults.get(n, REQUIRED)))
         }
-        for name in self.lower:
-            given.pop(name, None)  # there, but with its default
+        for name in [
+            n for n, x in given.items() if n in self.lower or x is self.defaults.get(n, REQUIRED)
+        ]:
+            del given[name]  # there, but with its default
         return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
 
     @staticmethod
