@@ -26,7 +26,7 @@ from chainrules_py.values.pytree import flatten, map_leaves, unflatten
 from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
 from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.manipulation import broadcast_to, copy, permute_dims, reshape, squeeze
+from chainrules_py.vocabulary.views import shaping, with_memory
 
 
 def fresh(x: Any) -> Any:
@@ -157,8 +157,6 @@ def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
 
 
 _natives = Cache()
-_SHAPING = (permute_dims, reshape, squeeze)
-"""They give a number as an array without axes, and a scalar as it is."""
 
 
 def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -170,8 +168,8 @@ def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) ->
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
-    if scalars is not operands and row.word in _SHAPING:
-        scalars = (copy(broadcast_to(scalars[0], shape=())), *scalars[1:])
+    if scalars is not operands and row.word in shaping:
+        scalars = (with_memory(scalars[0]), *scalars[1:])
     operands = scalars
     direct = row.direct(len(operands), tuple(keywords))
     if direct is None:

@@ -31,8 +31,7 @@ from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
 from chainrules_py.values.tracers import find_tracers, highest_tracer
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary.manipulation import astype
-from chainrules_py.vocabulary.views import read
+from chainrules_py.vocabulary.views import converting, read
 
 Recorder: TypeAlias = Callable[..., Any]
 """``(operands, options, at=None)`` traces a call; ``at`` is the differentiation that does, which is
@@ -196,7 +195,7 @@ class Trace(ABC):
         self.note(at, (primitive, primal, opened, options), links, y, out)
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
-        if primitive is astype and kind_of(y) == "bool":
+        if primitive in converting and kind_of(y) == "bool":
             return y  # as what is compared is
         views = bound.may_view and opened and opened[0][1] is not None
         if views and isinstance(operands[0], self.tracer) and isinstance(made, self.tracer):
@@ -298,7 +297,7 @@ class Trace(ABC):
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
     """Return what traces calls of a word, where none of its results are truths that are traced."""
-    if primitive is not astype:
+    if primitive not in converting:
         return record
 
     def converted(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:

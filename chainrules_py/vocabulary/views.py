@@ -42,6 +42,7 @@ __all__ = [
     "Index",
     "adds_in_place",
     "converted",
+    "converting",
     "duplicate",
     "gives_views",
     "joining",
@@ -55,10 +56,12 @@ __all__ = [
     "rounded",
     "shape_back",
     "shaped",
+    "shaping",
     "sharing",
     "stacked",
     "store",
     "subscripts",
+    "with_memory",
     "written_through",
 ]
 
@@ -84,6 +87,17 @@ A "copy" is an array of its own to the program, though the word may give the ver
 "view" is one in NumPy, whatever it is here and however the array lies in memory; what is "filled"
 is one too, and may be a copy here, whose layout says nothing of NumPy's. By "layout" it is a view
 of some arrays, and a copy of others of the same shape."""
+
+
+shaping = (permute_dims, reshape, squeeze)
+"""They give a number as an array without axes, and a scalar of a library as it is."""
+converting = (astype,)
+"""What they give may be truths, which have no derivative."""
+
+
+def with_memory(x: Any) -> Any:
+    """Return an array without axes of a scalar."""
+    return copy(broadcast_to(x, shape=()))
 
 
 def gives_views(word: Primitive[..., Any]) -> bool:

@@ -164,3 +164,32 @@ def test_methods_of_a_subclass_are_refused_by_an_error_of_ours():
         with pytest.raises(AttributeError, match="norm"):
             jvp(compute, (x,), (x,))
     assert grad(lambda x: np.sum(x) * hasattr(x, "norm"))(x).tolist() == [0.0, 0.0]
+
+
+DIVIDED = {"reverse": lambda f, x: vjp(f, x)[0], "forward": lambda f, x: jvp(f, (x,), (1.0,))[0]}
+
+
+@pytest.mark.parametrize("mode", DIVIDED)
+@pytest.mark.parametrize(
+    "pair", [lambda x: (x, 0.0 * x), lambda x: (x, 0.0), lambda x: (3.0, x - x)]
+)
+def test_divmod_by_zero_raises_as_of_plain_numbers(mode, pair):
+    def f(x):
+        try:
+            n, r = divmod(*pair(x))
+        except ZeroDivisionError:
+            return 7.0 * x
+        return n + r
+
+    assert DIVIDED[mode](f, 2.0) == f(2.0) == 14.0
+
+
+def test_divmod_is_the_quotient_and_the_rest():
+    for x, y in ((7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (np.array([7.5, -1.0]), 2.0)):
+        z, pull = vjp(lambda x, y: divmod(x, y)[1] + 10.0 * divmod(x, y)[0], x, y)
+        assert np.all(z == divmod(x, y)[1] + 10.0 * divmod(x, y)[0])
+        x_bar, y_bar = pull(np.ones(np.shape(z))[()] if np.shape(z) else 1.0)
+        assert np.all(x_bar == 1.0)
+        assert np.isclose(y_bar, -np.sum(np.floor_divide(x, y)))
+        z, _ = vjp(lambda y, x=x: divmod(x, y)[0] + divmod(x, y)[1], y)
+        assert np.all(z == sum(divmod(x, y)))

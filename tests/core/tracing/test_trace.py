@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
+    ChainRulesError,
     Config,
     LinearMap,
     NoRuleError,
@@ -18,7 +19,9 @@ from chainrules_py import (
 )
 from chainrules_py.extend import ArrayLike, Classes, SettledCalls, Trace
 from chainrules_py.tracing.trace import note_rule, plain_arrays
-from chainrules_tape import grad
+from chainrules_tape import grad, jvp, vjp
+from tests.surface.calls import names_with_calls, surface_calls
+from tests.surface.point import Point, leaves
 
 
 class Following(Trace):
@@ -165,3 +168,52 @@ def test_a_list_that_no_rule_takes_may_be_meant_as_an_array():
     scalar_rule(f, lambda y, x: 1.0)
     with pytest.raises(NoRuleError, match=r"np\.array\(x\)"):
         grad(lambda x: f(x)[0])([1.0, 2.0])
+
+
+# ------------------------------------------------- truths that values are converted to
+
+MASKED = np.array([[0.0, 2.0], [3.0, 0.0]])
+PARTS = 8
+
+
+@pytest.mark.parametrize("dtype", [bool, np.bool_, "?", np.dtype(bool)])
+@pytest.mark.parametrize("f", [np.max, np.sort, np.abs, np.cumsum, np.diag, lambda m: np.pad(m, 1)])
+def test_they_have_no_derivative(f, dtype):
+    total = lambda x: np.sum(f(x.astype(dtype)) * np.sum(x * x))
+    y, pull = vjp(total, MASKED)
+    scale = np.sum(f(MASKED.astype(dtype)) * 1.0)
+    assert y == total(MASKED)
+    assert np.allclose(pull(1.0)[0], 2 * MASKED * scale)
+    assert np.isclose(jvp(total, (MASKED,), (MASKED,))[1], np.sum(2 * MASKED * MASKED) * scale)
+
+
+def wrong(names):
+    """Calls with one operand made truths: what they give is pulled through, or refused."""
+    for call in [call for name in names for call in surface_calls(name) if not call.complex]:
+        point = Point(call)
+        for k in range(len(point.xs)):
+
+            def f(*xs, k=k, point=point):
+                xs = [x.astype(bool) if i == k and np.shape(x) else x for i, x in enumerate(xs)]
+                parts = [y for y in leaves(point.value(*xs)) if hasattr(y, "dtype")]
+                return sum([np.sum(y * 2.0) for y in parts if y.dtype.kind in "bifu"])
+
+            with np.errstate(all="ignore"):
+                try:
+                    f(*point.xs)
+                except Exception:  # no call of NumPy's
+                    continue
+                try:
+                    vjp(f, *point.xs)[1](1.0)
+                except (ChainRulesError, np.linalg.LinAlgError):
+                    continue
+                except Exception as error:
+                    yield f"{call}, operand {k}: {error!r}"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "group", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS)]]
+)
+def test_every_call_takes_them(group):
+    assert not [*wrong(names_with_calls()[group::PARTS])]
