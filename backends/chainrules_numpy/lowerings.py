@@ -180,29 +180,17 @@ def converted(call: Call, dtype: Any) -> None:
     call.after.append(lambda y: y if numpy_dtype(y) == dtype else v.astype(y, dtype=dtype))
 
 
-def computed_in(call: Call, dtype: Any, casting: Any = "same_kind", kinds: str = "fc") -> None:
+def computed_in(call: Call, dtype: Any) -> None:
     """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
         have = numpy_dtype(x) if hasattr(x, "dtype") else dtype
-        if dtype.kind not in kinds or not np.can_cast(have, dtype, casting):
+        if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
             raise UnsupportedKeywordError(msg)
         if have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
     call.after.append(in_scalar)
-
-
-def averaged_in(call: Call, dtype: Any) -> None:
-    """``dtype=`` of a mean: that of its sum; of halves NumPy's own sums are single."""
-    computed_in(call, dtype, kinds="fc" if np.dtype(dtype).itemsize > 2 else "")
-
-
-def varied_in(call: Call, dtype: Any) -> None:
-    """``dtype=`` of a variance: NumPy takes the differences in that of the operand, if wider."""
-    complex = numpy_dtype(call.operands["x"]).kind == "c"
-    kinds = "" if np.dtype(dtype).itemsize == 2 else "c" if complex else "f"
-    computed_in(call, dtype, "safe", kinds)
 
 
 # --------------------------------------------------- scalars of NumPy's, and arrays without axes

@@ -108,7 +108,7 @@ member(
     v.mean,
     MEAN,
     refuse=("out",),
-    lower={"axis": axis, "dtype": low.averaged_in, "where": low.as_keyword("where", s.mean)},
+    lower={"axis": axis, "dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
 )
 for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
     member(
@@ -118,7 +118,7 @@ for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
         refuse=("out",),
         lower={
             "axis": axis,
-            "dtype": low.varied_in,
+            "dtype": low.computed_in,
             "ddof": low.ddof,
             "where": low.as_keyword("where", _composite),
             "mean": low.as_keyword("mean", _composite, numbers=False),

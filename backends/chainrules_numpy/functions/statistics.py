@@ -26,7 +26,7 @@ for _f, _word, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean,
         _word,
         refuse=("out",),
         axis=axis,
-        dtype=low.averaged_in,
+        dtype=low.computed_in,
         where=low.as_keyword("where", _composite),
     )
 for _f, _word, _composite in (
@@ -40,7 +40,7 @@ for _f, _word, _composite in (
         _word,
         refuse=("out",),
         axis=axis,
-        dtype=low.varied_in,
+        dtype=low.computed_in,
         ddof=low.ddof,
         where=low.as_keyword("where", _composite),
         mean=low.as_keyword("mean", _composite, numbers=False),
