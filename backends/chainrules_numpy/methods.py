@@ -273,6 +273,12 @@ for _name in ("item", "tolist", "tobytes", "tofile", "dump", "dumps"):
 def view(x: Any, *args: Any, **keywords: Any) -> Any:
     """View all of x; its bytes are not read as numbers of another kind."""
     dtype = keywords.get("dtype", args[0] if args else x.dtype)
+    if isinstance(dtype, type) and issubclass(dtype, np.ndarray) and dtype is not np.ndarray:
+        msg = (
+            f"{x!r} becomes no {dtype.__name__}, which computes otherwise; write np.asarray(m) for "
+            f"a {dtype.__name__} m beside it, and np.asarray(m) @ x for the product of matrices"
+        )
+        raise TracerError(msg)
     if len(args) > 1 or keywords.keys() - {"dtype"} or np.dtype(dtype) != x.dtype:
         msg = f"view of {x!r} as {dtype} reads its bytes; write x.astype(dtype) for numbers"
         raise TracerError(msg)

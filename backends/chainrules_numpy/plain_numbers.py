@@ -45,7 +45,11 @@ ALIKE = (
 )
 """Those that NumPy has under the same name."""
 
-for _name, _line in (OTHERWISE | {name: f"np.{name}(x)" for name in ALIKE.split()}).items():
+OF_TWO = ("copysign", "fmod", "hypot", "isclose", "ldexp", "nextafter")
+
+for _name in ALIKE.split():
+    OTHERWISE[_name] = f"np.{_name}({'x, y' if _name in OF_TWO else 'x'})"
+for _name, _line in OTHERWISE.items():
     for _module in (math, cmath):
         if hasattr(_module, _name):
             _called = f"{_module.__name__}.{_name}"

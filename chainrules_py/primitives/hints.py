@@ -58,6 +58,16 @@ def advice_at(frame: Any) -> str | None:
         program itself.
     """
     roots = {root for root, _ in announced(BACKENDS)}
+    found, caller = _on_the_way(frame, roots)
+    if found is not None or caller is None:
+        return found
+    see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
+    see_all()  # what is written in C is not known by its module
+    return _on_the_way(frame, roots)[0] or _of_callee(caller)
+
+
+def _on_the_way(frame: Any, roots: set[str]) -> tuple[str | None, Any]:
+    """Return the advice for a function of a library that called a frame, and who called that."""
     found = None
     while frame is not None and (root := _root_of(frame)) in roots:
         see_roots({root})
@@ -67,11 +77,7 @@ def advice_at(frame: Any) -> str | None:
         codes = [frame.f_code, *[inspect.unwrap(f).__code__ for f in held]]
         found = next((_of_code[code] for code in codes if code in _of_code), found)
         frame = frame.f_back
-    if found is not None or frame is None:
-        return found
-    see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
-    see_all()  # what is written in C is not known by its module
-    return _of_callee(frame)
+    return found, frame
 
 
 def advice_through(error: BaseException) -> str | None:

@@ -378,7 +378,7 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
         asks = issubclass(cls, numbers.Number) or (ours and not asked)
         return native(untraced(x), other) if asks else NotImplemented
     if rational and not info.is_array:
-        return method(x, float(other))
+        return method(x, int(other) if cls is bool else float(other))
     if asked or number_home(info.dispatch_type) is None or not info.is_array:
         return NotImplemented
     if rational or hasattr(cls, theirs):

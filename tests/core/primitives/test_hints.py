@@ -93,3 +93,26 @@ def test_functions_of_scipys_are_found_by_their_modules():
     assert module_of(special.logsumexp).startswith("scipy.special")
     assert module_of(functools.partial(print)) == "functools"
     assert module_of(None) == ""
+
+
+FIRST = """
+import math
+import numpy as np
+from chainrules_tape import grad
+f = np.vectorize(lambda a: a * 2.0)
+for g in (lambda x: np.sum(f(x)), lambda x: np.sum(np.matrix([[1.0, 2.0]]) * x),
+          lambda x: 1.0 * math.isclose(x[0], 2.0)):
+    try:
+        grad(g)(np.ones(2))
+    except Exception as error:
+        print(error)
+"""
+
+
+def test_the_first_call_of_a_process_is_advised_as_later_ones():
+    run = [sys.executable, "-c", FIRST]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
+    for line, advised in zip(
+        said, ("write vectorize", "np.asarray(m) @ x", "np.isclose(x, y)"), strict=True
+    ):
+        assert advised in line

@@ -193,3 +193,16 @@ def test_divmod_is_the_quotient_and_the_rest():
         assert np.isclose(y_bar, -np.sum(np.floor_divide(x, y)))
         z, _ = vjp(lambda y, x=x: divmod(x, y)[0] + divmod(x, y)[1], y)
         assert np.all(z == sum(divmod(x, y)))
+
+
+def test_bits_with_truths():
+    """A truth of Python's is a whole number, beside a whole one."""
+    for f in (
+        lambda x: (x & True) + x * 1.0,
+        lambda x: (False | x) * 1.0,
+        lambda x: (x ^ True) + x,
+    ):
+        y, pull = vjp(f, 3)
+        assert y == f(3)
+        assert type(y) is type(f(3))
+        pull(1.0)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, TracerError, UnsupportedKeywordError, ZeroTangent, frule, rrule
+from chainrules_py import (
+    ChainRulesError,
+    NoTangent,
+    TracerError,
+    UnsupportedKeywordError,
+    ZeroTangent,
+    frule,
+    rrule,
+)
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_tape import grad, jvp, vjp
@@ -326,3 +335,24 @@ def test_clip_of_a_plain_array_with_traced_bounds():
 def test_writing_a_traced_value_into_a_plain_array_is_an_error(write):
     with pytest.raises((TracerError, UnsupportedKeywordError)):
         grad(lambda x: np.sum(write(np.zeros(3), x)))(X)
+
+
+HOSTILE = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 1e308, 5e-324)
+
+
+def test_no_derivative_warns_of_a_division_by_zero():
+    """`docs/conventions.md`: of what is too large, or made of two infinities, NumPy may warn."""
+    ufuncs = [f for f in vars(np).values() if isinstance(f, np.ufunc) and f.nin < 3 and f.nout == 1]
+    for f in dict.fromkeys(ufuncs):
+        for xs in itertools.product(HOSTILE, repeat=f.nin):
+            with np.errstate(divide="raise", invalid="raise"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    y, pull = vjp(f, *xs)
+                except (ChainRulesError, TypeError, ValueError, ArithmeticError):
+                    continue  # NumPy warns of the value, or takes no such numbers
+            with np.errstate(all="ignore", divide="raise"):
+                try:
+                    pull(np.ones_like(y))
+                except (ChainRulesError, TypeError):
+                    continue
