@@ -78,12 +78,15 @@ def is_traced(arguments: Any) -> bool:
     )
 
 
-def place(native: Callable[..., Any], function: Callable[..., Any], always: bool = False) -> None:
+def place(
+    native: Callable[..., Any], function: Callable[..., Any], always: bool = False, home: str = ""
+) -> None:
     """Have a function stand under SciPy's name, for traced values, where it is installed.
 
-    Or for all, where what it makes of plain ones takes traced values afterwards.
+    Or for all, where what it makes of plain ones takes traced values afterwards. Its home is the
+    module in which people find it.
     """
-    home = public_module(native)
+    home = home or public_module(native)
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:

@@ -9,7 +9,8 @@ from scipy.sparse import linalg
 from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import advise, advisers
-from chainrules_scipy.sparse.traced import CAN, TracedSparse
+from chainrules_scipy.sparse.products import CAN
+from chainrules_scipy.sparse.traced import TracedSparse
 
 _base: Any = _spbase
 _SOLVERS = (

@@ -15,10 +15,11 @@ from scipy import sparse as native
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.sparse.lines import TracedLine
+from chainrules_scipy.sparse.products import element_pattern
 from chainrules_scipy.sparse.traced import (
     TracedSparse,
     canonical,
-    element_pattern,
     laid_like,
 )
 
@@ -188,6 +189,21 @@ def find(A: Any) -> tuple[Any, Any, Any]:
     return rows[some], columns[some], v.take(a.elements, some, axis=0)
 
 
+_issparse = native.issparse
+
+
+def _tells(theirs: Callable[[Any], bool]) -> None:
+    """Have SciPy's question whether something is sparse know what stands for it."""
+
+    def function(x: Any) -> bool:
+        is_old = type(x) is TracedSparse and x.pattern.is_matrix
+        return is_old or (theirs is _issparse and type(x) in (TracedSparse, TracedLine))
+
+    place(theirs, functools.wraps(theirs)(function), home="scipy.sparse")
+
+
+for _theirs in (native.issparse, native.isspmatrix):
+    _tells(_theirs)
 place(native.kron, kron)
 place(native.kronsum, kronsum)
 place(native.find, find)

@@ -10,10 +10,10 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import Tracer
 from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.products import of_one, product
 from chainrules_scipy.sparse.traced import (
     TracedSparse,
     laid_like,
-    product,
     sparse_by_sparse,
 )
 
@@ -30,7 +30,7 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
             return laid_like(dispatch, sparse_by_sparse(self, other), self, other)
         if isinstance(other, Tracer):
             a = self if self.format in ("csr", "csc", "coo") else self.tocsr()
-            return product(a.data, other, Pattern.of(a))
+            return of_one(type(self), product(a.data, other, Pattern.of(a)))
         return dispatch(self, other)
 
     return _matmul_dispatch

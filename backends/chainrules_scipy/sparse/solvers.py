@@ -20,8 +20,9 @@ from chainrules_py.extend import varies
 from chainrules_scipy.installing import place, place_constructor, place_method
 from chainrules_scipy.rows import adjoint, anchored, array_of, readable
 from chainrules_scipy.sparse.making import tril, triu
+from chainrules_scipy.sparse.products import element_pattern
 from chainrules_scipy.sparse.solving import spsolve
-from chainrules_scipy.sparse.traced import TracedSparse, element_pattern
+from chainrules_scipy.sparse.traced import TracedSparse
 
 _DENSE = 2000
 

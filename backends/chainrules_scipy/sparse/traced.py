@@ -7,21 +7,22 @@ import operator
 from typing import Any, NoReturn, final
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse._base import _spbase
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, type_info
 from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.sparse.lines import TracedLine
 from chainrules_scipy.sparse.patterns import Pattern
-from chainrules_scipy.sparse.words import sparse_product
-
-CAN = (
-    "it has @ and dot with arrays, + and -, multiply, power, abs and sin with its kin, products "
-    "with numbers, T, sum(), diagonal(), max(), reshape(), toarray(), parts and data; "
-    "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
+from chainrules_scipy.sparse.products import (
+    element_pattern,
+    of_one,
+    product,
+    refuse,
+    reversed_product,
 )
-"""What stands for a sparse array can do."""
+from chainrules_scipy.sparse.words import sparse_product
 
 
 @final
@@ -89,12 +90,16 @@ class TracedSparse:
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, (TracedSparse, _spbase)):
             return sparse_by_sparse(self, x)
-        return product(self.elements, x, self.pattern)
+        return self._vector(product(self.elements, x, self.pattern), after=True)
 
     def __rmatmul__(self, x: Any) -> Any:
         if isinstance(x, _spbase):
             return sparse_by_sparse(x, self)
-        return _reversed_product(x, self.elements, self.pattern)
+        return self._vector(reversed_product(x, self.elements, self.pattern), after=False)
+
+    def _vector(self, y: Any, after: bool) -> Any:
+        """Return a product, of one element as a number where SciPy's format has a number."""
+        return y if self.like is None or y.shape != (1,) else of_one(type(self.plain()), y, after)
 
     dot = __matmul__
 
@@ -137,11 +142,17 @@ class TracedSparse:
             other = other.toarray()
         elif isinstance(other, _spbase):
             return TracedSparse(self.elements * _elements(other, rows, columns), self.pattern)
-        there = v.broadcast_to(array_of(other), shape=self.shape)
+        other = array_of(other)
+        if np.broadcast_shapes(other.shape, self.shape) != self.shape:
+            self._refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
+        there = v.broadcast_to(other, shape=self.shape)
         return TracedSparse(self.elements * there[rows, columns], self.pattern)
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, (TracedSparse, _spbase)):
+            if _is_number(other):
+                return self._with_number(other)
+            self._refuse_matrix("a sum with a dense array", "toarray() + x")
             return self.toarray() + other
         (rows, columns), data = self.pattern.rows_columns, array_of(coordinates(other)[0])
         _, r, c = coordinates(other)
@@ -151,6 +162,12 @@ class TracedSparse:
         return TracedSparse(v.concat(self.elements, data, axis=0), pattern)
 
     __radd__ = __add__
+
+    def _with_number(self, c: Any) -> TracedSparse:
+        """Add 0; of another number SciPy raises."""
+        if isinstance(c, Tracer) or c != 0:
+            self._refuse("a sum with a number")
+        return self.copy()
 
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
@@ -222,16 +239,17 @@ class TracedSparse:
 
     def todense(self, order: Any = None, out: Any = None) -> Any:
         """All elements, as `toarray`: of an array, for those of a matrix would be a matrix."""
-        if self.pattern.is_matrix:
-            self._refuse("todense(), which is a matrix: write toarray(), and @ for * of matrices;")
+        self._refuse_matrix("todense()", "toarray(), and @ for * of matrices")
         return self.toarray()
 
     def sum(self, axis: int | None = None) -> Any:
         """Sum all elements, or those of the columns (0) or rows (1)."""
         if axis is None:
             return v.sum(self.elements)
-        way = self.T if axis % 2 == 0 else self
-        return way @ np.ones(way.shape[1], np.dtype(self.dtype))
+        self._refuse_matrix(f"sum or mean along axis {axis}", "M @ np.ones(n)")
+        pattern = self.pattern.T if axis % 2 == 0 else self.pattern
+        ones = np.ones(pattern.shape[1], np.dtype(self.dtype))
+        return sparse_product(self.elements, ones, pattern=pattern)
 
     def diagonal(self, k: int = 0) -> Any:
         """Return the elements in the diagonal, or in the k-th above it."""
@@ -246,9 +264,14 @@ class TracedSparse:
     # -- what it cannot
 
     def _refuse(self, what: str) -> NoReturn:
-        kind = self.pattern.cls.__name__
-        msg = f"{what} of a {kind} that is being differentiated has no derivative here; {CAN}"
-        raise NotDifferentiableError(msg)
+        refuse(self.pattern.cls, what)
+
+    def _refuse_matrix(self, what: str, instead: str) -> None:
+        """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
+        if self.pattern.is_matrix:
+            name = self.pattern.cls.__name__
+            array = name.replace("matrix", "array")
+            self._refuse(f"{what}, which is a np.matrix: write {instead}, or {array} for {name};")
 
     def __getattr__(self, name: str) -> Any:
         if name in _PLACES:
@@ -268,22 +291,32 @@ class TracedSparse:
         if ufunc is np.matmul and method == "__call__" and not keywords:
             left, right = operands
             return self @ right if left is self else right.__rmatmul__(left)
+        turned = _TURNED.get(ufunc)
+        if turned and method == "__call__" and not keywords and operands[1] is self:
+            return getattr(self, turned)(operands[0])  # an array's operator comes here
         return self._refuse(f"np.{ufunc.__name__}")
 
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
         self._refuse(f"np.{f.__name__}")
 
     def __getitem__(self, index: Any) -> Any:
+        is_other = self.like is not None and self.format not in ("csr", "csc")
+        theirs = self.plain()[index] if is_other else None  # most raise
         a = canonical(self)
-        places = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1)).tocsr()[index]
+        places = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1))
+        is_old = a.pattern.is_matrix
+        places = (sparse.csr_matrix if is_old else sparse.csr_array)(places)[index]
+        if isinstance(places, np.matrix):
+            self._refuse_matrix("elements at pairs of places", "A.toarray()[rows, columns]")
         if not isinstance(places, _spbase):
-            return v.where(places > 0, a.elements[np.maximum(places, 1) - 1], 0.0)
+            y = v.where(places > 0, a.elements[np.maximum(places, 1) - 1], 0.0)
+            return TracedLine(y) if isinstance(theirs, _spbase) and y.ndim == 1 else y
         found = places.tocoo()
         data = v.take(a.elements, found.data - 1, axis=0)
         if found.ndim == 1:
             zeros = v.full_like(data, shape=found.shape, fill=0)
             at, where = v.Index.split(found.coords)
-            return v.scatter_add(zeros, data, *where, index=at)
+            return TracedLine(v.scatter_add(zeros, data, *where, index=at))
         return TracedSparse(data, element_pattern(a.pattern.cls, found.row, found.col, found.shape))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -320,6 +353,7 @@ class TracedSparse:
         return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.elements!r}>"
 
 
+_TURNED = {np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__"}
 _PLACES = ("indices", "indptr", "row", "col", "coords", "has_sorted_indices")
 """What SciPy's arrays have of places."""
 
@@ -416,12 +450,6 @@ for _name in ("truediv", "neg", "abs", "pow"):
     _laid_method(f"__{_name}__", getattr(operator, _name))
 
 
-def element_pattern(cls: type, rows: Any, columns: Any, shape: Any) -> Pattern:
-    """Return the pattern of elements at these places, in this order."""
-    places = (np.asarray(rows), np.asarray(columns))
-    return Pattern(cls, "coo", places, tuple(map(int, shape)))
-
-
 def coordinates(a: Any) -> tuple[Any, Any, Any]:
     """Return the elements of a sparse array, with rows and columns."""
     if isinstance(a, TracedSparse):
@@ -465,23 +493,3 @@ def _elements(a: Any, rows: Any, columns: Any) -> Any:
 def _is_number(x: Any) -> bool:
     cls = type(x)
     return type_info(cls).is_number or (type_info(cls).is_array and x.ndim == 0)
-
-
-def product(data: Any, x: Any, pattern: Pattern) -> Any:
-    """Compute A x, for a dense x."""
-    if not type_info(type(x)).is_array:
-        if isinstance(x, (list, tuple)):
-            x = np.asarray(x)
-        else:
-            TracedSparse(data, pattern)._refuse(f"the product with a {type(x).__name__}")
-    if x.ndim not in (1, 2) or x.shape[0] != pattern.shape[1]:
-        msg = f"matmul: a sparse array of shape {pattern.shape} and an array of shape {x.shape}"
-        raise ValueError(msg)
-    return sparse_product(data, x, pattern=pattern)
-
-
-def _reversed_product(x: Any, data: Any, pattern: Pattern) -> Any:
-    """X A, as the transposed of Aᵀ Xᵀ."""
-    flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
-    y = product(data, flipped, pattern.T)
-    return v.permute_dims(y) if y.ndim == 2 else y

@@ -33,8 +33,8 @@ def sparse_solve(data: Array, b: Array, /, *, pattern: Pattern) -> Any:
 
 @sparse_product.implement
 def sparse_product_numpy(data: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
-    """Compute the product by SciPy."""
-    return pattern.operator(data) @ x
+    """Compute the product by SciPy; of a list of one row and a vector it has no axis."""
+    return np.reshape(pattern.operator(data) @ x, (pattern.shape[0], *x.shape[1:]))
 
 
 @sampled.implement

@@ -1,0 +1,177 @@
+"""What operations of traced sparse arrays give: sparse or dense arrays, of SciPy's shape."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import chainrules_scipy
+from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_scipy.sparse import TracedSparse
+from chainrules_scipy.sparse.lines import TracedLine
+from chainrules_tape import grad, jvp
+
+SHAPES: dict[str, Any] = {
+    "3x3": ((3, 3), ([2, 0, 1, 2, 0], [0, 2, 1, 2, 0])),
+    "1x3": ((1, 3), ([0, 0], [0, 2])),
+    "3x1": ((3, 1), ([0, 2], [0, 0])),
+    "2x3": ((2, 3), ([0, 1, 1], [1, 0, 2])),
+    "1x1": ((1, 1), ([0], [0])),
+}
+FORMATS = ("csr", "csc", "coo", "dia", "bsr", "lil", "dok")
+
+
+def _row(a: Any) -> Any:
+    """Return a vector to multiply from the right."""
+    return np.arange(1.0, a.shape[1] + 1)
+
+
+def _column(a: Any) -> Any:
+    return np.arange(1.0, a.shape[0] + 1)
+
+
+OPERATIONS: dict[str, Any] = {
+    "A @ x": lambda a: a @ _row(a),
+    "x @ A": lambda a: _column(a) @ a,
+    "A @ list": lambda a: a @ list(_row(a)),
+    "A @ X": lambda a: a @ np.ones((a.shape[1], 1)),
+    "X @ A": lambda a: np.ones((1, a.shape[0])) @ a,
+    "dot": lambda a: a.dot(_row(a)),
+    "A.T @ x": lambda a: a.T @ _column(a),
+    "A * x": lambda a: a * _row(a),
+    "x * A": lambda a: _column(a) * a,
+    **{f"sum {k}": lambda a, k=k: a.sum(axis=k) for k in (None, 0, 1, -1)},
+    **{f"mean {k}": lambda a, k=k: a.mean(axis=k) for k in (None, 0, 1)},
+    "A + X": lambda a: a + np.ones(a.shape),
+    "X - A": lambda a: np.ones(a.shape) - a,
+    "A + 0": lambda a: a + 0,
+    "A + 2": lambda a: a + 2.0,
+    "2 - A": lambda a: 2.0 - a,
+    "A / 2": lambda a: a / 2.0,
+    "A / X": lambda a: a / (1 + np.ones(a.shape)),
+    "multiply": lambda a: a.multiply(_row(a)),
+    "diagonal": lambda a: a.diagonal(),
+    "todense": lambda a: a.todense(),
+    **{
+        f"A[{name}]": lambda a, i=index: a[i]
+        for name, index in {
+            "0": 0,
+            "-1": -1,
+            "0, 0": (0, 0),
+            ":, 0": (slice(None), 0),
+            "0:1": slice(0, 1),
+            "[0]": [0],
+            "[-1]": np.array([-1]),
+            "[0], [0]": ([0], [0]),
+            "[0], :": ([0], slice(None)),
+            ":, [0]": (slice(None), [0]),
+            ":": slice(None),
+        }.items()
+    },
+    "A[truths]": lambda a: a[np.arange(a.shape[0]) == 0],
+    "A[[0]] @ x": lambda a: a[[0]] @ _row(a),
+    "A[0:1] @ x": lambda a: a[0:1] @ _row(a),
+    "x @ A[:, [0]]": lambda a: _column(a) @ a[:, [0]],
+    "A[0] @ x": lambda a: a[0] @ _row(a),
+    "x @ A[:, 0]": lambda a: _column(a) @ a[:, 0],
+    "A[:, 0].toarray": lambda a: a[:, 0].toarray(),
+    "2 * A[0]": lambda a: 2.0 * a[0],
+    "x * A[0]": lambda a: a[0] * _row(a),
+    "x + A[0]": lambda a: _row(a) + a[0],
+    "A[0].sum": lambda a: a[0].sum(),
+    "tocsr @ x": lambda a: a.tocsr() @ _row(a),
+    "tocoo @ x": lambda a: a.tocoo() @ _row(a),
+    "2A @ x": lambda a: (2.0 * a) @ _row(a),
+    "(A + A) @ x": lambda a: (a + a) @ _row(a),
+    "A.T @ A @ x": lambda a: (a.T @ a) @ _row(a),
+    "hstack @ x": lambda a: sparse.hstack([a, a]) @ np.tile(_row(a), 2),
+    "issparse": lambda a: sparse.issparse(a) * a.sum(),
+    "isspmatrix": lambda a: sparse.isspmatrix(a) * a.sum(),
+}
+ALL = list(itertools.product(FORMATS, ("array", "matrix"), SHAPES))
+SAMPLE = ALL[::9]
+
+
+def _is_sparse(y: Any) -> bool:
+    return isinstance(y, (TracedSparse, TracedLine)) or sparse.issparse(y)
+
+
+def _form(y: Any) -> Any:
+    """Tell whether something is sparse, dense or a matrix, and of which shape."""
+    kind = "sparse" if _is_sparse(y) else "matrix" if isinstance(y, np.matrix) else "dense"
+    return kind, np.shape(y) if kind == "dense" else y.shape
+
+
+def _built(format: str, kind: str, shape: str, q: Any) -> Any:
+    of, places = SHAPES[shape]
+    listed = format if format in ("csr", "csc", "coo") else "csr"
+    made = getattr(sparse, f"{listed}_{kind}")((q, places), shape=of)
+    return made if listed == format else getattr(made, f"to{format}")()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "format, kind, shape",
+    [pytest.param(*x, marks=[] if x in SAMPLE else pytest.mark.slow) for x in ALL],
+)
+def test_forms(format, kind, shape):
+    q = np.linspace(0.5, 1.7, len(SHAPES[shape][1][0]))
+    for name, operation in OPERATIONS.items():
+        forms: list[Any] = []
+
+        def f(q, operation=operation, forms=forms):
+            y = operation(_built(format, kind, shape, q))
+            forms.append(_form(y))
+            return np.sum(np.cos(_dense(y)))
+
+        try:
+            known = f(q)
+        except (TypeError, ValueError, IndexError, NotImplementedError, AttributeError) as error:
+            if isinstance(error, AttributeError):
+                continue  # of formats that lack a method of others
+            with chainrules_scipy.install(), pytest.raises((type(error), ChainRulesError)):
+                jvp(f, (q,), (np.ones_like(q),))
+            continue
+        try:
+            with chainrules_scipy.install(), warnings.catch_warnings():
+                value, slope = jvp(f, (q,), (np.ones_like(q),))
+                back = np.sum(grad(f)(q))
+        except NotDifferentiableError:
+            assert kind == "matrix" or name in ("A + 2", "2 - A", "x * A"), name
+            continue
+        assert len(set(forms)) == 1, (name, forms)
+        h = 1e-6
+        truth = (f(q + h) - f(q - h)) / (2 * h)
+        np.testing.assert_allclose(
+            [value, slope, back], [known, truth, truth], rtol=1e-6, atol=1e-8
+        )
+
+
+def _dense(y: Any) -> Any:
+    return y.A if isinstance(y, np.matrix) else y.toarray() if _is_sparse(y) else y
+
+
+def test_matrices_are_refused():
+    """Of the older classes SciPy gives a np.matrix, whose * and shapes are others."""
+    m = sparse.csr_matrix([[2.0, 0, 1], [0, 3, 0], [0.5, 0, 1.7]])
+    for f in (
+        lambda m: np.sum(np.abs(np.ones((3, 1)) - m.sum(axis=1))),
+        lambda m: np.sum(m.mean(axis=0)),
+        lambda m: np.sum(m + np.ones((3, 3))),
+        lambda m: np.sum(m[[0, 1], [0, 1]]),
+        lambda m: np.sum(m.todense()),
+    ):
+        with pytest.raises(NotDifferentiableError, match=r"np\.matrix: write .*csr_array"):
+            grad(f)(m)
+
+
+def test_what_a_line_lacks_is_refused():
+    a = sparse.csr_array([[2.0, 0, 1], [0, 3, 0]])
+    for f in (lambda a: np.sin(a[0]), lambda a: np.sum(a[0].tocsr()), lambda a: a[0] + 1.0):
+        with pytest.raises((NotDifferentiableError, TypeError)):
+            grad(lambda a, f=f: np.sum(f(a)))(a)
