@@ -58,6 +58,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.boundary": (
         "check_cotangent deliver leaf_cotangents leaf_tangents own own_all project_exactly"
     ),
+    "chainrules_py.tangents.hidden": "kept",
     "chainrules_py.tangents.linear_map": "PullInto",
     "chainrules_py.tangents.own_space": "declares_space register_tangent",
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
@@ -89,7 +90,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.creation": "asarray full",
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
-    "chainrules_py.tracing.operators": "Classes in_place_operators kept",
+    "chainrules_py.tracing.operators": "Classes in_place_operators",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",

@@ -254,6 +254,9 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
+from chainrules_py.tangents.hidden import (
+    kept,
+)
 from chainrules_py.tangents.linear_map import (
     PullInto,
 )
@@ -319,7 +322,6 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.operators import (
     Classes,
     in_place_operators,
-    kept,
 )
 from chainrules_py.tracing.trace import (
     Recorder,

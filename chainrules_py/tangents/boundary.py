@@ -8,6 +8,7 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
+from chainrules_py.tangents.hidden import kept
 from chainrules_py.tangents.pytree import flatten_tangent
 from chainrules_py.tangents.space import (
     Space,
@@ -39,6 +40,8 @@ def check_tangent_of(x: Any, t: Any) -> Any:
     if isinstance(t, AbstractTangent):
         return _each(check_tangent_of, x, t)
     of = space(x)
+    if is_zero(of) and kind_of(x) == "other":
+        kept(x)
     return of if is_zero(of) else project_exactly(t, of)
 
 
@@ -156,10 +159,14 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
         return y_bar
     y_bar = canonicalize(y, y_bar)
     if isinstance(y_bar, AbstractTangent):
+        if isinstance(y_bar, Tangent):
+            kept(y)
         each = _each(check_cotangent, y, y_bar)
         return project(each, y) if isinstance(each, Tangent) else each
     of = space(y)
     if type(of) is not Space:
+        if is_zero(of):
+            kept(y)
         return of if is_zero(of) else y_bar
     return project_exactly(y_bar, of, "cotangent")
 

@@ -363,6 +363,12 @@ def mirrored(t: Any, of: StructureSpace) -> Any:
     """Turn a tangent, maybe in a plain container of its primal's shape, into a `Tangent`."""
     if isinstance(t, AbstractTangent):
         return t
+    if not is_structure_type(type(t)):
+        msg = (
+            f"{describe(t)} is not a tangent of {of.primal_type.__qualname__}; write "
+            f"Tangent[{of.primal_type.__qualname__}](...), or a plain container like it"
+        )
+        raise ProjectionError(msg)
     items = dict(fields_of(t))
     if type(t) is not dict:  # a tuple for a namedtuple: by position
         items = dict(zip(of.fields, items.values(), strict=True))

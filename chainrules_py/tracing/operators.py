@@ -18,15 +18,13 @@ from chainrules_py.errors import NotDifferentiableError, TracerError, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
-from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import aliases
+from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
-from chainrules_py.values.holding import holds, is_real
-from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_read, is_table
 from chainrules_py.values.tracers import untraced
@@ -204,35 +202,6 @@ def _answer(x: Any) -> type:
     while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
         frame = frame.f_back
     return type(x) if sees else x.__dispatch_type__
-
-
-_EXACT = (bool, int, str, range, slice, type(None), type(...), Primitive)
-
-
-def hides(cls: type) -> bool:
-    """Tell whether results of a class are taken for constants, and may hold numbers."""
-    info = type_info(cls)
-    known = info.is_array or info.is_number or info.host is not None or is_structure_type(cls)
-    return not (known or issubclass(cls, _EXACT))
-
-
-def kept(value: Any, *_: Any) -> Any:
-    """Return a result that has no derivative; raise if numbers hide in it that would have one.
-
-    Raises
-    ------
-    NotDifferentiableError
-        What holds them is no structure.
-    """
-    hidden = [x for x in flatten(value)[0] if hides(type(x)) and holds(x, is_real)]
-    if hidden:
-        msg = (
-            f"a function with a rule returned {describe(hidden[0])}, which holds numbers where no "
-            f"derivative sees them: return them in a list, tuple, dict or dataclass, or "
-            f"register_structure the class"
-        )
-        raise NotDifferentiableError(msg)
-    return value
 
 
 class Classes(dict[type, Any]):

@@ -35,6 +35,13 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
+def is_narrow(x: Any) -> bool:
+    """Tell whether an array that is there holds real numbers of a dtype that NumPy has not."""
+    if isinstance(x, jax.core.Tracer) or getattr(getattr(x, "dtype", None), "kind", None) != "V":
+        return False
+    return bool(jnp.issubdtype(x.dtype, np.inexact))
+
+
 _NUMBERS = (float, complex, int, bool)
 
 
@@ -47,7 +54,9 @@ def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], TreeDef]:
 
 
 def _is_number_or_value(x: Any) -> bool:
-    return is_value(x) or type(x) in _NUMBERS or isinstance(x, (np.ndarray, np.generic))
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype == bool or jnp.issubdtype(x.dtype, np.number)  # no texts, and no objects
+    return is_value(x) or type(x) in _NUMBERS
 
 
 def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import check_hidden, looking_again, may_hide, refused_rule
+from chainrules_bridge import check_hidden, check_result, looking_again, may_hide, refused_rule
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
     as_values,
@@ -388,4 +388,5 @@ def run(
         return compute(*operands, **options)
     program = Program(word, treedef, options, compute, find_rule(word, classes, config))
     program.guard = looking_again(program, word, list(filter(callable, operands)))
-    return program.closed(transformed(program, leaves))
+    y = program.closed(transformed(program, leaves))
+    return check_result(y, is_array, "MLX") if any(map(varies, leaves)) else y

@@ -296,7 +296,12 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
     """Convert what NumPy gave to a tensor, in memory of its own; of a dtype that NumPy has not."""
     if not isinstance(y, (np.ndarray, np.generic, int, float, complex)):
         return y
-    made = torch.from_numpy(np.array(y)).to(device)  # which a function of NumPy's may keep
+    array = np.array(y)
+    if array.dtype.kind not in "fciub":  # texts, and objects
+        return y
+    if array.dtype.char in "gG":  # of more digits than PyTorch has
+        array = array.astype(float if array.dtype.char == "g" else complex)
+    made = torch.from_numpy(array).to(device)  # which a function of NumPy's may keep
     return made.to(narrow.get(made.dtype, made.dtype))
 
 

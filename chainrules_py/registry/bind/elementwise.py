@@ -183,7 +183,10 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
 
     def run(links: Any, x: Any) -> Any:
         y = primal(x)
-        dtype = y.dtype
+        try:
+            dtype = y.dtype
+        except AttributeError:  # it is no array, which is refused there
+            return general(links, y, x)
         if dtype is not x.dtype:
             return general(links, y, x)
         if keep_x:

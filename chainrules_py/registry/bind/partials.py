@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from chainrules_py.errors import NoRuleError
+from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_partial
@@ -52,7 +52,16 @@ class Pushes(Recipe):
         return watched(p, statement, True, "result", "operand")
 
     def check(self, statement: Statement, *values: Any) -> None:
-        """Raise if there is a complex number, and what a partial means there was not said."""
+        """Raise if there is a complex number, and what a partial means there was not said.
+
+        The first value is the result, of which each number has its own partials.
+        """
+        if kind_of(values[0]) == "none":
+            msg = (
+                f"{statement!r} is of one array or number, and {statement.primal.__name__} gave "
+                f"{describe(values[0])}; state its rule by @rule or rrule.register"
+            )
+            raise RuleError(msg)
         if self.complex is None and "complex" in map(kind_of, values):
             self.refuse_complex(statement)
 
@@ -293,7 +302,10 @@ def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -
     def run(tangents: tuple[Any, ...], x: Any) -> Any:
         y = primal(x)
         (t,) = tangents
-        dtype = y.dtype
+        try:
+            dtype = y.dtype
+        except AttributeError:  # it is no array, which is refused there
+            return finish(y, tangents, x)
         if dtype is x.dtype and getattr(t, "dtype", None) is dtype and fits[dtype]:
             y_dot = term(t, partial and partial(y, x))
             if y_dot.dtype is dtype and y_dot.shape == y.shape:
