@@ -183,7 +183,14 @@ class _Imported:
 
             varied = as_tuple(tuple([xs[i] for i in places]))
             if name == "push":
-                return make_jvp(along, varied)(as_tuple(ts))[1]
+                try:
+                    return make_jvp(along, varied)(as_tuple(ts))[1]
+                except (
+                    NotImplementedError
+                ):  # autograd has reverse mode of it, whose transpose it is
+                    pull, ys = make_vjp(along, varied)
+                    still = as_tuple(tuple([anp.zeros_like(y) for y in ys]))
+                    return make_vjp(pull, still)[0](as_tuple(ts))
             # autograd's cotangents are the conjugates of the adjoint's.
             found = make_vjp(along, varied)[0](as_tuple(tuple(map(_conjugate, ts))))
             return as_tuple(tuple([_conjugate(found[i]) for i in range(len(places))]))

@@ -278,3 +278,28 @@ def test_an_array_of_another_library_is_refused():
     f = by_custom_vjp(lambda x: torch.sin(torch.tensor(np.asarray(x))))
     with pytest.raises(ChainRulesError, match="return an array of JAX, or of NumPy's"):
         by_jax(f)
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_that_numpy_has_not_pass_its_bodies_in_torch(form):
+    torch = pytest.importorskip("torch")
+    f = export(form(np.sin), to="torch")
+    x = torch.tensor([0.5, 1.0, 2.0], dtype=torch.bfloat16)
+    for found in (
+        torch.func.grad(lambda x: f(x).sum())(x),
+        torch.func.jvp(f, (x,), (torch.ones_like(x),))[1],
+        torch.vmap(torch.func.grad(f))(x),
+        torch.autograd.grad(f(x.requires_grad_()).sum(), x)[0],
+    ):
+        assert found.dtype is torch.bfloat16
+        torch.testing.assert_close(found, torch.cos(x.detach()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_they_are_refused_in_mlx(form):
+    mx = pytest.importorskip("mlx.core")
+    f = export(form(np.sin), to="mlx")
+    x = mx.array([0.5, 1.0]).astype(mx.bfloat16)
+    with pytest.raises(ChainRulesError, match="which has no bfloat16"):
+        mx.grad(lambda x: f(x).sum())(x)

@@ -106,6 +106,19 @@ def test_they_are_in_torch(use, which):
     np.testing.assert_allclose(found.numpy(), np.stack(expected), rtol=1e-12)
 
 
+@pytest.mark.parametrize("use", ["sum", "multiply", "plain"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_they_are_in_mlx(use, which):
+    mx = pytest.importorskip("mlx.core", reason="MLX is not installed")
+    f, plain = made(lambda t: USES[use](t) if use != "multiply" else t * 3.0)
+    a, b, exported = mx.array(A), mx.array(B), export(f, to="mlx")
+    run = lambda x: exported(x, b) if which == 0 else exported(b, x)
+    expected = of_tape_forward(swapped(plain, which), A)
+    np.testing.assert_allclose(mx.jvp(run, [a], [a])[1][0], expected, rtol=1e-6)
+    found = frule((a, ZeroTangent()), f, a, b)[1]
+    np.testing.assert_allclose(found, of_tape_forward(swapped(plain, 0), A), rtol=1e-6)
+
+
 def test_a_half_that_adds_and_scales_is_given_none():
     f = primitive(lambda x, y: x * y)
     seen = []

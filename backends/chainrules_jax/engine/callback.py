@@ -12,7 +12,7 @@ import numpy as np
 
 from chainrules_bridge import check_promised, raised_in, tried
 from chainrules_jax.array_types import JaxArray, is_traced
-from chainrules_jax.engine.mesh_axes import without_names
+from chainrules_jax.engine.mesh_axes import varying_with, without_names
 from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
 from chainrules_py import NotDifferentiableError, Primitive, RuleError, Scalar
 from chainrules_py.extend import partition, see, unflatten, where_defined
@@ -120,7 +120,8 @@ def called_back(
             return _checked(f, found, shapes, vectorized)
 
         method = "broadcast_all" if vectorized else "sequential"
-        return unflatten(out, jax.pure_callback(kernel, shapes, *leaves, vmap_method=method))
+        ys = jax.pure_callback(kernel, shapes, *leaves, vmap_method=method)
+        return unflatten(out, varying_with(ys, leaves))
 
     return computed
 

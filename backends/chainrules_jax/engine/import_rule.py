@@ -78,7 +78,7 @@ def import_rule(
     [0.5 0.5]
     """
     names, options = parameters_of_imported(f, operands)
-    made = _Imported(f, len(names), tuple(options))
+    made = _Imported(f, len(names), options)
     primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
     frule = functools.partial(made.frule, primal)
     rrule = functools.partial(made.rrule, primal)
@@ -94,20 +94,25 @@ class _Imported:
     the next one, and every engine sees them being called.
     """
 
-    def __init__(self, f: Function, operands: int, options: tuple[str, ...]) -> None:
+    def __init__(self, f: Function, operands: int, options: dict[str, Any]) -> None:
         self.f = f
         self.n = operands
         self.options = options
-        self._made = _Compiled(f, options)
+        self._made = _Compiled(f, tuple(options))
 
     def now(self) -> _Compiled:
         """Return what is compiled of it; anew, if what it looks up is another by now."""
         if not self._made.lasts():
-            self._made = _Compiled(self.f, self.options)
+            self._made = _Compiled(self.f, tuple(self.options))
         return self._made
+
+    def said(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options that are not the defaults, which `jax.vmap` would take for arrays."""
+        return {name: x for name, x in options.items() if x is not self.options.get(name, self)}
 
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the library that was given."""
+        options = self.said(options)
         leaves, layout = partition(xs, _is_leaf)
         if any(map(is_value, leaves)):
             return self.now().f(*xs, **options)
@@ -126,7 +131,7 @@ class _Imported:
         places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
         if not places:
             return y, ZeroTangent()
-        push = self.now().half("push", given, places, len(places), options)
+        push = self.now().half("push", given, places, len(places), self.said(options))
         found, layout = partition(y, _moves)
         dots = iter(push(*leaves, *[ts[i] for i in places]))
         return y, unflatten_tangent(layout, [next(dots) for _ in found])
@@ -146,7 +151,7 @@ class _Imported:
                 zero_tangent(x) if is_zero(t) else t
                 for t, x in zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
             ]
-            pull = made.half("pull", given, places, len(parts), options)
+            pull = made.half("pull", given, places, len(parts), self.said(options))
             bars = iter(pull(*leaves, *parts))
             t = unflatten_tangent(
                 given, [next(bars) if i in places else NoTangent() for i in range(len(leaves))]

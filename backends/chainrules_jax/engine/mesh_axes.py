@@ -39,6 +39,12 @@ def varying_as(x: Any, aval: Any) -> Any:
     return _cast(x, missing) if missing else x
 
 
+def varying_with(ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+    """Make values vary over the axes of what they were computed of, where JAX did not see how."""
+    every = frozenset[Any]().union(*[varying_axes(jax.typeof(x)) for x in xs])
+    return [_cast(y, every - varying_axes(jax.typeof(y))) for y in ys]
+
+
 def _cast(x: Any, axes: frozenset[Any]) -> Any:
     if not axes:
         return x

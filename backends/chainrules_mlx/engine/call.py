@@ -17,6 +17,7 @@ from chainrules_mlx.engine.values import (
     dense,
     is_array,
     is_floating,
+    lacks_dtype,
     leaves_mlx,
     varies,
 )
@@ -110,7 +111,13 @@ class Program:
         """Compute the arrays of the result."""
         try:
             return self._value(leaves)
-        except (ValueError, RuntimeError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:
+            if lacks_dtype(error):
+                msg = (
+                    f"{self.primal.__name__} computes with NumPy, which has no bfloat16 ({error}): "
+                    f"give float32, or write it in words"
+                )
+                raise NotDifferentiableError(msg) from error
             if not leaves_mlx(error):
                 raise
             if _trying.get():  # its own derivative is its rule's, so that it may look at values

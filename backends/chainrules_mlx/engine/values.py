@@ -85,3 +85,9 @@ def leaves_mlx(error: BaseException) -> bool:
     return isinstance(error, (ValueError, RuntimeError)) and any(
         [part in said for part in ("function transformations", "[convert]", "without a primitive")]
     )
+
+
+def lacks_dtype(error: BaseException) -> bool:
+    """Tell whether an error is of numbers of MLX's that NumPy has not."""
+    said = str(error)
+    return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said

@@ -6,8 +6,9 @@ by DLPack; the derivatives are PyTorch's own, to any order.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,21 @@ from chainrules_compat.import_rule import (
     without_rule,
 )
 from chainrules_compat.run import Run, run_again
-from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, primitive, space
+from chainrules_py import (
+    NoTangent,
+    NotDifferentiableError,
+    Primitive,
+    ZeroTangent,
+    is_zero,
+    primitive,
+    space,
+)
 from chainrules_py.extend import (
     Space,
     flatten,
     kind_of,
     map_leaves,
+    name_of,
     namespace,
     plain,
     register_generator,
@@ -116,7 +126,7 @@ def import_rule(
         spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
-        with run.again():
+        with run.again(), _as_ours(f):
             found = _pushed(_with(f, options), at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
@@ -133,7 +143,7 @@ def import_rule(
             bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
-            with run.again():
+            with run.again(), _as_ours(f):
                 found = _pulled(_with(f, options), at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
@@ -142,6 +152,20 @@ def import_rule(
 
     state_imported(primal, f, frule, rrule, module="chainrules_torch", engine="PyTorch")
     return primal
+
+
+@contextlib.contextmanager
+def _as_ours(f: Callable[..., Any]) -> Generator[None]:
+    """Say in our words that PyTorch has no derivative, at this order or in this mode."""
+    try:
+        yield
+    except NotImplementedError as error:
+        said = str(error).partition("\n")[0]
+        msg = (
+            f"import_rule({name_of(f)}): PyTorch does not differentiate it so ({said}); take its "
+            f"first derivative in reverse mode, or state a rule of it"
+        )
+        raise NotDifferentiableError(msg) from error
 
 
 @functools.lru_cache(maxsize=1024)
@@ -232,7 +256,12 @@ def _pushed(f: Callable[..., Any], at: tuple[int, ...]) -> Primitive[..., Any]:
 
     def pushed(*given: Any) -> Any:
         dots, xs = given[: len(at)], given[len(at) :]
-        found = torch.func.jvp(_of_some(f, at, xs), tuple([xs[i] for i in at]), dots)[1]
+        some, moved = _of_some(f, at, xs), tuple([xs[i] for i in at])
+        try:
+            found = torch.func.jvp(some, moved, dots)[1]
+        except NotImplementedError:  # PyTorch has reverse mode of it alone, whose transpose this is
+            ys, pull = torch.func.vjp(some, *moved)
+            found = torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](dots)[0]
         return found if len(found) > 1 else found[0]
 
     pushed.__name__ = f"{getattr(f, '__name__', 'imported')}_push"

@@ -1,5 +1,7 @@
 """What autograd is given that it lacks, and what is taken from it."""
 
+import functools
+
 import autograd
 import autograd.numpy as anp
 import numpy as np
@@ -224,6 +226,17 @@ def test_imported_rules_of_any_order(operands):
         assert abs(tape_grad(g)(0.7) - truth) <= allowed
         assert abs(tape_jvp(g, (0.7,), (1.0,))[1] - truth) <= allowed
         g = tape_grad(g) if n % 2 else lambda t, g=g: tape_jvp(g, (t,), (1.0,))[1]
+
+
+@pytest.mark.parametrize("name", ["linalg.inv", "fft.fft", "linalg.solve"])
+def test_imported_functions_without_a_forward_mode_have_the_transpose(name):
+    f = functools.reduce(getattr, name.split("."), anp)
+    a = np.random.default_rng(0).standard_normal((3, 3)) + 3 * np.eye(3)
+    xs = (a, a.T) if name == "linalg.solve" else (a,)
+    imported = adapter.import_rule(f, operands=len(xs))
+    pushed = tape_jvp(lambda x: imported(x, *xs[1:]), (a,), (a.T,))[1]
+    near = lambda t: f(a + t * a.T, *xs[1:])
+    np.testing.assert_allclose(pushed, (near(1e-6) - near(-1e-6)) / 2e-6, atol=1e-7)
 
 
 def test_imported_rules_of_several_results():

@@ -20,6 +20,7 @@ from chainrules_py import (
     MutationError,
     NoRuleError,
     NoTangent,
+    NotDifferentiableError,
     RuleError,
     Tangent,
     UnsupportedKeywordError,
@@ -522,6 +523,19 @@ def test_an_imported_function_of_several_operands():
     dots = frule((np.ones(2), ZeroTangent()), polar, x, y)[1]
     np.testing.assert_allclose([dots[0], dots[1]], [x / r, -y / r**2])
     assert angle.shape == (2,)
+
+
+def test_an_imported_function_without_a_mode_or_an_order():
+    cdist = import_rule(torch.cdist)
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 2))
+    total = lambda x: np.sum(cdist(x, y) ** 2)
+    np.testing.assert_allclose(chainrules_tape.grad(total)(x), 6 * x - 2 * y.sum(0))
+    for further in (
+        chainrules_tape.hessian(total),
+        lambda x: chainrules_tape.jvp(total, (x,), (x,)),
+    ):
+        with pytest.raises(NotDifferentiableError, match="PyTorch does not differentiate"):
+            further(x)
 
 
 def test_an_imported_function_as_an_oracle():

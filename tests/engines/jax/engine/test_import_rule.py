@@ -143,6 +143,22 @@ def test_imported_and_exported_again(near):
 # -------------------------------------------------------------------------------------- install
 
 
+def powers(x, p=2.0):
+    return (x**p).sum()
+
+
+def powers_by_name(x, *, p=2.0):
+    return (x**p).sum()
+
+
+@pytest.mark.parametrize("f", [powers, powers_by_name])
+def test_a_default_of_what_is_mapped_is_no_operand(near, f):
+    for transformed in (jax.vmap(f), jax.jit(jax.vmap(f)), jax.checkpoint(f)):
+        imported = import_rule(transformed)
+        near(grad(lambda x, g=imported: np.sum(g(x)))(M), 2 * M)
+    near(grad(import_rule(f))(X, p=3.0), 3 * X**2)
+
+
 def test_install_and_remove(near):
     eig, share = jnp.linalg.eig, lambda a: jnp.abs(jnp.linalg.eig(a)[1][0, 0])
     with install("linalg.eig") as installed:

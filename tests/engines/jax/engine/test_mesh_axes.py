@@ -12,8 +12,10 @@ import jax.numpy as jnp  # noqa: E402
 from jax.sharding import Mesh, PartitionSpec  # noqa: E402
 
 from chainrules_jax import export  # noqa: E402
+from chainrules_jax.engine.mesh_axes import varying_axes  # noqa: E402
 from chainrules_py import NotDifferentiableError, primitive, rrule  # noqa: E402
 from chainrules_py import vocabulary as v  # noqa: E402
+from tests.engines.test_results_that_hide import FORMS, by_custom_jvp, by_scalar_rule  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(jax, "shard_map"), reason="this JAX has no jax.shard_map"),
@@ -143,6 +145,50 @@ def test_what_takes_steps_varies(word):
 def test_what_jax_solves_itself_is_refused(solve):
     with pytest.raises(NotDifferentiableError, match="check_vma=False"):
         steps(solve)
+
+
+def varies_over(f):
+    """Tell over which axes the results of a function vary, of what is a device's own."""
+    found = []
+
+    def each(x):
+        y = f(x)
+        found.append(varying_axes(jax.typeof(y)))
+        return y
+
+    mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
+    jax.make_jaxpr(jax.shard_map(each, mesh=mesh, in_specs=OWN, out_specs=OWN))(ONE)
+    return found[-1]
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
+@pytest.mark.parametrize("f", [by_scalar_rule(np.sin), by_custom_jvp(np.sin), v.erfcx])
+def test_what_numpy_computes_varies(f):
+    assert varies_over(export(f)) == {"i"}
+
+
+def check_numpy(devices):
+    """Functions that NumPy computes have one derivative on each device, and not the sum."""
+    mesh = Mesh(np.array(jax.devices()[:devices]), ("i",))
+    x = np.linspace(0.1, 0.9, 4)
+    for form in FORMS:
+        f = export(form(np.sin))
+        total = jax.shard_map(
+            lambda x, f=f: jax.lax.psum(f(x).sum(), "i"), mesh=mesh, in_specs=OWN, out_specs=SAME
+        )
+        np.testing.assert_allclose(jax.grad(total)(x), np.cos(x), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_numpy_on_several_devices():
+    code = (
+        "import os; os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'\n"
+        "import jax; jax.config.update('jax_enable_x64', True)\n"
+        "from tests.engines.jax.engine.test_mesh_axes import check_numpy\n"
+        "check_numpy(2); print(len(jax.devices()), 'devices')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "2 devices\n", done.stderr
 
 
 @pytest.mark.nightly
