@@ -260,7 +260,7 @@ def _pushed(f: Callable[..., Any], at: tuple[int, ...]) -> Primitive[..., Any]:
         try:
             found = torch.func.jvp(some, moved, dots)[1]
         except NotImplementedError:  # PyTorch has reverse mode of it alone, whose transpose this is
-            ys, pull = torch.func.vjp(some, *moved)
+            ys, pull = torch.func.vjp(some, *moved)[:2]
             found = torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](dots)[0]
         return found if len(found) > 1 else found[0]
 

@@ -309,7 +309,7 @@ class FruleRecipe(_Written, OneMode):
                 slots[i] = unthunk(t)
             try:
                 answer = frule(tuple(slots), *xs, **options)
-            except (AttributeError, LookupError, TypeError, ValueError) as error:  # as libraries say it
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
                 if zero is not zero_tangent and any(map(is_zero, slots)):
                     dense = True
                     return run(tangents, *xs, **options)
