@@ -530,6 +530,8 @@ TOPICS = {
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
     "tests/engines/torch/test_written_out.py": "rules that are run once",
     "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
+    "tests/engines/test_results_that_hide.py": "what results hide from rules, in every engine",
+    "tests/engines/jax/engine/test_narrow.py": "numbers that NumPy has not",
     "tests/engines/test_random.py": "functions that draw random numbers, imported and stated",
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
