@@ -1,8 +1,8 @@
 """pandas' tables beside traced values, and as arguments: the arrays of their values.
 
-A Series or DataFrame, or an Index, counts as its values; what comes out is traced, and its labels
-are dropped. Gradients are arrays of the table's shape. A table whose values are objects, as of
-columns of different kinds, is refused.
+A Series or DataFrame, an Index, or an array of pandas' own (``Int64``), counts as its values; what
+comes out is traced, and its labels are dropped. Gradients are arrays of the table's shape. A table
+whose values are objects, as of columns of different kinds, is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ chainrules_contract = 1
 
 
 def numbers_of(table: Any) -> Any:
-    """Return the values of a Series, DataFrame or Index as an array.
+    """Return the values of a Series, DataFrame, Index or array of pandas' own as an array.
 
     Raises
     ------
@@ -41,6 +41,9 @@ def numbers_of(table: Any) -> Any:
         array = table.to_numpy(float, na_value=float("nan")) if extension in "iuf" else array
     if array.dtype.kind not in "biufc":
         columns = table.dtypes if hasattr(table, "dtypes") else table.dtype
+        if isinstance(table, pd.api.extensions.ExtensionArray):
+            msg = f"a {type(table).__name__} of {columns} is no array of numbers"
+            raise NotDifferentiableError(msg)
         kinds = ", ".join(sorted({*map(str, _listed(columns))}))
         msg = (
             f"a {type(table).__name__} of {kinds} has no "
@@ -54,7 +57,7 @@ def _listed(dtypes: Any) -> list[Any]:
     return list(dtypes) if isinstance(dtypes, pd.Series) else [dtypes]
 
 
-for _cls in (pd.Series, pd.DataFrame, pd.Index):
+for _cls in (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray):
     register_table(_cls, numbers_of)
 for _method in (pd.Series.dot, pd.DataFrame.dot):
     advise(_method, "pandas' @ and dot take plain arrays: write np.dot(table, x)")

@@ -17,7 +17,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info, untraced
 from chainrules_scipy import precision
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, in_kind_of, readable
 
 
 class Beside:
@@ -90,9 +90,9 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     ):
         found = precision.of_precision(found, np.asarray(known).dtype)
         gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
-        if np.max(np.abs(gap), initial=0.0) <= 1e-13 * size:
-            return found
-        return found + gap.astype(np.asarray(readable(found)).dtype)
+        if np.max(np.abs(gap), initial=0.0) > 1e-13 * size:
+            found = found + gap.astype(np.asarray(readable(found)).dtype)
+        return in_kind_of(found, known)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
     msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
     raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")

@@ -88,6 +88,16 @@ def real_array_of(x: Any, name: str) -> Any:
     return x
 
 
+def in_kind_of(y: Any, known: Any) -> Any:
+    """Return a result without axes as an array or a number, as which of the two SciPy gives it."""
+    if np.ndim(y):
+        return y
+    is_array = isinstance(untraced(y), np.ndarray)
+    if isinstance(known, np.ndarray) == is_array:
+        return y
+    return y[()] if is_array else v.reshape(array_of(y, floating=False)[None], shape=())
+
+
 def of_values(f: Callable[..., Any], args: Any = ()) -> Callable[..., Any]:
     """Return a function with the plain numbers of what it, and its further arguments, hold.
 

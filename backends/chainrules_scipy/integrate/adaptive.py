@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,9 @@ from chainrules_py import (
     primitive,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tree, closed
+from chainrules_py.extend import Tree, closed, varies
 from chainrules_scipy.results import answer, plain
-from chainrules_scipy.rows import anchored, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _quad, _quad_vec = (
@@ -115,6 +117,8 @@ def quad(
     if low > high:
         value, *more = quad(f.f, b, a, (), full_output, epsabs, epsrel, limit, points)
         return -value, *more
+    places = None if points is None else sorted(array_of(points), key=readable)
+    within = [p for p in places or () if low < readable(p) < high]
     found = _quad(
         lambda x: float(f.seen(x)),
         low,
@@ -123,8 +127,13 @@ def quad(
         epsabs=epsabs,
         epsrel=epsrel,
         limit=limit,
-        points=points,
+        points=None if places is None else list(map(readable, places)),
     )
+    if varies(within):  # where it jumps, it jumps at another place
+        how = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit}
+        parts = [quad(f.f, *ends, **how)[0] for ends in itertools.pairwise([a, *within, b])]
+        value = _agreeing("quad", found[0], functools.reduce(operator.add, parts), found[1])
+        return answer("quad(...)", found if full_output else found[:2], _0=value)
     last = found[2]["last"]
     pieces = zip(found[2]["alist"][:last].tolist(), found[2]["blist"][:last].tolist(), strict=True)
     value = _agreeing("quad", found[0], _over_all(f, a, b, low, high, list(pieces)), found[1])

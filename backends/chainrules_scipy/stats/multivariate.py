@@ -13,7 +13,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
 from chainrules_scipy.following import follow_class
 from chainrules_scipy.linalg.solving import read
-from chainrules_scipy.rows import adjoint, array_of, readable
+from chainrules_scipy.rows import adjoint, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
 
 
@@ -40,7 +40,7 @@ class _Definite:
 
 
 def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
-    return v.where(np.asarray(is_bad), bad, y)
+    return in_kind_of(v.where(np.asarray(is_bad), bad, y), np.zeros(()))
 
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:

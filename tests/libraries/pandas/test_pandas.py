@@ -31,6 +31,7 @@ OPERATORS = {
     "mask": lambda x, s: x[s > 1.5],
     "product": lambda x, s: x @ s,
 }
+METHOD = OPERATORS["method"]
 
 
 @pytest.mark.parametrize("program", OPERATORS.values(), ids=OPERATORS)
@@ -39,6 +40,27 @@ def test_a_series_beside_what_is_traced(program, data):
     plain = data.to_numpy(float)
     expected = grad(lambda x: np.sum(program(x, plain)))(X)
     np.testing.assert_allclose(grad(lambda x: np.sum(program(x, data)))(X), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("program", OPERATORS.values(), ids=OPERATORS)
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "float64", "Sparse[float]"])
+def test_an_array_of_pandas_beside_what_is_traced(program, dtype):
+    """As `pd.array` and `Series.array` give them: no Series, and no array of NumPy's."""
+    if dtype == "float64" and program is OPERATORS["ufunc"]:
+        pytest.skip("NumPy asks pandas first, which raises")
+    expected = grad(lambda x: np.sum(program(x, S.to_numpy())))(X)
+    data = S.astype(dtype).array
+    np.testing.assert_allclose(
+        grad(lambda x: np.sum(program(x, np.asarray(data) if program is METHOD else data)))(X),
+        expected,
+    )
+
+
+def test_truths_and_texts_of_pandas():
+    assert grad(lambda x: np.sum(x[pd.array([True, False, True])]))(X).tolist() == [1.0, 0.0, 1.0]
+    for data in (pd.array(["a", "b", "c"]), pd.Categorical(["a", "b", "a"])):
+        with pytest.raises(NotDifferentiableError, match="no array of numbers"):
+            grad(lambda x, d=data: np.sum(x * d))(X)
 
 
 @pytest.mark.parametrize("data", [DF, DF.iloc[::-1], DF.astype("float32")])

@@ -116,3 +116,19 @@ def test_differential_equations():
         assert abs(grad(lambda k, f=f: f(ours, k))(1.3) - truth) < 1e-4
     with pytest.raises(UnsupportedKeywordError, match="tcrit"):
         ours.odeint(lambda y, t: -y, [1.0], [0.0, 1.0], tcrit=[0.5])
+
+
+@pytest.mark.parametrize("ends", [(0.0, 2.0), (2.0, 0.0)])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x, a: abs(x - a), lambda x, a: np.where(x < a, np.cos(x), 3 * x * a)],
+    ids=["corner", "jump"],
+)
+def test_places_that_are_differentiated(f, ends):
+    """Where the function jumps at a place that moves, the integral moves with it."""
+
+    def g(a, quad):
+        return quad(lambda x: f(x, a), *ends, points=[a])[0]
+
+    truth = (g(0.7 + 1e-5, theirs.quad) - g(0.7 - 1e-5, theirs.quad)) / 2e-5
+    np.testing.assert_allclose(grad(lambda a: g(a, ours.quad))(0.7), truth, rtol=1e-8)
