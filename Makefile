@@ -6,7 +6,7 @@
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
-#   make test-nightly   every sample in twenty more draws, 20,000 programs of each generator (CHAINRULES_PROGRAMS=...)
+#   make test-nightly   every sample in twenty more draws, a million programs of each generator (CHAINRULES_PROGRAMS=...)
 #   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
 #                    every rule in every library, and `make adapters`, of rules in other engines

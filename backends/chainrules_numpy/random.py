@@ -31,7 +31,8 @@ MOVED = {
     "pareto": "np.expm1(rng.standard_exponential(shape) / a)",
     "power": "np.exp(-rng.standard_exponential(shape) / a)",
     "multivariate_normal": "mean + rng.standard_normal((n, d)) @ np.linalg.cholesky(cov).T",
-    "gamma": "scale * rng.standard_gamma(k, shape), with a plain k",
+    "gamma": "scale * rng.standard_gamma(ignore_derivatives(k), shape); in k itself a draw has no "
+    "derivative: differentiate the logarithm of the probability of what was drawn",
     "choice": "x[rng.choice(len(x), size)], with plain probabilities",
     "permutation": "x[rng.permutation(len(x))]",
     "permuted": "x[rng.permutation(len(x))]",
@@ -69,8 +70,8 @@ for _class in (np.random.Generator, np.random.RandomState):
         if hasattr(_class, _name):
             advise(
                 getattr(_class, _name),
-                f"{_name} draws from plain parameters: write {_line}, with rng a np.random."
-                f"Generator or np.random itself",
+                f"{_name} draws from plain parameters: write, with rng a np.random.Generator or "
+                f"np.random itself, {_line}",
             )
     for _name in OTHERS:
         if hasattr(_class, _name):

@@ -44,7 +44,7 @@ from tests.fuzz.smaller import simpler, smallest
 
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
 """Other programs are drawn for another."""
-PROGRAMS = int(os.environ.get("CHAINRULES_PROGRAMS", "20000"))
+PROGRAMS = int(os.environ.get("CHAINRULES_PROGRAMS", "1000000"))
 """How many of each generator ``make test-nightly`` runs."""
 
 

@@ -1,7 +1,7 @@
 """Every generator of programs, as many as are asked for; what fails is shown as small as it gets.
 
-`make test-nightly` runs 20,000 of each; with ``CHAINRULES_PROGRAMS=1000000`` in the environment a
-million, with another ``CHAINRULES_SEED`` others. A generator that has fewer runs each of them once.
+`make test-nightly` runs a million of each; with ``CHAINRULES_PROGRAMS=20000`` in the environment
+fewer, with another ``CHAINRULES_SEED`` others. A generator that has fewer runs each of them once.
 """
 
 import pytest
