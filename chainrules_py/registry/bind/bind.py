@@ -25,6 +25,7 @@ from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import Draws
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
 
@@ -440,8 +441,9 @@ def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[...
     """Find the function that computes a primitive on these payloads: if plain, the library's."""
     if any([issubclass(cls, Tracer) for cls in operands]):
         return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
-    if any([type_info(cls).host is not None for cls in operands]):
-        return primitive  # type: ignore[no-any-return]  # the other engine sees it being called
+    if any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands]):
+        # The other engine sees it being called, or an outer level, of which values may be inside.
+        return primitive  # type: ignore[no-any-return]
     found: Callable[..., Any] = primitive.implementation(operands) or primitive
     return found
 
