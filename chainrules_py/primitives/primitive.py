@@ -388,6 +388,11 @@ class Primitive(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
 
+    def __deepcopy__(self, _memo: Any = None) -> Any:
+        return self  # as functions of Python's are
+
+    __copy__ = __deepcopy__
+
     def __reduce__(self) -> Any:
         return checked_name(self, where_defined(self), self.stated[0])
 

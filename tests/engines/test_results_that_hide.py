@@ -222,7 +222,8 @@ ENGINES = [
     by_jax_forwards,
 ]
 UNKNOWN = {(e, "more digits"): (TypeError,) for e in (by_jax, by_jax_forwards)}
-"""Errors of JAX's own, of numbers that it has not."""
+"""Errors of JAX's own, of numbers that it has not; and of an index that no array has."""
+UNKNOWN[by_tape, "an array with fields"] = (IndexError,)
 NAMES = {"by_autograd": "autograd", "by_jax": "jax", "by_torch": "torch", "by_backward": "torch"}
 
 

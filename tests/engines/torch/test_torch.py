@@ -463,6 +463,30 @@ def test_what_cannot_be_called_is_refused():
         export(3.0)(leaf(1.0))
 
 
+def test_a_module_with_a_function_that_was_made_in_one_is_copied():
+    def made():
+        f = primitive(lambda x: v.sin(x))
+        scalar_rule(f, lambda y, x: v.cos(x))
+        return f
+
+    class Waves(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.f = export(made())
+            self.plain = made()
+            self.w = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return self.f(self.w * x).sum()
+
+    module = Waves()
+    again = copy.deepcopy(module)
+    assert again.plain is module.plain
+    again(torch.ones(2)).backward()
+    torch.testing.assert_close(again.w.grad, torch.cos(torch.ones(2)))
+    assert module.w.grad is None
+
+
 # ------------------------------------------------------------------------------------ the reverse
 
 
