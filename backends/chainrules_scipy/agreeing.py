@@ -17,6 +17,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info, untraced
 from chainrules_scipy import precision
+from chainrules_scipy.results import unstated
 from chainrules_scipy.rows import array_of, in_kind_of, readable
 
 
@@ -30,6 +31,18 @@ class Beside:
     """
 
     theirs: Any = None
+    _holds_traced = True
+
+    def __getattr__(self, name: str) -> Any:
+        """Look at SciPy's object for what ours has not: numbers of it have no derivative."""
+        found = getattr(self.theirs, name) if name[0] != "_" else None
+        if name[0] == "_":
+            raise AttributeError(name)
+        what = f"{type(self.theirs).__name__}(...).{name}"
+        if callable(found):
+            msg = f"{what}() has no derivative here; make the object anew, of what it is made of"
+            raise NotDifferentiableError(msg)
+        return unstated(what, found)
 
 
 def plainly(x: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.abc
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -119,6 +120,9 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
     name = name or function.__name__
     native: Any = getattr(cls, name)
     before: Any = vars(cls).get(name, _ABSENT)
+    if isinstance(inspect.getattr_static(cls, name), classmethod):
+        _place_class_method(cls, function, name, before)
+        return
     is_static = isinstance(before, staticmethod)
 
     @functools.wraps(native)
@@ -131,6 +135,19 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
         alias(native, to=functools.wraps(native)(functools.partial(function)), late=True)
     put: Any = staticmethod(dispatching) if is_static else dispatching
     _enter(_Place(cls, name, put, before))
+
+
+def _place_class_method(cls: type, function: Callable[..., Any], name: str, before: Any) -> None:
+    """Have a function make what a method of a class makes; for its subclasses SciPy's does."""
+    native: Any = inspect.getattr_static(cls, name).__func__
+
+    @functools.wraps(native)
+    def dispatching(made: type, *args: Any, **options: Any) -> Any:
+        if made is cls and (is_traced(args) or is_traced(options.values())):
+            return function(*args, **options)
+        return native(made, *args, **options)
+
+    _enter(_Place(cls, name, classmethod(dispatching), before))
 
 
 def place_constructor(cls: type, function: Callable[..., Any]) -> None:

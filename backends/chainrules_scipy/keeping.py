@@ -21,7 +21,7 @@ from scipy._lib.array_api_compat import numpy as compatible
 from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, closed, type_info
+from chainrules_py.extend import Tracer, closed, untraced
 from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.rows import array_of, readable
 
@@ -254,14 +254,15 @@ class Either(tuple[Any, ...]):
         return Either((other, *self))
 
 
+def _is_scalar(x: Any) -> bool:
+    return bool(np.isscalar(untraced(x)))
+
+
 class _Arrays:
     """The class of arrays, to which what is traced belongs as well."""
 
     def __instancecheck__(self, x: Any) -> bool:
-        cls = type(x)
-        return isinstance(x, np.ndarray) or (
-            issubclass(cls, Tracer) and not type_info(cls).is_python_number
-        )
+        return isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
 
     def __or__(self, other: Any) -> Either:
         return Either((self, other))
@@ -302,6 +303,7 @@ BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(c
 
 INSTEAD: dict[Any, Any] = {
     np.ndarray: _Arrays(),
+    np.isscalar: _is_scalar,
     np.array: _array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,

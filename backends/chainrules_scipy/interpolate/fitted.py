@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import varies
 from chainrules_scipy.agreeing import Beside
 from chainrules_scipy.following import follow_all, follow_class
+from chainrules_scipy.interpolate.bases import Bernstein
 from chainrules_scipy.interpolate.common import computes, constructs, has_method, method
 from chainrules_scipy.interpolate.knots import Spline, linear, of_scipy, refuse
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of
 
 FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
@@ -107,17 +107,9 @@ def _ahead(c: Any, axis: int) -> Any:
 
 
 @constructs(native.BPoly)
-def BPoly(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> PiecewisePolynomial:  # noqa: N802
+def BPoly(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Bernstein:  # noqa: N802
     """Make a piecewise polynomial in Bernstein's form: as ``scipy.interpolate.BPoly``."""
-    c, plain = _ahead(c, axis), readable(x)
-    k, m = c.shape[:2]
-    units = np.broadcast_to(np.eye(k)[:, None], (k, m, k))
-    powers = native.PPoly.from_bernstein_basis(native.BPoly(units, plain)).c
-    if varies(x):
-        msg = "BPoly has derivatives in its coefficients, and none in its knots here"
-        raise NotDifferentiableError(msg)
-    powers = np.einsum("pia,ai...->pi...", powers, c)
-    return PiecewisePolynomial(powers, x, extrapolate, axis)
+    return Bernstein(_ahead(c, axis), x, extrapolate, axis)
 
 
 def _nd(name: str) -> Any:

@@ -13,6 +13,7 @@ import scipy.interpolate as native
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
+from chainrules_scipy.agreeing import alike
 from chainrules_scipy.following import follow
 from chainrules_scipy.interpolate.common import first, method, times
 from chainrules_scipy.interpolate.polynomials import Piecewise, PiecewisePolynomial
@@ -91,6 +92,12 @@ class Spline(Piecewise):
         """Return the integral from the first knot of all, a spline as well."""
         how = False if self.extrapolate == "periodic" else self.extrapolate
         return self.derived(integral_of, nu, how)
+
+    @property
+    def c(self) -> Any:
+        """The coefficients, as SciPy's object has them."""
+        c = self.coefficients
+        return c if self.theirs is None else alike(c, self.theirs.c, self.theirs, 1e-6)
 
     @property
     def tck(self) -> tuple[Any, Any, int]:

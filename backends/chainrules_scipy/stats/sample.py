@@ -42,6 +42,16 @@ def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **h
         return np.nanvar(x, axis=axis, ddof=correction, keepdims=keepdims)
 
 
+def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, **_: Any) -> Any:
+    """Compute that of Yeo and Johnson: SciPy's text has no derivative at the number 0."""
+    x = array_of(x)
+    above = readable(x) >= 0
+    logs = v.where(above, v.log1p(v.where(above, x, 0.0)), -v.log1p(v.where(above, 0.0, -x)))
+    spread = v.log(v.var(_power(x, lmb), axis=axis, keepdims=keepdims))
+    return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
+
+
+instead_of(_morestats._yeojohnson_llf, _log_likelihood)
 instead_of(_stats_py._xp_var, _variance)
 FOLLOWED: dict[str, Any] = follow_all(
     native,
@@ -49,7 +59,17 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("circmean", "circstd", "circvar", "combine_pvalues", "cramervonmises", "describe"),
     *("differential_entropy", "directional_stats", "entropy", "f_oneway", "fligner", "gmean"),
     *("gstd", "gzscore", "hmean", "iqr", "jarque_bera", "kendalltau", "kstat", "kstatvar"),
-    *("kurtosis", "kurtosistest", "levene", "lmoment", "median_abs_deviation", "mode", "moment"),
+    *(
+        "boxcox_normmax",
+        "yeojohnson_normmax",
+        "kurtosis",
+        "kurtosistest",
+        "levene",
+        "lmoment",
+        "median_abs_deviation",
+        "mode",
+        "moment",
+    ),
     *("mood", "normaltest", "obrientransform", "pearsonr", "pmean", "pointbiserialr"),
     *("power_divergence", "quantile", "rankdata", "scoreatpercentile", "sem", "sigmaclip", "skew"),
     *("skewtest", "spearmanr", "theilslopes", "tmax", "tmean", "tmin", "trim1", "trim_mean"),

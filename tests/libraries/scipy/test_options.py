@@ -17,12 +17,13 @@ from tests.libraries.scipy.options import (
     interpolate,
     kinds,
     ndimage,
+    shapes,
     signal,
     systems,
 )
 from tests.libraries.scipy.options.judge import judged
 
-MODULES = (distributions, interpolate, kinds, ndimage, signal, systems)
+MODULES = (distributions, interpolate, kinds, ndimage, shapes, signal, systems)
 PARTS = {f.__name__: f for of in MODULES for f in of.ALL}
 SOME = {
     "pieces": 2999,
@@ -33,6 +34,8 @@ SOME = {
     "designs": 149,
     "forms": 149,
     "kinds": 29,
+    "powers": 7,
+    "attributes": 11,
     "scales": 397,
     "frozen": 397,
     "discrete": 97,

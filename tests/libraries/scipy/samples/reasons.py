@@ -133,7 +133,6 @@ NOT_DIFFERENTIABLE = {
             "stats.bayes_mvs",
         ),
         *(
-            "stats.boxcox_normmax",
             "stats.boxcox_normplot",
             "stats.ecdf",
         ),
@@ -159,7 +158,6 @@ NOT_DIFFERENTIABLE = {
         *(
             "stats.studentized_range",
             "stats.tukey_hsd",
-            "stats.yeojohnson_normmax",
         ),
         *(
             "stats.yeojohnson_normplot",
@@ -174,7 +172,7 @@ NOT_DIFFERENTIABLE = {
         *("interpolate.LSQSphereBivariateSpline", "interpolate.RectSphereBivariateSpline"),
         *("interpolate.SmoothBivariateSpline", "interpolate.SmoothSphereBivariateSpline"),
         *("interpolate.bisplev", "interpolate.bisplrep", "interpolate.insert"),
-        *("interpolate.sproot", "spatial.HalfspaceIntersection", "spatial.cKDTree"),
+        *("spatial.HalfspaceIntersection", "spatial.cKDTree"),
         *("sparse.linalg.lobpcg", "sparse.linalg.funm_multiply_krylov"),
         "stats.nchypergeom_wallenius",
         *("stats.poisson_binom", "stats.wasserstein_distance_nd"),
