@@ -454,7 +454,10 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
         return onto
     if isinstance(t, Tangent) and type(onto) is StructureSpace:
         if t.primal_type is not onto.primal_type:
-            msg = f"a {t!r} is no tangent of {onto.primal_type.__qualname__}"
+            msg = (
+                f"a {t!r} is no tangent of {onto.primal_type.__qualname__}; write "
+                f"Tangent[type(x)](...), of the operand x itself, whose class may be a subclass"
+            )
             raise ProjectionError(msg)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
         return whole if batch else projected(onto.primal_type, whole)

@@ -127,6 +127,16 @@ def test_structures_field_by_field():
             project(wrong, p)
 
 
+@dataclasses.dataclass
+class More(Params):
+    b: Any = 0.0
+
+
+def test_a_tangent_of_a_base_says_whose_it_has_to_be():
+    with pytest.raises(ProjectionError, match=r"of More; write Tangent\[type\(x\)\]"):
+        project(Tangent[Params](w=1.0), More(1.0))
+
+
 def test_zero_tangents_are_dense():
     z = zero_tangent({"a": np.ones((2, 3), np.float32), "b": (1.0, 2j), "c": "text", "d": 3})
     assert z["a"].shape == (2, 3)
