@@ -13,7 +13,7 @@ from typing import Any, NoReturn, final
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.checks import refuse_tangent
+from chainrules_py.tangents.checks import check_keys, refuse_tangent
 from chainrules_py.tangents.own_space import projected
 from chainrules_py.tangents.structural import Tangent, of_container
 from chainrules_py.tangents.sum_to_shape import unbroadcast
@@ -459,6 +459,7 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
                 f"Tangent[type(x)](...), of the operand x itself, whose class may be a subclass"
             )
             raise ProjectionError(msg)
+        check_keys(onto.primal_type, t._entries, onto.fields)
         whole = t.map_with(lambda key, field: project(field, onto.fields[key], batch=batch))
         return whole if batch else projected(onto.primal_type, whole)
     if type(onto) is StructureSpace and (read := of_container(t, onto)) is not None:

@@ -17,6 +17,7 @@ from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
+from chainrules_py.tangents.keys import keyed, known, reading
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.promotion import Whole, counts, real_numbers
 from chainrules_py.tangents.space import (
@@ -92,13 +93,21 @@ class GeneralRecipe(_Written):
         tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
         if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
             tests = []
-        functions = _functions(request)
+        functions, ours = _functions(request), statement.source.is_ours
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             given = stated(*xs, **options)
             maps: Any = given[1] if type(given) is tuple and len(given) == 2 else None
             if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
                 given = _checked(statement, given, n)
+            if not ours and (fields := keyed(given[0])) is not None:
+                told = [
+                    LinearMap(m.push, reading(m.pull, fields), *m.saved)
+                    if type(m) is LinearMap
+                    else m
+                    for m in given[1]
+                ]
+                given = given[0], tuple(told)
             if functions:
                 told = [_told(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
@@ -306,7 +315,7 @@ class FruleRecipe(_Written, OneMode):
             zero = zero_tangent if dense else lambda _: ZeroTangent()
             slots = [NoTangent() if is_zero(space(x)) else zero(x) for x in xs]
             for i, t in zip(active, tangents, strict=True):
-                slots[i] = unthunk(t)
+                slots[i] = known(unthunk(t), xs[i])
             try:
                 answer = frule(tuple(slots), *xs, **options)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -368,6 +377,8 @@ class RruleRecipe(_Written, OneMode):
                 msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
                 raise RuleError(msg)
             y, pullback = answer
+            if (fields := keyed(y)) is not None:
+                pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
