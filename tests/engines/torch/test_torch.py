@@ -562,6 +562,19 @@ def test_an_imported_function_without_a_mode_or_an_order():
             further(x)
 
 
+def test_an_imported_function_that_differentiates_by_autograd():
+    def slope(x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad((x**3).sum(), x)[0]
+
+    by_autograd = import_rule(slope)
+    np.testing.assert_allclose(by_autograd(np.ones(2)), [3.0, 3.0])
+    with pytest.raises(NotDifferentiableError, match=r"write torch\.func\.grad in it"):
+        chainrules_tape.grad(lambda x: np.sum(by_autograd(x)))(np.ones(2))
+    by_func = import_rule(torch.func.grad(lambda x: (x**3).sum()), operands=1)
+    np.testing.assert_allclose(chainrules_tape.grad(lambda x: np.sum(by_func(x)))(np.ones(2)), 6.0)
+
+
 def test_an_imported_function_as_an_oracle():
     svdvals = import_rule(torch.linalg.svdvals)
     a = np.random.default_rng(0).standard_normal((3, 2))
