@@ -86,7 +86,7 @@ def instead_of(native: Any, function: Any) -> None:
     INSTEAD[native] = function
 
 
-def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
+def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:
     """Have a subclass be made of traced values, whose methods are SciPy's own text.
 
     Parameters
@@ -95,6 +95,8 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
         SciPy's class, which is written in Python.
     *methods
         Those that take traced values when what the class was made of is plain.
+    constructs : bool
+        Whether the class is made of traced values; else SciPy alone makes instances.
     **instead
         As in `follow`.
 
@@ -131,7 +133,8 @@ def follow_class(cls: type, *methods: str, **instead: Any) -> Any:
 
         return method
 
-    place_constructor(cls, make)
+    if constructs:
+        place_constructor(cls, make)
     for name in methods:
         is_static = isinstance(vars(cls).get(name), staticmethod)
         place_method(cls, (of_class if is_static else of_traced)(name), name)
@@ -158,6 +161,8 @@ def _of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
     if isinstance(x, ModuleType):
         return _module(x)
+    if type(x) is list:
+        return list(map(_of_followed, x))
     kind: Any = type(x)
     if kind not in _classes:
         return x

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 import scipy.optimize
+from scipy.integrate import DenseOutput, OdeSolution, OdeSolver
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine, untraced, varies
+from chainrules_scipy.following import follow_class
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
-from chainrules_scipy.results import Unstated, answer
+from chainrules_scipy.precision import plainly
+from chainrules_scipy.results import Answer, Later, Unstated, answer, unstated
 from chainrules_scipy.rows import array_of, nested, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
@@ -31,6 +35,12 @@ _odeint: Any = scipy.integrate.odeint
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
+
+
+_SOLVERS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
+for _cls in (DenseOutput, *DenseOutput.__subclasses__()):
+    follow_class(_cls, constructs=False)
+follow_class(OdeSolution, "__call__", constructs=False)
 
 
 @stands_for(scipy.integrate.odeint)
@@ -128,6 +138,25 @@ def _of_numbers(event: Any, args: Any) -> Any:
     return plain
 
 
+def _check(method: Any, start: Any, end: Any, times: Any) -> None:
+    """Raise where SciPy does."""
+    is_solver = isinstance(method, type) and issubclass(method, OdeSolver)
+    if not is_solver and method not in _SOLVERS:
+        msg = f"`method` must be one of {_SOLVERS} or OdeSolver class."
+        raise ValueError(msg)
+    if times is None:
+        return
+    times, msg = np.asarray(plainly(times)), ""
+    if times.ndim != 1:
+        msg = "`t_eval` must be 1-dimensional."
+    elif np.any(times < min(start, end)) or np.any(times > max(start, end)):
+        msg = "Values in `t_eval` are not within `t_span`."
+    elif np.any(np.diff(times) * np.sign(end - start) <= 0):
+        msg = "Values in `t_eval` are not properly sorted."
+    if msg:
+        raise ValueError(msg)
+
+
 @stands_for(scipy.integrate.solve_ivp)
 def solve_ivp(
     fun: Any,
@@ -180,6 +209,7 @@ def solve_ivp(
     """
     asked_for = _listed(events)
     start, end = map(array_of, t_span)
+    _check(method, readable(start), readable(end), t_eval)
     args = args or ()
 
     def turned(y: Any, t: Any, *args: Any) -> Any:
@@ -249,7 +279,17 @@ def solve_ivp(
         end = _last(t_events, plain)
         if t_eval is None:
             times = v.concat(times[:-1], v.reshape(end, shape=(1,)), axis=0)
-    return scipy.optimize.OptimizeResult(
+
+    def counted() -> Any:
+        """Solve as SciPy does, whoever asks how often."""
+        events = [_of_numbers(e, args) for e in asked_for] or None
+        span, first = tuple(map(readable, t_span)), readable(array_of(y0))
+        return _solve_ivp(
+            rate, span, first, method, dense_output=dense_output, events=events, **options
+        )
+
+    return Answer(
+        **_counts(functools.cache(counted), options.get("jac")),
         t=times,
         y=states(times),
         success=True,
@@ -257,10 +297,25 @@ def solve_ivp(
         message=_MESSAGES[stopped],
         sol=_Solution(at, start, end) if dense_output else None,
         t_events=t_events if asked_for else None,
-        y_events=[v.matrix_transpose(at(t)) if t.shape[0] else t for t in t_events]
-        if asked_for
-        else None,
+        y_events=_states_at(at, t_events) if asked_for else None,
     )
+
+
+def _states_at(at: Callable[[Any], Any], times: list[Any]) -> list[Any]:
+    """Return the states at the times of events."""
+    return [v.matrix_transpose(at(t)) if t.shape[0] else t for t in times]
+
+
+def _counts(found: Callable[[], Any], jac: Any) -> dict[str, Any]:
+    """Return how often SciPy calls and factorizes, which is counted when it is read.
+
+    A Jacobian that is given may be of traced values; then there are no counts.
+    """
+
+    def later(name: str) -> Later:
+        return Later(lambda: getattr(found(), name))
+
+    return {} if jac is not None else {name: later(name) for name in ("nfev", "njev", "nlu")}
 
 
 def _last(t_events: Any, plain: Any) -> Any:
@@ -376,5 +431,5 @@ def solve_bvp(
         status=plain.status,
         message=plain.message,
         niter=plain.niter,
-        rms_residuals=plain.rms_residuals,
+        rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals),
     )

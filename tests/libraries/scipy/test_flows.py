@@ -241,3 +241,52 @@ def test_pullbacks_are_linear():
     ys, pull = vjp(lambda m: odeint(rate, y0, TIMES, args=(m,)), *args)
     a, b = np.random.default_rng(5).normal(size=(2, *ys.shape))
     np.testing.assert_allclose(pull(2 * a - b)[0], 2 * pull(a)[0] - pull(b)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA"])
+def test_times_of_a_solution(method, span):
+    """SciPy's own, of plain numbers, at times that are differentiated."""
+    found = scipy.integrate.solve_ivp(
+        lambda t, y: [-y[0] * t, y[0]], span, [1.0, 0.3], method=method, dense_output=True
+    )
+    t, h = np.array([0.3, 1.7, 0.9]), 1e-6
+    with chainrules_scipy.install():
+        y, slope = jvp(found.sol, (t,), (np.ones(3),))
+        one = jvp(found.sol, (0.7,), (1.0,))[1]
+    np.testing.assert_array_equal(y, found.sol(t))
+    for x, d in ((t, slope), (0.7, one)):
+        truth = (found.sol(x + h) - found.sol(x - h)) / (2 * h)
+        np.testing.assert_allclose(d, truth, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "how, match",
+    [
+        ({"method": "RK4"}, "must be one of"),
+        ({"t_eval": [0.0, 3.0]}, "not within"),
+        ({"t_eval": [1.0, 0.5]}, "not properly sorted"),
+        ({"t_eval": [[0.5]]}, "1-dimensional"),
+    ],
+)
+def test_where_scipy_raises(how, match):
+    def solved(k):
+        return scipy.integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], **how).y[0, -1]
+
+    with pytest.raises(ValueError, match=match):
+        solved(1.0)
+    with chainrules_scipy.install(), pytest.raises(ValueError, match=match):
+        grad(solved)(1.0)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+def test_counts(method):
+    """How often the rate was called is SciPy's number."""
+
+    def counts(k):
+        found = scipy.integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [1.0], method=method)
+        return found.y[0, -1] * found.nfev + found.njev + found.nlu
+
+    with chainrules_scipy.install():
+        value, _ = jvp(counts, (1.1,), (1.0,))
+    np.testing.assert_allclose(value, counts(1.1), rtol=1e-2)
