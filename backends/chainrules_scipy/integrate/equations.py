@@ -244,12 +244,7 @@ def solve_ivp(
     elif t_eval is None:
         plain = found()
     stopped = plain.status == 1
-    if t_eval is not None:
-        times = array_of(t_eval)
-        times = times[readable(times) <= plain.t[-1]] if stopped else times
-    else:
-        share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
-        times = plain.t if stopped else start + share * (end - start)
+    times = _times(plain, t_eval, start, end)
 
     def at(t: Any) -> Any:
         """Return the state at any time."""
@@ -299,6 +294,17 @@ def solve_ivp(
         t_events=t_events if asked_for else None,
         y_events=_states_at(at, t_events) if asked_for else None,
     )
+
+
+def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
+    """Return the times that are asked for, or those at which SciPy's steps end."""
+    stopped = plain.status == 1
+    if t_eval is not None:
+        times = array_of(t_eval)
+        way = np.sign(readable(end) - readable(start))
+        return times[way * readable(times) <= way * plain.t[-1]] if stopped else times
+    share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
+    return plain.t if stopped else start + share * (end - start)
 
 
 def _states_at(at: Callable[[Any], Any], times: list[Any]) -> list[Any]:

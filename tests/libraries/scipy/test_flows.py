@@ -290,3 +290,22 @@ def test_counts(method):
     with chainrules_scipy.install():
         value, _ = jvp(counts, (1.1,), (1.0,))
     np.testing.assert_allclose(value, counts(1.1), rtol=1e-2)
+
+
+def test_stopped_on_the_way_back():
+    """Of the times that are asked for, those behind the event are left out."""
+
+    def risen(t, y):
+        return y[0] - 1.6
+
+    risen.terminal = True  # type: ignore[attr-defined]
+
+    def solved(k):
+        how = {"t_eval": [1.9, 1.7, 1.5, 0.5], "events": risen, "rtol": 1e-9, "atol": 1e-10}
+        found = scipy.integrate.solve_ivp(lambda t, y: -k * y, (2.0, 0.0), [1.0], **how)
+        return found.t, found.y
+
+    with chainrules_scipy.install():
+        (t, y), _ = jvp(solved, (1.1,), (1.0,))
+    np.testing.assert_array_equal(t, solved(1.1)[0])
+    np.testing.assert_allclose(y, solved(1.1)[1], rtol=1e-7)
