@@ -23,17 +23,13 @@ from chainrules_diagnosis.constants import (
     is_named,
     names_of,
     numbers_in,
-    words_for,
-    words_in,
 )
 from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.operands import (
-    all_of,
     around,
     backwards,
     cut,
-    extended,
     first_element,
     floating,
     is_float_array,
@@ -42,27 +38,21 @@ from chainrules_diagnosis.operands import (
     is_one_sided,
     is_sorted,
     is_whole,
-    of_axes,
-    of_both_signs,
-    of_length,
-    of_lengths,
-    of_size,
     read_only,
     shuffled,
     stacked,
     strided,
     symmetric_as,
     times,
-    turned,
     upside_down,
     with_numbers,
-    with_tie,
+    with_signs,
     with_zeros,
 )
-from chainrules_diagnosis.options import literals_of, other_axes
+from chainrules_diagnosis.options import other_axes, other_values
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
-from chainrules_diagnosis.stairs import grain, jumps, narrows, slope_behind_stairs
+from chainrules_diagnosis.stairs import grain, jumps, narrows, slope_behind_stairs, slopes
 from chainrules_diagnosis.table import Table
 
 __all__ = [
@@ -70,13 +60,11 @@ __all__ = [
     "Evidence",
     "Place",
     "Table",
-    "all_of",
     "around",
     "arrays_in",
     "backwards",
     "compared_in",
     "cut",
-    "extended",
     "first_element",
     "grain",
     "heat_map",
@@ -91,7 +79,6 @@ __all__ = [
     "is_whole",
     "join_halves",
     "join_operands",
-    "literals_of",
     "jumps",
     "name_at_call",
     "name_dtypes",
@@ -106,25 +93,19 @@ __all__ = [
     "floating",
     "times",
     "narrows",
-    "of_axes",
-    "of_both_signs",
-    "of_length",
-    "of_lengths",
-    "of_size",
     "other_axes",
+    "other_values",
     "read_only",
     "scale_of",
     "shuffled",
     "slope_behind_stairs",
+    "slopes",
     "stacked",
     "strided",
     "symmetric_as",
     "symmetrised",
-    "turned",
     "upside_down",
     "with_numbers",
-    "with_tie",
+    "with_signs",
     "with_zeros",
-    "words_for",
-    "words_in",
 ]

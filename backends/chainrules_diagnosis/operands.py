@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def times(factor: float, x: Any) -> Any:
     return np.flip(factor * x, -1).copy() if factor < 0 and is_sorted(x) else factor * x
 
 
-def of_both_signs(x: Any) -> Any:
+def of_both_signs(x: Any, first: float = 1.0) -> Any:
     """Give every other number of one sign the other one; what increases does so still.
 
     Examples
@@ -53,7 +54,7 @@ def of_both_signs(x: Any) -> Any:
         return x
     if is_sorted(x):
         return x - (0.375 * x[..., :1] + 0.625 * x[..., -1:])
-    return x * np.where(np.arange(x.size) % 2, 1.0, -1.0).reshape(x.shape)
+    return x * np.where(np.arange(x.size) % 2, first, -first).reshape(x.shape)
 
 
 def with_zeros(x: Any, places: list[int]) -> Any:
@@ -103,12 +104,51 @@ def extended(axis: int) -> Callable[[Any], Any]:
     return lambda x: np.concatenate([x, _next(x[-1:] if axis == 0 else x[..., -1:])], axis=axis)
 
 
-def of_length(n: int) -> Callable[[Any], Any]:
-    """Make the last axis so long, of the numbers that are there and others like them."""
+def longer(axis: int, count: int) -> Callable[[Any], Any]:
+    """Add so many numbers along an axis, the first or the last one, to what has any."""
 
     def made(x: Any) -> Any:
-        while x.shape[-1] < n:
-            x = np.concatenate([x, (1.0 + 1.0 / 16) * x + _next(0.0 * x)], axis=-1)
+        for _ in range(count) if x.ndim and x.size else ():
+            x = extended(axis)(x)
+        return x
+
+    return made
+
+
+def with_signs(signs: Sequence[float]) -> Callable[[Any], Any]:
+    """Give numbers these signs."""
+    return lambda x: np.abs(x) * np.reshape(signs, x.shape)
+
+
+def of_entries(xs: Any, count: int, axis: int | None, mapped: Callable[..., Any]) -> Any:
+    """Add entries to a list, tuple or dictionary, like its last; along an axis all grow unlike.
+
+    Arrays inside of an entry are changed by ``mapped(change, entry)``.
+
+    Examples
+    --------
+    >>> of_entries([1.0, 2.0], 4, None, lambda change, x: change(x))
+    [1.0, 2.0, 2.25, 2.5]
+    """
+    keys = list(xs) if type(xs) is dict else list(range(len(xs)))
+    more = [1.0 + k / 8 for k in range(1, count - len(keys) + 1)]
+    last = xs[keys[-1]]
+    entries = [*[xs[k] for k in keys], *[mapped(partial(times, c), last) for c in more]]
+    if axis is not None:
+        entries = [mapped(longer(axis, k), x) for k, x in enumerate(entries)]
+    if type(xs) is dict:
+        return dict(zip([*keys, *[f"{keys[-1]}{k}" for k in range(count)]], entries, strict=False))
+    return type(xs)(entries)
+
+
+def of_length(n: int) -> Callable[[Any], Any]:
+    """Make the last axis so long, of the numbers that are there, if any, and others like them."""
+
+    def made(x: Any) -> Any:
+        while 0 < x.shape[-1] < n:
+            # No multiples: a matrix of full rank stays one.
+            waves = 1.0 + np.cos(np.arange(1.0, x.size + 1)).reshape(x.shape) / 8
+            x = np.concatenate([x, x * (waves + 1.0 / 16)], axis=-1)
         return x[..., :n]
 
     return made

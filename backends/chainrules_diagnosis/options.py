@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from chainrules_diagnosis.constants import words_for, words_in
 
 
 def literals_of(f: Any, name: str) -> list[Any]:
@@ -14,6 +16,29 @@ def literals_of(f: Any, name: str) -> list[Any]:
     except Exception:
         return []
     return [value for value in _listed(hints.get(name)) if value is not None]
+
+
+def other_values(
+    f: Any, name: str, given: Any, functions: list[Any], known: Iterable[str]
+) -> list[Any]:
+    """List other values of an option, by its type and annotation, and by the code of functions.
+
+    Examples
+    --------
+    >>> other_values(np.sum, "p", 2, [], ()), other_values(np.sum, "keepdims", False, [], ())
+    ([3, 1, -2], [True])
+    """
+    if type(given) is bool:
+        return [not given]
+    if type(given) is int:
+        return [value for value in (given + 1, given - 1, -given or -1) if value != given]
+    if type(given) is float:
+        return [given + 0.5, 2.0 * given] if given else [0.5]
+    found = literals_of(f, name)
+    if type(given) is str and not found:
+        found = [*words_for(name, given), *words_in(functions)]
+    found = [value for value in dict.fromkeys(found) if value not in (given, *known)]
+    return found or (["other"] if type(given) is str else [])
 
 
 def _listed(annotation: Any) -> list[Any]:

@@ -124,7 +124,8 @@ def _inside(x: Any, by: FunctionType | None) -> Iterable[Any]:
         return [own[n] for n in names if n in own and by is not None and _is_own(own[n], by)]
     module = type(x).__module__
     if _is_of_library(module):  # of functools, say
-        return [own[n] for n in _WRAPPED if n in own and not module.startswith("chainrules_")]
+        inner = [own[n] for n in _WRAPPED if n in own and not module.startswith("chainrules_")]
+        return [y for y in inner if by is None or _is_own(y, by)]
     return [*own.values(), *[vars(type(x)).get(n) for n in ("__call__", *names)]]
 
 

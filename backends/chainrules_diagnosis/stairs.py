@@ -119,3 +119,33 @@ def jumps(there: Callable[[float], Any], size: float) -> Any:
 
 
 _COARSE, _COARSEST = 2.0**-30, 2.0**-8
+
+
+_DIGIT, _LEAST = 2.0**-52, 2.0**-1022
+"""The distance of 1 to the next number, and the least number of full precision."""
+
+
+def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
+    """Compute the quotients to both sides of 0, and what rounding and bending make of them.
+
+    Parameters
+    ----------
+    f, size
+        A function of one number, and which number is comparable to what it is a function of.
+    digits : int
+        The step is two to the power of minus this, times the size.
+
+    Examples
+    --------
+    >>> left, right, slack = slopes(lambda t: np.abs([t]))
+    >>> left, right
+    (array([-1.]), array([1.]))
+    """
+    h = 2.0 ** np.floor(np.log2(size)) * 2.0**-digits
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        center, ahead, behind = f(0.0), f(h), f(-h)
+        left, right = (center - behind) / h, (ahead - center) / h
+        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), _LEAST)
+        slack = 1e-4 * np.maximum(np.abs(left), np.abs(right)) + 64 * _DIGIT * largest / h
+    return left, right, slack

@@ -12,49 +12,19 @@ from typing import Any, ParamSpec, final
 import numpy as np
 
 from chainrules_diagnosis import Table, name_projection
-from chainrules_py.errors import (
-    MutationError,
-    ProjectionError,
-    RuleError,
-    TracerError,
-)
+from chainrules_py.errors import MutationError, ProjectionError, RuleError, TracerError
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
-from chainrules_py.testing.checks.batches import check_batched
-from chainrules_py.testing.checks.contract import (
-    check_accumulation,
-    check_laziness,
-    check_owned,
-    check_types,
-    check_unmodified,
-    check_zeros,
-)
-from chainrules_py.testing.checks.derivatives import (
-    check_adjoint,
-    check_linear,
-    check_nested_values,
-    check_push,
-    check_second_order,
-    check_single,
-    check_third_order,
-    check_value,
-)
-from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
-from chainrules_py.testing.checks.layouts import check_layouts
-from chainrules_py.testing.checks.repeat import check_nan_entries, check_random, check_state
-from chainrules_py.testing.checks.variants import (
-    check_complex,
-    check_further_shapes,
-    check_nearby,
-    check_options,
-    check_other_options,
-    check_other_shapes,
-    check_points,
-    check_shapes,
-    check_varied,
-    check_whole_numbers,
+from chainrules_py.testing.checks import (
+    batches,
+    contract,
+    derivatives,
+    elsewhere,
+    layouts,
+    repeat,
+    variants,
 )
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
@@ -67,35 +37,35 @@ from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
 CHECKS: dict[str, Callable[[Case], None]] = {
-    "random": check_random,
-    "unmodified": check_unmodified,
-    "value": check_value,
-    "owned": check_owned,
-    "state": check_state,
-    "linear": check_linear,
-    "push": check_push,
-    "adjoint": check_adjoint,
-    "types": check_types,
-    "zeros": check_zeros,
-    "accumulation": check_accumulation,
-    "laziness": check_laziness,
-    "batched": check_batched,
-    "float32": check_single,
-    "nested values": check_nested_values,
-    "nearby": check_nearby,
-    "second order": check_second_order,
-    "hostile": check_hostile,
-    "layouts": check_layouts,
-    "other shapes": check_other_shapes,
-    "shapes": check_shapes,
-    "options": check_options,
-    "other options": check_other_options,
-    "points": check_points,
-    "whole numbers": check_whole_numbers,
-    "NaN entries": check_nan_entries,
-    "complex": check_complex,
-    "third order": check_third_order,
-    "further shapes": check_further_shapes,
+    "random": repeat.check_random,
+    "unmodified": contract.check_unmodified,
+    "value": derivatives.check_value,
+    "owned": contract.check_owned,
+    "state": repeat.check_state,
+    "linear": derivatives.check_linear,
+    "push": derivatives.check_push,
+    "adjoint": derivatives.check_adjoint,
+    "types": contract.check_types,
+    "zeros": contract.check_zeros,
+    "accumulation": contract.check_accumulation,
+    "laziness": contract.check_laziness,
+    "batched": batches.check_batched,
+    "float32": derivatives.check_single,
+    "nested values": derivatives.check_nested_values,
+    "nearby": variants.check_nearby,
+    "second order": derivatives.check_second_order,
+    "hostile": elsewhere.check_hostile,
+    "layouts": layouts.check_layouts,
+    "other shapes": variants.check_other_shapes,
+    "shapes": variants.check_shapes,
+    "options": variants.check_options,
+    "other options": variants.check_other_options,
+    "points": variants.check_points,
+    "whole numbers": variants.check_whole_numbers,
+    "NaN entries": repeat.check_nan_entries,
+    "complex": variants.check_complex,
+    "third order": derivatives.check_third_order,
+    "further shapes": variants.check_further_shapes,
 }
 """The checks by name, in the order in which they run."""
 
@@ -282,7 +252,7 @@ class Settings:
         chosen = [(name, CHECKS[name]) for name in names]
         vary = self.vary
         if isinstance(vary, Mapping):
-            chosen.append(("varied", lambda case: check_varied(case, vary)))
+            chosen.append(("varied", lambda case: variants.check_varied(case, vary)))
         return chosen
 
 
@@ -372,7 +342,7 @@ def run_check(
                 report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
-        if softly and name in HIGHER and (why := why_no_higher(case, error)):
+        if softly and name in HIGHER and (why := elsewhere.why_no_higher(case, error)):
             return Finding(name, "not judged", why), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         place = f"\n  at {line_of(error)}" if line_of(error) else ""

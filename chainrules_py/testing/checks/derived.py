@@ -6,45 +6,29 @@ function itself does not take is left out.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from chainrules_diagnosis import (
-    all_of,
-    around,
     compared_in,
-    cut,
-    extended,
-    floating,
     is_float_array,
     is_number,
     is_one_sided,
     is_sorted,
     is_whole,
-    literals_of,
     numbers_in,
-    of_axes,
-    of_both_signs,
-    of_lengths,
-    of_size,
-    stacked,
-    times,
-    turned,
-    with_numbers,
-    with_tie,
-    with_zeros,
-    words_for,
-    words_in,
+    other_values,
 )
+from chainrules_diagnosis import operands as make
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
 from chainrules_py.testing.modes import written
-from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 
 
 class Call(NamedTuple):
@@ -84,10 +68,16 @@ def _floating(case: Case) -> list[int]:
     return [i for i, x in enumerate(case.operands) if _is_floating(x)]
 
 
-def _changed(case: Case, change: Callable[[Any], Any], places: Iterable[int]) -> tuple[Any, ...]:
-    one = lambda x: _as(x, change(np.asarray(x))) if _is_floating(x) else x
+def _changed(
+    xs: tuple[Any, ...], change: Callable[[Any], Any], places: Iterable[int]
+) -> tuple[Any, ...]:
     chosen = set(places)
-    return tuple([map_leaves(one, x) if i in chosen else x for i, x in enumerate(case.operands)])
+    return tuple([_mapped(change, x) if i in chosen else x for i, x in enumerate(xs)])
+
+
+def _mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    one = lambda leaf: _as(leaf, change(np.asarray(leaf))) if _is_floating(leaf) else leaf
+    return map_leaves(one, x)
 
 
 def _as(x: Any, values: Any) -> Any:
@@ -106,7 +96,7 @@ def point_calls(case: Case) -> Iterator[Call]:
     places = _floating(case)
     for n in compared_in(_written(case)):
         for far in (1.0, 1 / 16):  # there may be another number soon
-            beside = functools.partial(around, n=n, far=far)
+            beside = partial(make.around, n=n, far=far)
             if n and (far < 1.0 or all(is_one_sided(case.operands[i], n) for i in places)):
                 yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
@@ -115,10 +105,11 @@ def point_calls(case: Case) -> Iterator[Call]:
         for factor in wide if case.precision < 1e-10 else (30.0, -30.0, 1e-3):
             name = "large operands" if abs(factor) > 1.0 else "small operands"
             if factor > 0.0 or len(places) == 1:
-                yield _call(case, name, functools.partial(times, factor), places)
+                yield _call(case, name, partial(make.times, factor), places)
     yield from _same_twice(case)
-    yield _call(case, "negative operands", functools.partial(times, -1.0), places)
-    yield _call(case, "operands of both signs", of_both_signs, places)
+    yield _call(case, "negative operands", partial(make.times, -1.0), places)
+    yield _call(case, "operands of both signs", make.of_both_signs, places)
+    yield _call(case, "operands of both signs", partial(make.of_both_signs, first=-1.0), places)
     # What is sorted may have to be, unless the function gives the same numbers in another order.
     back = _call(case, "another order of the elements", _reversed, places)
     ys = [np.sort(value_vector(y)) for y in (case.y, value_at(case, back.operands))]
@@ -128,6 +119,7 @@ def point_calls(case: Case) -> Iterator[Call]:
     places = [i for i in places if not is_sorted(case.operands[i])]
     real = [i for i in places if case.parts[i].kind == "real"]
     yield _call(case, "positive operands", np.abs, real)
+    yield from _sign_calls(case, real)
     for i in places:
         x = case.operands[i]
         if len(places) > 1:
@@ -136,14 +128,23 @@ def point_calls(case: Case) -> Iterator[Call]:
             roll = lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)
             yield _call(case, "another order of the elements", roll, [i])
         if is_float_array(x) and x.size > 2:
-            yield _call(case, "two zeros", lambda x: with_zeros(x, [0, -1]), [i])
+            yield _call(case, "two zeros", lambda x: make.with_zeros(x, [0, -1]), [i])
         if is_float_array(x) and x.size > 1:
-            yield _call(case, "ties", with_tie, [i])
+            yield _call(case, "ties", make.with_tie, [i])
             if x.ndim == 1:  # a matrix of equal numbers is singular
                 yield _call(case, "ties", lambda x: np.full_like(x, x[0]), [i])
         yield _call(case, "all zeros", np.zeros_like, [i])
     yield _call(case, "all zeros", np.zeros_like, places)
     yield from _number_calls(case)
+
+
+def _sign_calls(case: Case, places: list[int]) -> Iterator[Call]:
+    """List all signs of few numbers; which ones the others have is left to the draw."""
+    for i in places:
+        size = np.size(case.operands[i])
+        for signs in itertools.product((1.0, -1.0), repeat=size) if 1 < size < _FEW else ():
+            name = f"signs {' '.join(['+' if s > 0.0 else '-' for s in signs])}"
+            yield _call(case, name, make.with_signs(signs), [i])
 
 
 def _number_calls(case: Case) -> Iterator[Call]:
@@ -163,11 +164,9 @@ def _number_calls(case: Case) -> Iterator[Call]:
             sizes = [abs(n) / given for n in few]
             far = "large " if max(sizes) > _FAR else "far " if min(sizes) < 1 / _FAR else ""
             name = f"the {far}number {said}"
-            yield _call(case, name, all_of(few[0]) if k < alone else with_numbers(few), [i])
-
-
-_FAR = 300.0
-"""From here on rounding may say more of a function than its derivative does."""
+            yield _call(
+                case, name, make.all_of(few[0]) if k < alone else make.with_numbers(few), [i]
+            )
 
 
 def _reversed(x: Any) -> Any:
@@ -175,7 +174,7 @@ def _reversed(x: Any) -> Any:
 
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
-    return Call(name, _changed(case, change, places), case.options)
+    return Call(name, _changed(case.operands, change, places), case.options)
 
 
 _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
@@ -201,21 +200,14 @@ def shape_calls(case: Case) -> Iterator[Call]:
     xs = case.operands
     arrays = [i for i, x in enumerate(xs) if is_float_array(x) and x.ndim]
     if arrays:
-        # Of one length with another axis: whoever takes the one for the other gets no error.
-        count = n if 1 < (n := len(xs[arrays[0]])) <= _FEW else 2
-        alone = f"a leading axis of argument {arrays[0] + 1}", arrays[:1]
-        for name, chosen in (("a leading axis", arrays), alone)[: len(arrays)]:
-            for k in (count + 1, count):
-                made = _call(case, name, lambda x, k=k: stacked(x, k), chosen)  # type: ignore[misc]
-                if _is_stack(case, made.operands, k) or _is_of_all(case, made.operands, arrays):
-                    yield made
+        yield from _axis_calls(case, arrays)
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
-            fewer = _call(case, f"another shape: one {what} fewer", cut(axis), arrays)
+            fewer = _call(case, f"another shape: one {what} fewer", make.cut(axis), arrays)
             yield fewer
             # What takes no shorter ones reads a fixed number of them.
-            longer = all(xs[i].shape[axis] > 1 for i in arrays)
-            if not longer or value_at(case, fewer.operands) is not None:
-                yield _call(case, f"another shape: one {what} more", extended(axis), arrays)
+            reads = all(xs[i].shape[axis] > 1 for i in arrays)
+            if not reads or value_at(case, fewer.operands) is not None:
+                yield _call(case, f"another shape: one {what} more", make.extended(axis), arrays)
         yield from _long_calls(case, arrays)
         for i in arrays:
             if len(xs) > 1 and xs[i].shape[-1] > 2:
@@ -229,9 +221,43 @@ def shape_calls(case: Case) -> Iterator[Call]:
         rows = [np.asarray(xs[i]) * [1.0, 1.125] if i in numbers else x for i, x in enumerate(xs)]
         yield Call("an array in place of a number", tuple(rows), case.options)
     yield from _index_calls(case)
-    variadic = getattr(case.f, "variadic", None)
-    if variadic is not None and xs and is_float_array(xs[-1]):
-        yield Call("one operand more", (*xs, 1.125 * xs[-1]), case.options)
+    yield from _entry_calls(case)
+
+
+def _axis_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
+    """List operands with one axis more, of the length of another, and of one of its own.
+
+    Whoever takes one axis for another gets no error where they have one length.
+    """
+    xs, most = case.operands, _FEW + 1
+    lengths = {n for i in arrays for n in xs[i].shape}
+    apart = next(n for n in range(2, len(lengths) + 3) if n not in lengths)
+    some = xs[arrays[0]].shape
+    counts = [apart, *dict.fromkeys(n for n in (some[0], some[-1]) if 1 < n < most)]
+    alone = [(f"a leading axis of argument {i + 1}", [i]) for i in arrays[:2] if len(arrays) > 1]
+    for name, chosen in (("a leading axis", arrays), *alone):
+        for k in counts:
+            yield _call(case, name, lambda x, k=k: make.stacked(x, k), chosen)  # type: ignore[misc]
+    if len(lengths) > 1 and max(lengths) < most:
+        for of in lengths:
+            xs = _changed(xs, make.of_lengths(of, max(lengths)), arrays)
+        stacks = _changed(xs, lambda x: make.stacked(x, max(lengths)), arrays)
+        yield Call("axes of one length, and a leading axis", stacks, case.options)
+
+
+def _entry_calls(case: Case) -> Iterator[Call]:
+    """List more entries of a list, tuple or dictionary, or more operands, of unlike lengths too."""
+    xs = case.operands
+    fixed = len(getattr(case.f, "operands", ())) if getattr(case.f, "variadic", None) else len(xs)
+    places = [(i, x) for i, x in enumerate(xs[:fixed]) if type(x) in PLAIN and len(x)]
+    for i, x in (*places, (fixed, xs[fixed:])) if xs[fixed:] else places:
+        if not case.inputs.size or not any(map(_is_floating, flatten(x)[0])):
+            continue
+        for count, axis in itertools.product((len(x) + 1, len(x) + 2), (None, 0, -1)):
+            made = make.of_entries(x, count, axis, _mapped)
+            given = (*xs[:i], *made) if i == fixed else (*xs[:i], made, *xs[i + 1 :])
+            unlike = " of unlike lengths" if axis is not None else ""
+            yield Call(f"{count} entries{unlike}", given, case.options)
 
 
 def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
@@ -241,23 +267,23 @@ def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
     blocks = [n for n in named if type(n) is int and n > 2 and n not in compared][:_BLOCKS]
     lengths = list(dict.fromkeys(n for i in arrays for n in xs[i].shape if n))[:_FEW]
     for most in [n for n in compared if type(n) is int and 0 < n < _MOST]:
-        for of, n in itertools.product(lengths, (most, most + 1)):
-            yield _call(case, f"another length: {n}", of_lengths(of, n), arrays)
+        for of, n in itertools.product(lengths, range(max(2, most), most + 2)):
+            yield _call(case, f"another length: {n}", make.of_lengths(of, n), arrays)
         if xs[arrays[0]].ndim > 1 and all(xs[i].size for i in arrays):
             size = most if xs[arrays[0]].size > most else most + 1
             for n in (most, size):
-                yield _call(case, f"another size: {n}", of_size(n), arrays)
+                yield _call(case, f"another size: {n}", make.of_size(n), arrays)
         for n in (most, most + 1) if most < _FEW_AXES else ():
-            made = _call(case, f"a leading axis more, {n} in all", of_axes(n), arrays)
+            made = _call(case, f"a leading axis more, {n} in all", make.of_axes(n), arrays)
             if _is_stack(case, made.operands, 1) or _is_of_all(case, made.operands, arrays):
                 yield made
     for of, n in itertools.product(lengths, blocks):
         if (n := 2 * n + 1) < _MOST:
-            yield _call(case, f"another length: {n}", of_lengths(of, n), arrays)
+            yield _call(case, f"another length: {n}", make.of_lengths(of, n), arrays)
 
 
-_BLOCKS = 3
-_FEW, _FEW_AXES, _MOST = 4, 8, 5000
+_FEW, _FEW_AXES, _MOST, _BLOCKS, _PAIRS = 4, 8, 5000, 3, 12
+_FAR = 300.0  # from here on rounding may say more of a function than its derivative does
 
 
 def row_calls(case: Case, name: str, operands: tuple[Any, ...]) -> Iterator[Call]:
@@ -298,7 +324,7 @@ def _index_calls(case: Case) -> Iterator[Call]:
         yield Call("a repeated index", (*xs[:i], repeated, *xs[i + 1 :]), case.options)
         for n, index in itertools.product(lengths, (x, repeated)):
             if -n <= x.min() and x.max() < n:
-                calls = [(*xs[:i], other, *xs[i + 1 :]) for other in (index, turned(index, n))]
+                calls = [(*xs[:i], other, *xs[i + 1 :]) for other in (index, make.turned(index, n))]
                 have, want = (value_vector(value_at(case, call)) for call in calls)
                 if np.array_equal(have, want):
                     name = "a negative index" if index is x else "a repeated index"
@@ -314,7 +340,7 @@ def whole_number_calls(case: Case) -> Iterator[Call]:
     places = [i for i, x in enumerate(xs) if is_whole(x)]
     for chosen in {tuple(places), *[(i,) for i in places]} if places else ():
         operands, other = (
-            tuple([floating(x, d) if i in chosen else x for i, x in enumerate(xs)])
+            tuple([make.floating(x, d) if i in chosen else x for i, x in enumerate(xs)])
             for d in (0.0, 0.375)
         )
         have, want = _numbers(value_at(case, operands)), _numbers(case.y)
@@ -351,7 +377,11 @@ def option_calls(case: Case) -> Iterator[Call]:
         if name.startswith(_PROMISES):
             continue
         given = case.options.get(name, default)
-        values = [0, 1] if name == "axis" and given is None else _other_values(case, name, given)
+        values = (
+            [0, 1]
+            if name == "axis" and given is None
+            else other_values(case.f, name, given, _written(case), _declared(case))
+        )
         for value in values:
             if type(value) is int and value < 0 and _is_count(case, name, value):
                 continue
@@ -368,25 +398,8 @@ def option_calls(case: Case) -> Iterator[Call]:
         yield Call(text, case.operands, {**case.options, **dict(pair)})
 
 
-_PAIRS = 12
-
-
 def _declared(case: Case) -> Mapping[str, Any]:
     return case.f.options if isinstance(case.f, Primitive) else case.options
-
-
-def _other_values(case: Case, name: str, given: Any) -> list[Any]:
-    if type(given) is bool:
-        return [not given]
-    if type(given) is int:
-        return [value for value in (given + 1, given - 1, -given or -1) if value != given]
-    if type(given) is float:
-        return [given + 0.5, 2.0 * given] if given else [0.5]
-    found = literals_of(case.f, name)
-    if type(given) is str and not found:
-        found = [*words_for(name, given), *words_in(_written(case))]
-    found = [value for value in dict.fromkeys(found) if value not in (given, *_declared(case))]
-    return found or (["other"] if type(given) is str else [])
 
 
 def _written(case: Case) -> list[Any]:

@@ -26,9 +26,8 @@ def check_hostile(case: Case) -> None:
     is in them.
     """
     f: Any = case.f if isinstance(case.f, Primitive) else primal_of(case.f)
-    if f is None or getattr(f, "shape_from_data", False) or case.gauge is not None:
-        msg = "it is no primitive, its shape depends on values, or it is determined up to a gauge"
-        raise NotJudgedError(msg)
+    why = "it is no primitive, its shape depends on values, or it is determined up to a gauge"
+    not_judged_if(f is None or getattr(f, "shape_from_data", False) or case.gauge is not None, why)
     not_judged_if(not any(map(is_numpy, case.operands)), "no operand is an array of NumPy")
     with hostile.present():
         operands = tuple(map(hostile.as_distant, case.operands))

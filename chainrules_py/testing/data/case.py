@@ -14,9 +14,24 @@ from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import primal_of, unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.testing.data.coordinates import Coordinates, Names, in_units, sized_as, sizes_of
+from chainrules_py.testing.data.coordinates import (
+    Coordinates,
+    Names,
+    in_units,
+    joined,
+    lengths_along,
+    named,
+    sized_as,
+    sizes_of,
+)
 from chainrules_py.testing.data.differences import derivative, power_of_two
-from chainrules_py.testing.data.values import fingerprint, resolution, value_vector, widened
+from chainrules_py.testing.data.values import (
+    fingerprint,
+    is_refused,
+    resolution,
+    value_vector,
+    widened,
+)
 from chainrules_py.testing.errors import NotJudgedError
 from chainrules_py.testing.samples.sample import ENTERED
 from chainrules_py.values.structure import is_structure_type
@@ -27,15 +42,11 @@ _RANDOM = 6
 # From so many coordinates on a call is large: one direction of operands does, and two of results.
 LARGE = 20_000
 # Up to this many entries, and in each row and column, a whole Jacobian is computed to name it.
-_WHOLE = 2_000_000
-_LONG = 5000
-# From this condition number on, what rounding of operands does is more than rounding of results.
-_ILL = 1e3
+_WHOLE, _LONG = 2_000_000, 5000
+_ILL = 1e3  # from this condition number on rounding of operands does more than that of results
 _ROUNDING = {"round", "around", "rint", "floor", "ceil", "trunc", "fix", "digitize"}
-# Beyond two to the power of this there are no derivatives that could be compared.
-_ENDS = 1000
-# What is next to nothing, by precision: several of the least numbers that there are.
-_LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)
+_ENDS = 1000  # beyond two to the power of this there are no derivatives to be compared
+_LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)  # several of the least, by precision
 
 
 @final
@@ -95,7 +106,10 @@ class Case:
         self.parts = [Coordinates(x) for x in self.operands]
         self.inputs = Coordinates(self.operands)
         self.raw = Coordinates(self.y)
+        self.unstated: list[int] = []
+        self.unstated = self._unstated() if near is None else near.unstated
         self.held = [i for i, x in enumerate(self.operands) if _is_opaque(x) and self.is_held(i)]
+        self.held += self.unstated
         for i in self.held:
             self.parts[i].hold()
             self.inputs.hold(i)
@@ -129,9 +143,9 @@ class Case:
         self.has_push = self.has_pull = True
         nothing: Any = None
         self._pushed = self._pulled = self._pullback = self._judged = nothing
+        # Where the differences do not settle, and 50 times their errors.
+        self.kinks = self.rounding = nothing
         self.refused: list[str] = []  # calls beside this one at which the rule raises an error
-        self.kinks: Any = None  # where the differences do not settle
-        self.rounding: Any = None  # 50 times the errors of the differences
 
     @property
     def is_large(self) -> bool:
@@ -182,7 +196,7 @@ class Case:
 
     def naturals(self) -> tuple[Any, Any]:
         """Return what derivatives that are not large or small have per column of ``w``, ``u``."""
-        return _lengths(self.w, self.sizes), _lengths(self.u, 1.0 / self.steps)
+        return lengths_along(self.w, self.sizes), lengths_along(self.u, 1.0 / self.steps)
 
     def allowed(self, want: Any, rows: Any, columns: Any, tolerance: float) -> Any:
         """Compute what rounding may make of equal derivatives, by their size as of `naturals`."""
@@ -220,8 +234,6 @@ class Case:
         there = [value_vector(self.call(*at(t))) for at in lines for t in (1e-7, -1e-7)]
         return bool(np.max(np.abs(there - value_vector(self.y)), initial=0.0) > 1e-2)
 
-    # -- the two halves, as matrices
-
     def push(self, vector: Any) -> Any:
         """Compute the value and the tangent along a direction, as the rule gives them."""
         tangents: list[Any] = []
@@ -233,14 +245,26 @@ class Case:
         return self.frule(tuple(tangents))
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Compute the value and the pullback."""
-        return self.halves[1](self.f, *self.operands, **self.options)  # type: ignore[no-any-return]
+        """Compute the value and the pullback, to those operands that a rule says anything about."""
+        y, pull = self.halves[1](self.f, *self.operands, **self.options)
+        wanted = tuple([i not in self.unstated for i in range(len(self.operands))])
+        return y, functools.partial(pull, wanted=wanted) if self.unstated else pull
 
     def kept_pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Return the value and the pullback, the same ones at each call."""
         if self._pullback is None:
             self._pullback = self.pullback()
         return self._pullback  # type: ignore[no-any-return]
+
+    def _unstated(self) -> list[int]:
+        """List the operands for which a rule gives `NotImplementedTangent`, if not for all."""
+        n, y_bar = len(self.operands), self.raw.tangent(np.ones(self.raw.size))
+        only = [tuple([k == i for k in range(n)]) for i in range(n)]
+        at = np.repeat(np.arange(n), [part.size for part in self.parts])
+        pulls: Any = lambda i: self.pullback()[1](y_bar, wanted=only[i])
+        pushes: Any = lambda i: self.push(1.0 * (at == i))
+        refused = [[i for i in range(n) if is_refused(ask, i)] for ask in (pulls, pushes)]
+        return sorted({i for found in refused if len(found) < n for i in found})
 
     def is_held(self, i: int) -> bool:
         """Tell whether the rule says of an operand by `NoTangent` that it cannot be perturbed."""
@@ -307,7 +331,7 @@ class Case:
         names = self.output_names()
         if not u.shape[1]:
             return np.zeros((len(names), 0)), np.zeros((len(names), 0))
-        lengths = np.maximum(_lengths(u, 1.0 / self.steps), 1e-300)
+        lengths = np.maximum(lengths_along(u, 1.0 / self.steps), 1e-300)
         want, error = self._columns(u, lengths, 0.0)
         # What an operand's last digit changes no algorithm computes more exactly.
         slope = np.abs(want) / lengths
@@ -378,7 +402,7 @@ class Case:
         return (apart <= near)[:, None]
 
     def _judge(self, want: Any, error: Any, u: Any) -> tuple[Any, Any, str]:
-        exponents, near = in_units(want, self.sizes, _lengths(u, 1.0 / self.steps))
+        exponents, near = in_units(want, self.sizes, lengths_along(u, 1.0 / self.steps))
         natural = np.exp2(np.minimum(exponents, 1023.0))
         # Each number by itself, but for rounding in a rule, which the largest beside it decides.
         near = np.where(near < np.inf, near, -3300.0)
@@ -443,25 +467,13 @@ class Case:
         """Split a vector of all inputs into one piece per operand."""
         return np.split(vector, np.cumsum([part.size for part in self.parts])[:-1])
 
-    # -- names for the tables
-
     def input_names(self) -> Names:
         """Return one name per input direction."""
-        return _named(self.coordinate_names(), self.u.shape[1])
+        return named(self.coordinate_names(), self.u.shape[1])
 
     def coordinate_names(self) -> Names:
         """Return one name per coordinate of the operands."""
-        labels = [part.labels() for part in self.parts]
-        names = self.operand_names()
-
-        def name(i: int) -> str:
-            for operand, own in zip(names, labels, strict=True):
-                if i < len(own):
-                    return f"{operand}{own[i]}"
-                i -= len(own)
-            raise IndexError(i)
-
-        return Names(sum(map(len, labels)), name)
+        return joined(self.operand_names(), [part.labels() for part in self.parts])
 
     def output_names(self) -> Names:
         """Return one name per output direction, without the random ones."""
@@ -472,7 +484,7 @@ class Case:
 
     def weight_names(self) -> Names:
         """Return one name per output direction."""
-        return _named(self.output_names(), self.w.shape[1])
+        return named(self.output_names(), self.w.shape[1])
 
     def operand_names(self) -> list[str]:
         """Return one name per operand."""
@@ -486,14 +498,3 @@ def _is_opaque(x: Any) -> bool:
     """Tell whether it has numbers, and a library made it, as a sparse matrix."""
     plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
     return is_structure_type(type(x)) and not plain
-
-
-def _lengths(directions: Any, sizes: Any) -> Any:
-    """Return how long directions are where each coordinate is measured by its size."""
-    return np.max(np.abs(directions) * sizes[:, None], axis=0, initial=0.0)
-
-
-def _named(names: Names, columns: int) -> Names:
-    small = names if len(names) < columns else Names(0, str)
-    n = len(small)
-    return Names(columns, lambda i: small[i] if i < n else f"a random direction ({i - n})")

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrules_diagnosis import jumps, narrows, slope_behind_stairs
+from chainrules_diagnosis import jumps, narrows, slope_behind_stairs, slopes
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.differences import derivative, slopes
+from chainrules_py.testing.data.differences import derivative
 
 _CLOSER, _MIXED = (0, 11, 22, 33), (13, 22, 33)
 Images: TypeAlias = Callable[[Case], Any]

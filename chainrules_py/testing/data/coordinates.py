@@ -264,3 +264,28 @@ def random_tangent(primal: Any, rng: Any) -> Any:
     of = Coordinates(primal)
     rng = np.random.default_rng(rng)
     return of.tangent(rng.standard_normal(of.size))
+
+
+def lengths_along(directions: Any, sizes: Any) -> Any:
+    """Return how long directions are where each coordinate is measured by its size."""
+    return np.max(np.abs(directions) * sizes[:, None], axis=0, initial=0.0)
+
+
+def named(names: Names, columns: int) -> Names:
+    """Name so many directions: one along each coordinate, if they have names, and random ones."""
+    small = names if len(names) < columns else Names(0, str)
+    n = len(small)
+    return Names(columns, lambda i: small[i] if i < n else f"a random direction ({i - n})")
+
+
+def joined(names: Sequence[str], labels: Sequence[Sequence[str]]) -> Names:
+    """Name the coordinates of several values together, each by its value's name and its label."""
+
+    def name(i: int) -> str:
+        for operand, own in zip(names, labels, strict=True):
+            if i < len(own):
+                return f"{operand}{own[i]}"
+            i -= len(own)
+        raise IndexError(i)
+
+    return Names(sum(map(len, labels)), name)

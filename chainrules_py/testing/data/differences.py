@@ -153,32 +153,6 @@ def _kinks(f: Callable[[float], Any], unit: float, center: Any, rounding: Any, w
     return np.where(visible, bends[0], 0.0)
 
 
-def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
-    """Compute the quotients to both sides of 0, and what rounding and bending make of them.
-
-    Parameters
-    ----------
-    f, size
-        As of `derivative`.
-    digits : int
-        The step is two to the power of minus this, times the size.
-
-    Examples
-    --------
-    >>> left, right, slack = slopes(lambda t: np.abs([t]))
-    >>> left, right
-    (array([-1.]), array([1.]))
-    """
-    h = float(power_of_two(size)) * 2.0**-digits
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        center, ahead, behind = f(0.0), f(h), f(-h)
-        left, right = (center - behind) / h, (ahead - center) / h
-        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), _NORMAL)
-        slack = 1e-4 * np.maximum(np.abs(left), np.abs(right)) + 64 * _EPS * largest / h
-    return left, right, slack
-
-
 def _within(value: Any, found: Any) -> Any:
     """Return the absolute values, none of them far below the largest."""
     return np.maximum(np.abs(value), _floor(np.asarray(found)))

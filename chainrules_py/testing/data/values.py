@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from chainrules_py.errors import describe
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.zeros import AbstractTangent, NoTangent, is_zero
@@ -140,3 +141,12 @@ def mismatch(t: Any, x: Any, name: str) -> str:
     if getattr(t, "device", None) != getattr(x, "device", None):
         return f"{name} is on {t.device}, and its primal on {x.device}"
     return ""
+
+
+def is_refused(ask: Callable[[int], Any], i: int) -> bool:
+    """Tell whether a rule says of an operand that it has no derivative."""
+    try:
+        ask(i)
+    except Exception as error:  # checks say what others mean
+        return isinstance(error, NotDifferentiableError)
+    return False

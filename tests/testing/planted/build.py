@@ -377,3 +377,10 @@ def chosen(pull: Any) -> Any:
 
 def kept(t, c):
     return v.where(c, t, 0.0)
+
+
+def alone(*xs: Any, axes: int = 2) -> None:
+    """Refuse more axes than those of a matrix: what a rule of one matrix does not say of stacks."""
+    if any(np.ndim(x) > axes for x in xs):
+        msg = f"at most {axes} axes each"
+        raise ValueError(msg)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tests.testing.planted import (
     arrangement,
+    axes,
     calls,
     conditions,
     conduct,
     elementwise,
+    faint,
     formulas,
     found,
     indexing,
@@ -53,6 +55,8 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "matrices": matrices.WRONG,
     "written": written.WRONG,
     "conditions": conditions.WRONG,
+    "axes and entries": axes.WRONG,
+    "faint": faint.WRONG,
     "named": named.WRONG,
     "found": found.WRONG,
     "stairs": stairs.WRONG,
@@ -67,8 +71,9 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "others": right_others.RIGHT,
     "written": right_written.RIGHT,
     "refusing": right_refusing.RIGHT,
+    "faint": faint.RIGHT,
     "named": named.RIGHT,
-    "found": found.RIGHT,
+    "axes and entries": axes.RIGHT,
     "stairs": stairs.RIGHT,
 }
 

@@ -10,14 +10,12 @@ from tests.testing.planted.build import (
     SQUARE,
     VECTOR,
     Plant,
-    Right,
     X,
     numpy_pair,
     numpy_rule,
     pair,
     slope,
 )
-from tests.testing.planted.draws import normal, regular
 
 REGULAR = SQUARE @ SQUARE.T + 3.0 * np.eye(3)
 
@@ -117,25 +115,5 @@ WRONG: dict[str, Plant] = {
     "exponential and one": Plant(slope(np.exp, lambda y, _x: y + 1.0), (X,), "the constant 1"),
     "hypotenuse, not divided": Plant(
         pair(np.hypot, lambda _y, a, _b: a, lambda _y, _a, b: b), (X, POSITIVE), "factor y"
-    ),
-}
-
-
-def by_the_inverse(t, x):
-    return t * np.linalg.det(x) * np.linalg.inv(x).T
-
-
-RIGHT: dict[str, Right] = {
-    # They refuse stacks of matrices, but for those as many as a matrix has rows.
-    "determinant of one matrix by the inverse": Right(
-        numpy_rule(np.linalg.det, by_the_inverse), regular()
-    ),
-    "inverse of one matrix": Right(
-        numpy_rule(np.linalg.inv, lambda t, x: -np.linalg.inv(x).T @ t @ np.linalg.inv(x).T),
-        regular(),
-    ),
-    "product of two square matrices": Right(
-        numpy_pair(np.matmul, lambda t, _a, b: t @ b.T, lambda t, a, _b: a.T @ t),
-        normal((3, 3), (3, 3)),
     ),
 }

@@ -22,7 +22,7 @@ from tests.testing.planted.arrangement import (
     trapezoid,
     weighted,
 )
-from tests.testing.planted.build import Right, numpy_pair, numpy_rule
+from tests.testing.planted.build import Right, alone, numpy_pair, numpy_rule
 from tests.testing.planted.draws import SHAPE, given, normal, regular
 from tests.testing.planted.matrices import (
     covariance,
@@ -324,8 +324,8 @@ RIGHT: dict[str, Right] = {
     "NumPy: squared distances": Right(
         numpy_pair(
             squared_distances,
-            lambda t, a, b: 2.0 * (t.sum(axis=1)[:, None] * a - t @ b),
-            lambda t, a, b: 2.0 * (t.sum(axis=0)[:, None] * b - t.T @ a),
+            lambda t, a, b: alone(a, b) or 2.0 * (t.sum(axis=1)[:, None] * a - t @ b),
+            lambda t, a, b: alone(a, b) or 2.0 * (t.sum(axis=0)[:, None] * b - t.T @ a),
         ),
         normal((2, 3), (4, 3)),
     ),
@@ -345,7 +345,11 @@ RIGHT: dict[str, Right] = {
     "NumPy: solution of kept factors": Right(factorised(), regular((3,))),
     "NumPy: determinant": Right(numpy_rule(np.linalg.det, determinant_pull), regular()),
     "NumPy: trace of a product": Right(
-        numpy_pair(trace_of_product, lambda t, a, b: t * b.T, lambda t, a, b: t * a.T),
+        numpy_pair(
+            trace_of_product,
+            lambda t, a, b: alone(a, b) or t * b.T,
+            lambda t, a, b: alone(a, b) or t * a.T,
+        ),
         normal((3, 3), (3, 3)),
     ),
     "NumPy: form": Right(

@@ -20,7 +20,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from tests.testing.planted.build import Right, pair, slope
+from tests.testing.planted.build import Right, alone, pair, slope
 from tests.testing.planted.draws import given, normal, positive
 
 
@@ -74,7 +74,11 @@ def cross(a, b, /):
     )
 
 
-bilinear_rule(cross, lambda t, a, b: np.cross(b, t), lambda t, a, b: np.cross(t, a))
+bilinear_rule(
+    cross,
+    lambda t, a, b: alone(a, b, axes=1) or np.cross(b, t),
+    lambda t, a, b: alone(a, b, axes=1) or np.cross(t, a),
+)
 
 
 @primitive

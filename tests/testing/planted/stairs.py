@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.testing.planted.build import Plant, Right, numpy_pair, numpy_rule, slope
+from tests.testing.planted.build import Plant, Right, alone, numpy_pair, numpy_rule, slope
 from tests.testing.planted.draws import normal, positive
 
 AT = np.array([2.04, -2.55, 0.42, -0.57, -0.45])
@@ -88,7 +88,9 @@ for _name, _dtype in NARROW.items():
         ),
         f"product of matrices, {_name} inside": Right(
             numpy_pair(
-                inside(np.matmul, _dtype), lambda t, _a, b: t @ b.T, lambda t, a, _b: a.T @ t
+                inside(np.matmul, _dtype),
+                lambda t, a, b: alone(a, b) or t @ b.T,
+                lambda t, a, b: alone(a, b) or a.T @ t,
             ),
             normal((3, 4), (4, 2)),
         ),
