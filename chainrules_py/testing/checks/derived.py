@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import chainrules_diagnosis as make
 from chainrules_diagnosis import (
     compared_in,
     is_float_array,
@@ -23,7 +24,6 @@ from chainrules_diagnosis import (
     numbers_in,
     other_values,
 )
-from chainrules_diagnosis import operands as make
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector

@@ -263,7 +263,7 @@ class Case:
         at = np.repeat(np.arange(n), [part.size for part in self.parts])
         pulls: Any = lambda i: self.pullback()[1](y_bar, wanted=only[i])
         pushes: Any = lambda i: self.push(1.0 * (at == i))
-        refused = [[i for i in range(n) if is_refused(ask, i)] for ask in (pulls, pushes)]
+        refused = [[i for i in range(n) if is_refused(ask, i)] for ask in (pulls, pushes) if n > 1]
         return sorted({i for found in refused if len(found) < n for i in found})
 
     def is_held(self, i: int) -> bool:
