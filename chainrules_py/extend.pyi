@@ -94,6 +94,7 @@ from chainrules_py.primitives.closures.convert import (
     Operator,
     closed,
     refuse_traced,
+    traced_in,
 )
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
@@ -678,6 +679,7 @@ __all__ = [
     "structure_of",
     "tell_parameters",
     "too_deep",
+    "traced_in",
     "type_info",
     "unbind",
     "undecided",

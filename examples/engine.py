@@ -41,7 +41,9 @@ class Value(extend.Tracer):
         return self.__array_function__(f, (), operands, options)
 
     def __array_function__(self, f, types, operands, options):
-        return extend.aliases[f].call(operands, options)()
+        extend.see(f, types)  # a library's functions are entered when one is first seen
+        row = extend.aliases.get(f)
+        return row.call(operands, options)() if row else NotImplemented
 
     __getitem__ = v.index
 

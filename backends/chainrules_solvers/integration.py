@@ -12,7 +12,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 from chainrules_solvers.stepping import Substep, rate_of, stages, tableau, weighted
 from chainrules_solvers.systems import engine
-from chainrules_solvers.vectors import Vector, combine, eps_of, norm, number
+from chainrules_solvers.vectors import Vector, combine, direction, eps_of, norm, number
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""
@@ -215,7 +215,7 @@ class Integration:
 
         given = (self.f, tuple(y), self.params)
         (*_, moved), pullback = engine().vjp(step, *given)
-        probes = tuple([_probe(x, seed + n) for n, x in enumerate(y)])
+        probes = tuple([direction(x, seed + n) for n, x in enumerate(y)])
         tree = Tree(given)
         pulled = [
             tree.read(mirrored(given, pullback(seeds)))
@@ -236,11 +236,3 @@ class Integration:
                 finite = wrong < math.inf and allowed > 0.0
                 worst = max(worst, wrong / (self.rtol * allowed) if finite else math.inf)
         return list(moved), worst
-
-
-def _probe(like: Any, seed: int) -> Any:
-    """Something of every direction, the same at every call: no randomness."""
-    real = v.real(like)
-    places = v.astype(v.arange_like(real, stop=math.prod(like.shape)), dtype=real.dtype)
-    wave = v.cos(1.0 + 0.7 * seed + 2.4 * places)
-    return v.astype(v.reshape(wave, shape=like.shape), dtype=like.dtype)

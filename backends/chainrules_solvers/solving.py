@@ -32,7 +32,7 @@ from chainrules_solvers.systems import (
     solve_linear,
     verify,
 )
-from chainrules_solvers.vectors import Vector, combine, eps_of, norm, number, size
+from chainrules_solvers.vectors import Vector, combine, direction, dot, eps_of, norm, number, size
 
 Method = Callable[[System, float | None, int | None], Vector]
 
@@ -75,6 +75,13 @@ def _solved(
     system: System, x0: Any, solver: Any, asked: Any, method: Method, tol: Any, max_steps: Any
 ) -> Any:
     """Solve by a method of ours, or by the user's own solver, whose result is checked."""
+    if solver is not None and not callable(solver):
+        names = " or 'newton'" if system.name == "fixed_point" else ""
+        msg = (
+            f"solver={solver!r} of {system.name} is no function{names}: give one that is called as "
+            f"solver(f, x0) and gives x, or leave it out"
+        )
+        raise ValueError(msg)
     if not system.start:
         return x0
     if solver is None:
@@ -175,7 +182,26 @@ def linear_solve(
             f"transpose_solve"
         )
         raise ConvergenceError(msg)
+    if symmetric or solver == "cg":
+        _check_symmetric(system, found, product, tol, "symmetric=True" if symmetric else "'cg'")
     return system.tree.build(found)
+
+
+def _check_symmetric(system: System, x: Vector, product: Vector, tol: float, claim: str) -> None:
+    """See that a solution solves the transposed system as well, which reverse mode relies on.
+
+    It does where ⟨u, A x⟩ = ⟨A u, x⟩, of which one u with something of every direction is tried.
+    """
+    probe = [direction(of, seed) for seed, of in enumerate(x)]
+    image = system.residual(probe)
+    differ = abs(dot(probe, product) - dot(image, x))
+    if not differ <= tol * (norm(probe) * norm(product) + norm(image) * norm(x)):
+        msg = (
+            f"linear_solve: {claim} says that matvec is symmetric, or Hermitian, and it is not: "
+            f"of a vector u and the solution x, ⟨u, A x⟩ and ⟨A u, x⟩ differ by {differ:.3g}; "
+            f"leave symmetric= out, or take solver='gmres', or 'dense'"
+        )
+        raise ConvergenceError(msg)
 
 
 @_computes(v.odeint)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tree, describe
+from chainrules_py.extend import Tree, describe, kind_of
+from chainrules_py.vocabulary.higher_order import arrayed
 from chainrules_solvers.vectors import Vector
 
 
@@ -85,6 +86,14 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...]) -> Rate:
                 f"{describe(given)}; it has to give a rate of change of the same structure"
             )
             raise ValueError(msg)
+        for a, b in zip(k, y, strict=True):
+            if kind_of(a) == "complex" != kind_of(b):
+                msg = (
+                    f"the state of odeint is real ({describe(tree.like)}), and its function gave "
+                    f"{describe(given)}, whose imaginary part would be lost; start with a complex "
+                    f"state, y0 + 0j, or give the real part"
+                )
+                raise ValueError(msg)
         return [_fitted(a, b) for a, b in zip(k, y, strict=True)]
 
     return rate
@@ -92,7 +101,10 @@ def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...]) -> Rate:
 
 def _fitted(k: Any, y: Any) -> Any:
     dtype = getattr(y, "dtype", None)
-    return k if dtype is None or getattr(k, "dtype", dtype) == dtype else v.astype(k, dtype=dtype)
+    if dtype is None:
+        return k
+    k = k if hasattr(k, "dtype") else arrayed(k, y)
+    return k if k.dtype == dtype else v.astype(k, dtype=dtype)
 
 
 def weighted(y: Vector, h: Any, weights: tuple[float, ...], ks: list[Vector]) -> Vector:

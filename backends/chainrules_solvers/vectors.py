@@ -78,3 +78,16 @@ def sized(c: Any, like: Any, batch: int) -> Any:
 def every(condition: Any) -> bool:
     """Tell whether a condition holds for all of the independent problems."""
     return condition if type(condition) is bool else bool(v.all(condition))
+
+
+def direction(like: Any, seed: int) -> Any:
+    """Return something of every direction, the same at every call: no randomness."""
+    if not hasattr(like, "dtype"):
+        wave = math.cos(1.0 + 0.7 * seed)
+        return wave * (1.0 + 0.4j) if kind_of(like) == "complex" else wave
+    real = v.real(like)
+    places = v.astype(v.arange_like(real, stop=math.prod(like.shape)), dtype=real.dtype)
+    wave = v.cos(1.0 + 0.7 * seed + 2.4 * places)
+    if kind_of(like) == "complex":
+        wave = wave + 1j * v.cos(2.0 + 0.7 * seed + 1.7 * places)
+    return v.astype(v.reshape(wave, shape=like.shape), dtype=like.dtype)

@@ -7,6 +7,7 @@ error where it is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from chainrules_py.errors import RuleError
@@ -38,6 +39,8 @@ def find_primal(
         primal = primal_of(f)
     if primal is None and isinstance(f, type) and primal_of(f.__call__):
         primal = primal_of(f.__call__)
+    if primal is None and isinstance(f, MethodType) and isinstance(f.__self__, type):
+        primal = primal_of(f.__func__)  # of a method of a class, which is an operand of it
     if primal is not None:
         return primal
     at = f" at {where_defined(written)}" if written is not None else ""

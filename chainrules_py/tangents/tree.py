@@ -61,10 +61,15 @@ class Tree:
         """Read the entries of a tangent, or of a plain container like it; write zeros out."""
         ts = flatten_tangent(self._treedef, canonicalize(self.like, t))
         pairs = zip(ts, self.leaves, strict=True)
-        return [zero_tangent(x) if is_zero(t) else t for t, x in pairs]
+        return [zero_tangent(x) if is_zero(t) else _as_wide(t, x) for t, x in pairs]
 
     def __repr__(self) -> str:
         return f"Tree({self.like!r})"
+
+
+def _as_wide(t: Any, x: Any) -> Any:
+    """Return the tangent of a complex number as one: it may have come as a real number."""
+    return t + 0j if kind_of(x) == "complex" and kind_of(t) in ("real", "int") else t
 
 
 def _moves(x: Any) -> bool:

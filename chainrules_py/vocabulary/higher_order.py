@@ -297,7 +297,7 @@ def map(f: Function, /, *xs: Any) -> Any:
     ----------
     f : callable
         Takes one slice of each of the operands, and gives arrays, numbers, or a structure of them.
-    *xs : array, or structure of arrays
+    *xs : array, or structure of arrays, of one slice at least
         Their leading axes are equally long.
 
     Returns
@@ -367,7 +367,8 @@ def scan(f: Function, initial: Any, xs: Any, /, *, length: int | None = None) ->
     initial : array, number, or structure of them
         What to begin with.
     xs : array, structure of arrays, or None
-        Their leading axes are equally long. With None, f is given None each time.
+        Their leading axes are equally long, of one slice at least. With None, f is given None
+        each time.
     length : int, optional
         How many steps; needed where xs is None.
 

@@ -489,6 +489,7 @@ TOPICS = {
     "tests/libraries/numpy/test_numbers_of_classes.py": "members of enumerations beside arrays",
     "tests/rules/test_constants.py": "one convention for all spreads",
     "tests/rules/test_kinks.py": "one convention for all words",
+    "tests/rules/higher_order/test_nestings.py": "one convention for all words",
     "tests/rules/linalg/test_svd_degenerate.py": "the second half of test_svd",
     "tests/testing/test_false_alarms.py": "the judge over the whole vocabulary",
     "tests/testing/test_found.py": "what the judge found in the library",

@@ -2,6 +2,8 @@
 
 import importlib.util
 import itertools
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,3 +90,18 @@ def test_levels_of_its_own_are_refused(monkeypatch):
     monkeypatch.setattr(engine.extend, "new_level", itertools.count(10**9).__next__)
     with pytest.raises(TracerError, match="new_level"):
         engine.jvp(clamped_exp, (X,), (X,))
+
+
+def test_a_function_of_numpy_comes_first():
+    """On a number, in a fresh process, nothing had entered the functions of NumPy: a KeyError."""
+    code = (
+        "import sys, math; sys.path.insert(0, sys.argv[1]); import numpy as np, engine; "
+        "assert engine.vjp(lambda x: np.sin(x), 1.0)[1](1.0)[0] == math.cos(1.0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(PATH.parent)], check=True)
+
+
+@pytest.mark.parametrize("f", [np.packbits, np.isnat])
+def test_a_function_of_numpy_that_is_no_word(f):
+    with pytest.raises(TypeError, match=f.__name__):
+        engine.vjp(f, X)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from chainrules_py.extend import frozen as frozen_function
-from chainrules_py.extend import highest_tracer, made
+from chainrules_py.extend import highest_tracer, made, traced_in
 from chainrules_recall import Save, check_save
 from chainrules_tape.checkpoint.policy import run
 from chainrules_tape.checkpoint.segment import Segment
+from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape
-from chainrules_tape.core.variable import BareVariable
+from chainrules_tape.core.variable import BareVariable, OnTape
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,6 +91,7 @@ def checkpoint(
 
     def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
         again, outside = frozen_function(f)
+        outside = (outside, _captured(f))
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
         if tape is None or (tape.notes is not None and tape.notes.calls is not None):
@@ -107,6 +109,17 @@ def checkpoint(
 
     settings: Any = {"save": save, "pack": pack, "unpack": unpack}
     return made(checkpointed, f, checkpoint, **settings)  # type: ignore[no-any-return]
+
+
+def _captured(f: Callable[..., Any]) -> list[Any]:
+    """List the traced values that a function, and those that it calls, captured.
+
+    The innermost differentiation may have none among its operands, and is yet the one that is over
+    when the function is run again. Where only one is under way, there is nothing to choose.
+    """
+    if len(recorders.under_way) + len(recorders.made) < 2:
+        return []
+    return [x for x in traced_in(f) if not isinstance(x, OnTape) or x.tape.state == "open"]
 
 
 def _hooks(tape: BareTape) -> int:

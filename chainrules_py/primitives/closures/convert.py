@@ -163,8 +163,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    test = _is_tracer if is_captured is None else is_captured
-    search = Search(test)
+    search = Search(_is_tracer if is_captured is None else is_captured)
     search.look(f)
     if not search.found:
         return f
@@ -176,6 +175,13 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     template = copying(f)
     made = frozenset(map(id, copying.made))
     return Closure(template, made, tuple(search.found), _name(f))
+
+
+def traced_in(f: Any) -> list[Any]:
+    """List the traced values that a function captured, itself or by what it calls."""
+    search = Search(_is_tracer)
+    search.look(f)
+    return search.found
 
 
 def settled(f: Any) -> Any:

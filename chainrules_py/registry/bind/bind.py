@@ -439,7 +439,8 @@ def _no_mode(rule: Rule, mode: str) -> str:
 
 def _primal_function(primitive: Any, operands: tuple[type, ...]) -> Callable[..., Any]:
     """Find the function that computes a primitive on these payloads: if plain, the library's."""
-    if any([issubclass(cls, Tracer) for cls in operands]):
+    if any([issubclass(cls, Tracer) or is_structure_type(cls) for cls in operands]):
+        # What a structure holds, a function what it captured, may be traced by an outer level.
         return primitive.tracing(operands) or primitive  # type: ignore[no-any-return]
     if any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands]):
         # The other engine sees it being called, or an outer level, of which values may be inside.

@@ -10,10 +10,12 @@ import pytest
 
 from chainrules_py import (
     NoRuleError,
+    NoTangent,
     NotDifferentiableError,
     Primitive,
     RuleError,
     primitive,
+    rrule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
@@ -228,3 +230,20 @@ def test_decorators_of_a_class_stand_in_any_order(name):
         assert f(3.0) == 9.0
         assert grad(f)(3.0) == 6.0
         assert jvp(f, (3.0,), (1.0,))[1] == 6.0
+
+
+@pytest.mark.parametrize("name", ["inner_of_class", "outer_of_class"])
+def test_a_rule_for_a_method_of_a_class(name):
+    """It was refused, with the advice to write the decorator that stood there."""
+
+    class Owner(Kinds):
+        inner_of_class = primitive(classmethod(lambda cls, x: x * x))
+        outer_of_class = classmethod(primitive(lambda cls, x: x * x))
+
+    @rrule.register(getattr(Owner, name))
+    def rule_of_owner(cls: type, x):
+        return x * x, lambda y_bar: (NoTangent(), 7.0 * y_bar)
+
+    assert grad(getattr(Owner, name))(3.0) == grad(getattr(Owner(), name))(3.0) == 7.0
+    with pytest.raises(RuleError, match="no engine can see"):
+        rrule.register(int.from_bytes)(rule_of_owner)

@@ -9,6 +9,7 @@ from chainrules_py import ConvergenceError
 from chainrules_py.vocabulary import odeint
 from chainrules_py.vocabulary.higher_order import odeint_steps
 from chainrules_solvers.integration import Integration
+from chainrules_tape import grad, jvp
 
 T = np.array([0.0, 0.2, 0.5])
 Y = np.array([1.0, -0.5])
@@ -50,3 +51,31 @@ def test_what_cannot_be_done_is_said():
         odeint(lambda y, t: y, 1.0, T, method="rk")
     with pytest.raises(ValueError, match=r"the state of odeint is .*, and its function gave"):
         odeint(lambda y, t: 1.0, Y, T)
+
+
+# ----------------------------------------------------------------------------- what a rate may be
+
+ONE = np.array([0.0, 1.0])
+
+
+@pytest.mark.parametrize("y0", [1.0, 1, np.array(1.0), np.ones(2), {"a": 1.0}], ids=str)
+def test_a_complex_rate_of_a_real_state_is_refused(y0):
+    """Of an array the imaginary part was dropped, and the gradient zero; numbers gave errors."""
+
+    def f(a):
+        rate = lambda y, t: {"a": a * 1j * y["a"]} if type(y) is dict else a * 1j * y
+        found = odeint(rate, y0, ONE)
+        return np.sum(found["a"] if type(found) is dict else found)
+
+    for run in (f, grad(f), lambda a: jvp(f, (a,), (1.0,))):
+        with pytest.raises(ValueError, match=r"start with a complex state, y0 \+ 0j"):
+            run(2.0)
+
+
+@pytest.mark.parametrize("y0", [1.0, 1, 1 + 0j, np.array(1.0), np.float64(1.0)], ids=repr)
+def test_a_rate_that_is_a_number_of_python(y0):
+    assert odeint(lambda y, t: 2.0, y0, ONE)[-1] == pytest.approx(3.0)
+    assert odeint(lambda y, t: 2, y0, ONE)[-1] == pytest.approx(3.0)
+    f = lambda a: np.real(odeint(lambda y, t: a * 2.0, y0, ONE)[-1])
+    assert grad(f)(1.5) == pytest.approx(2.0)
+    assert jvp(f, (1.5,), (1.0,))[1] == pytest.approx(2.0)

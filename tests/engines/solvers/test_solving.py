@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from chainrules_py import ConvergenceError, NotDifferentiableError, RuleError
-from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
+from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root
 from chainrules_py.vocabulary.higher_order import check_isolated
+from chainrules_tape import grad, jvp, linearize
 
 
 def printed(code):
@@ -109,3 +110,89 @@ def test_isolated_root_is_told_from_a_multiple_one():
     assert check_isolated(lambda x: x * x - 4.0, 2.0, **how) is None
     with pytest.raises(NotDifferentiableError, match=r"root: the Jacobian.*singular"):
         check_isolated(lambda x: x * x, 0.0, **how)
+
+
+# -------------------------------------------------------------------------- claims of the caller
+
+LOPSIDED = np.array([[3.0, 1.0], [0.0, 2.0]])
+HERMITIAN = np.array([[2.0, 1j], [-1j, 3.0]])
+
+
+@pytest.mark.parametrize("a", [LOPSIDED, HERMITIAN * (1 + 0.2j)], ids=["real", "complex"])
+@pytest.mark.parametrize("mode", ["value", "reverse", "forward"])
+def test_a_claim_of_symmetry_is_checked(a, mode):
+    """Reverse mode solved with the matrix itself, and its gradient was another one."""
+
+    def f(b):
+        return np.sum(np.real(linear_solve(lambda u: a @ u, b * (1 + 0 * a[0, 0]), symmetric=True)))
+
+    run = {"value": f, "reverse": grad(f), "forward": lambda b: jvp(f, (b,), (b,))}[mode]
+    with pytest.raises(ConvergenceError, match="symmetric=True says that matvec is symmetric"):
+        run(np.ones(2))
+
+
+def test_conjugate_gradients_of_a_matrix_that_is_not_symmetric():
+    """They may converge, to what is right, and the gradient would be wrong."""
+    a = np.array([[2.0, 1e-3], [0.0, 1.0]])
+    with pytest.raises(ConvergenceError, match="'cg' says that matvec is symmetric"):
+        linear_solve(lambda u: a @ u, np.ones(2), solver="cg", max_steps=100)
+
+
+@pytest.mark.parametrize("a", [LOPSIDED + LOPSIDED.T, HERMITIAN], ids=["real", "complex"])
+def test_a_true_claim_of_symmetry(a):
+    def f(b, **how):
+        return np.sum(np.real(linear_solve(lambda u: a @ u, b * (1 + 0 * a[0, 0]), **how)))
+
+    np.testing.assert_allclose(
+        grad(lambda b: f(b, symmetric=True))(np.ones(2)), grad(f)(np.ones(2)), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("word", [root, fixed_point, minimize])
+@pytest.mark.parametrize("solver", ["hybr", 3])
+def test_solver_that_is_no_function(word, solver):
+    f = lambda a: word(lambda x: x * x * 0.1 + a, 0.1, solver=solver)
+    for run in (f, grad(f)):
+        with pytest.raises(ValueError, match=f"of {word.__name__} is no function"):
+            run(0.2)
+
+
+# --------------------------------------------------------------------- unknowns that are complex
+
+# Beside each: the solution as a formula of the real number a.
+COMPLEX = {
+    "root": (lambda a: root(lambda z: z * z - a * 1j, 1 + 1j), lambda a: np.sqrt(a * 1j)),
+    "root: passed": (
+        lambda a: root(lambda z, a: z * z - a * 1j, 1 + 1j, a),
+        lambda a: np.sqrt(a * 1j),
+    ),
+    "root: beside a real one": (
+        lambda a: root(lambda z: (z[0] * z[0] - z[1] * 1j, z[1] - a), (1 + 1j, 1.0))[0],
+        lambda a: np.sqrt(a * 1j),
+    ),
+    "linear_solve": (
+        lambda a: linear_solve(lambda z: z * a * 1j, 1 + 1j),
+        lambda a: (1 + 1j) / (a * 1j),
+    ),
+    "fixed_point": (
+        lambda a: fixed_point(lambda z: 0.3 * z + a * a * 1j, 1 + 1j),
+        lambda a: a * a * 1j / 0.7,
+    ),
+    "odeint": (
+        lambda a: odeint(lambda z, t: z * a * 1j, 1 + 0j, np.array([0.0, 1.0]))[-1],
+        lambda a: np.exp(a * 1j),
+    ),
+}
+
+
+@pytest.mark.parametrize("part", [np.real, np.imag])
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_number_as_the_unknown(name, part):
+    f, formula = COMPLEX[name]
+    h = 1e-5
+    truth = part(formula(2.0 + h) - formula(2.0 - h)) / (2 * h)
+    g = lambda a: part(f(a))
+    for found in (grad(g)(2.0), jvp(g, (2.0,), (1.0,))[1], linearize(g, 2.0)[1](1.0)):
+        np.testing.assert_allclose(found, truth, rtol=1e-6, atol=1e-8)
+    second = part(formula(2.0 + 1e-3) + formula(2.0 - 1e-3) - 2 * formula(2.0)) * 1e6
+    np.testing.assert_allclose(grad(grad(g))(2.0), second, rtol=1e-5, atol=1e-5)
