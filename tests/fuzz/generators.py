@@ -138,7 +138,7 @@ GENERATORS: dict[str, Generator] = {
     ),
     "views": Generator(
         "views of views, written to through any of them; values against NumPy's, and the "
-        "derivatives of three functions with each other and with differences",
+        "derivative of one of three functions with differences",
         views.program,
         views.verdict,
         views.smaller,

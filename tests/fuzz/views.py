@@ -306,8 +306,26 @@ def _is_slope(found: Any, f: Any) -> bool:
     return bool(abs(found - slope) <= max(1e-5 * max(1.0, abs(slope)), 20 * doubt))
 
 
+def _by_vjp(f: Any, x: Any, t: Any) -> tuple[Any, Any]:
+    y, pullback = vjp(f, x)
+    return y, np.sum(pullback(1.0)[0] * t)
+
+
+def _by_linearize(f: Any, x: Any, t: Any) -> tuple[Any, Any]:
+    y, push = linearize(f, x)
+    return y, push(t)
+
+
+DOORS = (_by_vjp, lambda f, x, t: jvp(f, (x,), (t,)), _by_linearize)
+
+
 def check(p: Program) -> bool:
-    """Compare values with NumPy, derivatives with each other and differences; False if refused.
+    """Compare values with NumPy, the derivative of one of the modes with differences.
+
+    Returns
+    -------
+    bool
+        False if it is refused: nobody knows whether NumPy would have copied.
 
     Raises
     ------
@@ -323,22 +341,16 @@ def check(p: Program) -> bool:
             return _total(p(x))
 
         try:
-            y, pullback = vjp(f, x)
-        except MutationError:  # nobody knows whether NumPy would have copied
+            y, slope = DOORS[p.seed % len(DOORS)](f, x, t)
+        except MutationError:
             return False
         with Tape(guard="off") as tape:
             values = [getattr(y, "value", y) for y in p(tape.variable(x))]
         assert len(values) == len(expected)
         for value, of_numpy in zip(values, expected, strict=True):
             np.testing.assert_allclose(value, of_numpy, rtol=1e-12, atol=1e-12)
-        if not np.isfinite(y) or abs(y) > 1e6:
-            return True
-        (bar,) = pullback(1.0)
-        pushed = jvp(f, (x,), (t,))
-        assert pushed[0] == y
-        np.testing.assert_allclose(pushed[1], np.sum(bar * t), rtol=1e-7, atol=1e-7)
-        np.testing.assert_allclose(linearize(f, x)[1](t), pushed[1], rtol=1e-7, atol=1e-7)
-        assert _is_slope(pushed[1], lambda h: f(x + h * t))
+        if np.isfinite(y) and abs(y) < 1e6:
+            assert _is_slope(slope, lambda h: f(x + h * t))
     return True
 
 
