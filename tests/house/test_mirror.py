@@ -525,6 +525,8 @@ TOPICS = {
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
+    "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of what operations give, a generator",
+    "tests/libraries/scipy/test_numbers.py": "results of one number: kinds and classes, a generator",
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
