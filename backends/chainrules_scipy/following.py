@@ -127,7 +127,7 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
     def of_traced(name: str) -> Callable[..., Any]:
         @functools.wraps(getattr(cls, name))
         def method(self: Any, *args: Any, **options: Any) -> Any:
-            made = _of_followed(self)
+            made = of_followed(self)
             with beside((args, options)):
                 return getattr(made, name)(*args, **options)
 
@@ -157,18 +157,18 @@ def _entry(copy: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _of_followed(x: Any) -> Any:
+def of_followed(x: Any) -> Any:
     """Return an instance as one of the subclass that follows SciPy's text, and so what it holds."""
     if isinstance(x, ModuleType):
         return _module(x)
     if type(x) is list:
-        return list(map(_of_followed, x))
+        return list(map(of_followed, x))
     kind: Any = type(x)
     if kind not in _classes:
         return x
     made = object.__new__(followed_class(kind))
     for name, item in fields(x).items():
-        setattr(made, name, _of_followed(item))
+        setattr(made, name, of_followed(item))
     return made
 
 

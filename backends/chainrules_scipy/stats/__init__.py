@@ -3,7 +3,8 @@
 A distribution of SciPy's under its name, ``from chainrules_scipy.stats import norm``, has ``pdf``,
 ``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf`` and ``isf``, or ``pmf`` and ``logpmf``,
 ``stats``, ``entropy``, ``fit`` and their kin, that are differentiated in the value and in all
-parameters; everything else is SciPy's. Statistics of samples follow SciPy's own text.
+parameters; everything else is SciPy's. So have those of several variables. Statistics of samples
+follow SciPy's own text.
 """
 
 from __future__ import annotations
@@ -133,5 +134,14 @@ def __getattr__(name: str) -> Any:
     native = getattr(scipy.stats, name, None)
     if isinstance(native, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
         return Distribution(native)
+    if name == "invwishart" or name in multivariate.OF:
+        return multivariate.Multivariate(native)
+    if native is not None:
+        msg = (
+            f"chainrules_scipy.stats has no {name}: SciPy's takes plain numbers, or traced ones "
+            "after chainrules_scipy.install(); write 'from scipy.stats import "
+            f"{name}'"
+        )
+        raise AttributeError(msg)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from scipy.stats import _covariance, _multivariate
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
-from chainrules_scipy.following import follow_class
+from chainrules_scipy.following import follow_class, of_followed
+from chainrules_scipy.installing import is_traced
+from chainrules_scipy.keeping import beside
 from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
@@ -63,9 +66,50 @@ def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
 
 
+class Multivariate:
+    """A distribution of SciPy's of several variables, whose functions take traced values.
+
+    Parameters
+    ----------
+    native : object
+        SciPy's, or one of its own that was frozen.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> normal = Multivariate(native.multivariate_normal)
+    >>> print(grad(lambda x: normal.logpdf(x, [0.0, 0.0]))(np.array([1.0, 2.0])))
+    [-1. -2.]
+    """
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.native, name)
+        if not callable(found) or name[0] == "_":
+            return found
+
+        @functools.wraps(found)
+        def method(*args: Any, **options: Any) -> Any:
+            if not is_traced((args, *options.values())):
+                return found(*args, **options)
+            with beside((args, options)):
+                return getattr(of_followed(self.native), name)(*args, **options)
+
+        return method
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Fix parameters."""
+        if not is_traced((args, *options.values())):
+            return Multivariate(self.native(*args, **options))
+        with beside((args, options)):
+            return of_followed(self.native)(*args, **options)
+
+
 follow_class(_covariance.CovViaPSD)
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
-_OF: dict[str, tuple[str, ...]] = {
+OF: dict[str, tuple[str, ...]] = {
     "multivariate_normal": ("pdf", "logpdf", "entropy"),
     "multivariate_t": ("pdf", "logpdf", "entropy"),
     "matrix_normal": ("pdf", "logpdf", "entropy"),
@@ -77,7 +121,7 @@ _OF: dict[str, tuple[str, ...]] = {
     "normal_inverse_gamma": ("pdf", "logpdf"),
     "matrix_t": ("pdf", "logpdf"),
 }
-for _name, _methods in _OF.items():
+for _name, _methods in OF.items():
     if hasattr(native, _name):
         _instance: Any = getattr(native, _name)
         _more: dict[str, Any] = {"_process_parameters": _counts} if _name == "multinomial" else {}
@@ -85,8 +129,9 @@ for _name, _methods in _OF.items():
         for _method in _methods:
             advise(
                 getattr(type(_instance), _method),
-                f"scipy.stats.{_name}.{_method} makes plain arrays of its arguments: call "
-                "chainrules_scipy.install() before",
+                f"scipy.stats.{_name}.{_method} makes plain arrays of its arguments: take it "
+                f"by 'from chainrules_scipy.stats import {_name}', or call "
+                "chainrules_scipy.install()",
             )
         _frozen = getattr(_multivariate, f"{_name}_frozen", None)
         if _frozen is not None:

@@ -14,6 +14,7 @@ from chainrules_py import ChainRulesError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
 from chainrules_tape import grad, hessian, jacobian, jvp
+from tests.libraries.scipy.samples.judge import samples
 
 METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 CONTINUOUS = {name: shapes for name, shapes in distcont if isinstance(name, str)}
@@ -209,3 +210,31 @@ def test_what_is_trimmed_gives_nothing(name):
         steps = 1e-6 * np.eye(5)
         truth = [(f(x + step) - f(x - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(found, [truth] * 2, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["invwishart", *stats.multivariate.OF])
+def test_several_variables(name):
+    """By our name, where nothing is installed, as under SciPy's where it is."""
+    checked = 0
+    for sample in samples()[f"stats.{name}"]:
+        ways = tuple(np.ones_like(x) for x in sample.operands)
+        with chainrules_scipy.install():
+            expected = jvp(sample.run, sample.operands, ways)
+        found = jvp(lambda *xs, s=sample: s.call(getattr(stats, name), *xs), sample.operands, ways)
+        for y, z in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(y, z)
+        checked += 1
+    assert checked
+
+
+def test_several_variables_frozen():
+    x, mean, cov = np.array([0.3, 0.4]), np.array([0.1, -0.2]), np.array([[1.0, 0.2], [0.2, 2.0]])
+    before = stats.multivariate_normal(mean, cov)
+    expected = -np.linalg.solve(cov, x - mean)
+    np.testing.assert_allclose(grad(before.logpdf)(x), expected)
+    slope = grad(lambda m: stats.multivariate_normal(m, cov).logpdf(x))(mean)
+    np.testing.assert_allclose(slope, -expected)
+    assert before.logpdf(x) == scipy.stats.multivariate_normal(mean, cov).logpdf(x)
+    with pytest.raises(AttributeError, match=r"from scipy\.stats import qmc"):
+        stats.qmc
