@@ -23,6 +23,7 @@ from scipy._lib.array_api_compat.common import _helpers
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, closed, untraced
 from chainrules_scipy.installing import HOLDS
+from chainrules_scipy.precision import plainly
 from chainrules_scipy.rows import array_of, readable
 
 _state = threading.local()
@@ -304,6 +305,7 @@ BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(c
 INSTEAD: dict[Any, Any] = {
     np.ndarray: _Arrays(),
     np.isscalar: _is_scalar,
+    np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
     np.array: _array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,

@@ -7,7 +7,7 @@ import pytest
 import scipy.signal as theirs
 
 import chainrules_scipy.signal as ours
-from chainrules_tape import grad, hessian
+from chainrules_tape import grad, hessian, jacobian
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(1)
@@ -92,3 +92,19 @@ def test_what_is_not_taken():
         ours.sosfilt(2 * SOS, X)
     with pytest.raises(ValueError, match="valid"):
         ours.convolve(np.ones((3, 2)), np.ones((2, 3)), mode="valid")
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_band_stops_as_sections(n):
+    w, h = np.array([0.3, 0.5]), 1e-6
+    design = lambda w: theirs.butter(n, w, btype="bandstop", output="sos")
+    slope = jacobian(lambda w: ours.butter(n, w, btype="bandstop", output="sos"))(w)
+    truth = [(design(w + h * e) - design(w - h * e)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(slope, np.stack(truth, axis=-1), atol=1e-7)
+
+
+def test_a_sampling_frequency():
+    """A number: SciPy asks whether it is one."""
+    design = lambda fs, of: np.sum(of.butter(3, 0.35, fs=fs)[0])
+    truth = (design(2.5 + 1e-6, theirs) - design(2.5 - 1e-6, theirs)) / 2e-6
+    np.testing.assert_allclose(grad(lambda fs: design(fs, ours))(2.5), truth, rtol=1e-6)
