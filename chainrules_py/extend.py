@@ -41,7 +41,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.rules.special.quadrature": (
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
-    "chainrules_py.primitives.closures.convert": "Closure Operator closed refuse_traced traced_in",
+    "chainrules_py.primitives.closures.convert": (
+        "Closure Operator closed refuse_traced settled traced_in"
+    ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
     "chainrules_py.primitives.closures.captured": "captured check_captured knows recording",

@@ -94,6 +94,7 @@ from chainrules_py.primitives.closures.convert import (
     Operator,
     closed,
     refuse_traced,
+    settled,
     traced_in,
 )
 from chainrules_py.primitives.closures.effects import (
@@ -663,6 +664,7 @@ __all__ = [
     "see_all",
     "see_roots",
     "set_class",
+    "settled",
     "share_memory",
     "shares_a_run",
     "solve_triangular_standard",

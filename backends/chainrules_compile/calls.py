@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.extend import TreeDef, flatten, in_own_context, type_info, unflatten
+from chainrules_py.extend import TreeDef, flatten, in_own_context, settled, type_info, unflatten
 from chainrules_py.vocabulary import divide
 
 Shape = tuple[int, ...]
@@ -324,6 +324,17 @@ class Gathered:
         """Take apart what the function gives."""
         leaves = flatten(self.function(*operands, **options))[0]
         return leaves[0] if len(leaves) == 1 else tuple(leaves)
+
+
+def as_now(x: Any) -> Any:
+    """Return an operand; a function that sees the names around it as they are where it is given.
+
+    A program calls it when the function that is compiled is over, and loops have gone on.
+    """
+    if type(x) in (list, tuple):
+        return type(x)(map(as_now, x))
+    around = callable(x) and getattr(x, "__closure__", x) is not None
+    return settled(x) if around else x
 
 
 def name_of(function: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy._core.umath import _extobj_contextvar as error_state
 
-from chainrules_compile.calls import Apart, Gathered, Under, expect, expect_form, needed
+from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_settled
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
@@ -266,9 +266,10 @@ class Notes:
         if taken is not None:
             places, _, values = taken
         else:
+            args = operands = as_now(tuple(operands))
             if not all(map(simple, operands)) or any([holds_noted(x) for x in options.values()]):
                 leaves, tree = flatten((operands, options))
-                function, args, keywords = Apart(function, tree), tuple(leaves), {}
+                function, args, keywords = Apart(function, tree), tuple(map(as_now, leaves)), {}
             places = tuple([self.operand(x) for x in args])
             values = Call(function, places, keywords, ()).values
         if not is_structure_type(cls):

@@ -420,7 +420,7 @@ def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
         return float(t) if type(t) in (int, bool) else as_scalar(t)
     if dtype is None:
         if not isinstance(t, Tracer) and type_info(type(t)).host is None:
-            return full_like(_zeros(onto, ()), shape=(), fill=t)
+            return as_scalar(full_like(_zeros(onto, ()), shape=(), fill=t))
         return full_like(_zeros(onto, ()), shape=(), fill=1) * t
     if onto.kind in ("real", "complex"):
         if dtype != onto.dtype:

@@ -189,7 +189,7 @@ def parts(y: Any) -> Iterator[Any]:
     for leaf in leaves(y):
         if not isinstance(leaf, type):
             # What stands for a number of Python's has no dtype either.
-            cls = getattr(type(leaf), "__dispatch_type__", type(leaf))
+            cls = getattr(leaf.__class__, "__dispatch_type__", leaf.__class__)
             if np.dtype(getattr(leaf, "dtype", cls)).kind in "fc":
                 yield leaf
 

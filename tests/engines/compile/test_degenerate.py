@@ -1,5 +1,6 @@
-"""Arrays without axes, which are written otherwise, and defects of passes and writers."""
+"""Arrays without axes, names that change while a function runs, defects of passes and writers."""
 
+import functools
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import chainrules_tape as ct
 from chainrules_compile import RecordingWarning, compile, passes
+from chainrules_py import ChainRulesError, primitive
 from chainrules_py import vocabulary as v
 from tests.engines.compile.shadow import ask
 
@@ -86,3 +88,60 @@ def test_a_defect_of_a_pass_is_no_error_of_the_caller(monkeypatch, error):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert compiled(ROW).tolist() == (2 * ROW).tolist()
+
+
+LOOPED = {
+    "root": lambda g, x: v.root(lambda y: g(y) + y**3 - np.sum(x), 1.0),
+    "fixed point": lambda g, x: v.fixed_point(lambda y: np.sin(g(y)) * 0.1 + x, x),
+    "minimize": lambda g, x: v.minimize(lambda y: np.sum((y - x) ** 2 + g(y) * y), x),
+    "linear solve": lambda g, x: v.linear_solve(lambda y: g(y) + y * 2, x),
+    "piecewise": lambda g, x: np.piecewise(x, [x > 1, x <= 1], [g, lambda y: -g(y)]),
+    "along an axis": lambda g, x: np.apply_along_axis(g, 0, x),
+    "a word of one's own": lambda g, x: applied(g, x),
+    "in a list": lambda g, x: applied_first([g], x),
+    "by a method": lambda g, x: applied(Held(g).call, x),
+    "in part": lambda g, x: applied(functools.partial(lambda z, y: g(y) + z, 1.0), x),
+}
+
+
+@primitive
+def applied(f, x):
+    """Call a function."""
+    return f(x)
+
+
+@primitive
+def applied_first(fs, x):
+    """Call the first of several functions."""
+    return fs[0](x)
+
+
+class Held:
+    def __init__(self, f):
+        self.f = f
+
+    def call(self, x):
+        return self.f(x)
+
+
+@pytest.mark.parametrize("made", ["alone", "value_and_grad", "jvp"])
+@pytest.mark.parametrize("name", LOOPED)
+def test_functions_see_the_names_as_they_were(name, made):
+    """A program calls them when the loop is over, whose names they look up."""
+
+    def f(x):
+        total = 0.0
+        for k in (1.0, 2.0, 3.0):
+
+            def helper(y):
+                return k * y  # noqa: B023
+
+            total = total + np.sum(LOOPED[name](lambda y: helper(y) + k, x))  # noqa: B023
+        return total
+
+    x = np.array([0.5, 1.5, 2.5])
+    try:
+        MADE[made](f)(x)
+    except ChainRulesError:
+        return  # of words of one's own no rule is stated
+    assert ask(MADE[made](f), (x,)) == "equal"
