@@ -104,6 +104,8 @@ def asked_again(g, args, others=OTHERS):
             continue
         if same(found, wanted) or not same(outcome(g, other), wanted):
             continue
+        if any([same(outcome(compiled, other), outcome(g, other)) for _ in range(3)]):
+            continue  # SciPy's logarithm of a matrix hangs on where memory lies, to the last bit
         yield name, f"{found!r} for {wanted!r}\n{compiled.source}"
 
 
