@@ -19,6 +19,7 @@ from chainrules_diagnosis.conduct import (
 from chainrules_diagnosis.constants import (
     arrays_in,
     compared_in,
+    dtypes_in,
     held_by,
     is_named,
     names_of,
@@ -34,6 +35,7 @@ from chainrules_diagnosis.operands import (
     extended,
     first_element,
     floating,
+    is_cast,
     is_float_array,
     is_number,
     is_numpy,
@@ -58,7 +60,7 @@ from chainrules_diagnosis.operands import (
     with_tie,
     with_zeros,
 )
-from chainrules_diagnosis.options import other_axes, other_values
+from chainrules_diagnosis.options import other_axes, other_values, turned_axes
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
 from chainrules_diagnosis.stairs import grain, jumps, narrows, slope_behind_stairs, slopes
@@ -75,12 +77,14 @@ __all__ = [
     "backwards",
     "compared_in",
     "cut",
+    "dtypes_in",
     "extended",
     "first_element",
     "floating",
     "grain",
     "heat_map",
     "held_by",
+    "is_cast",
     "is_float_array",
     "is_named",
     "is_number",
@@ -121,6 +125,7 @@ __all__ = [
     "symmetrised",
     "times",
     "turned",
+    "turned_axes",
     "upside_down",
     "with_numbers",
     "with_signs",

@@ -130,6 +130,26 @@ def _steps(code: CodeType) -> list[Any]:
     return list(dis.get_instructions(code))
 
 
+def dtypes_in(functions: Iterable[Any]) -> list[str]:
+    """List the dtypes that functions name, as names or words, but double precision.
+
+    Examples
+    --------
+    >>> dtypes_in([lambda x: 2 * x if x.dtype == np.float16 else x])
+    ['float16']
+    """
+    reach = list(functions)
+    found = names_of(reach) | {*words_in(reach)}
+    return [name for name, said in _DTYPES.items() if said & found]
+
+
+_DTYPES = {
+    "float16": {"float16", "half", "f2"},
+    "float32": {"float32", "single", "f4"},
+    "complex64": {"complex64", "csingle", "c8"},
+}
+
+
 def _number_of(step: Any, f: Any, local: dict[str, Any], last: Any) -> tuple[bool, Any]:
     """Find what an instruction puts on the stack, as far as it is known, and if it is written."""
     name = step.argval

@@ -84,6 +84,11 @@ def is_numpy(x: Any) -> bool:
     return type(x) is np.ndarray
 
 
+def is_cast(x: Any, dtype: str) -> bool:
+    """Tell whether an array has another dtype than one of the same kind."""
+    return is_float_array(x) and x.dtype != dtype and x.dtype.kind == np.dtype(dtype).kind
+
+
 def is_number(x: Any) -> bool:
     """Tell whether it is a floating number of Python's, real or complex."""
     return type(x) in (float, complex)

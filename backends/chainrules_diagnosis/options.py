@@ -6,6 +6,8 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from chainrules_diagnosis.constants import words_for, words_in
 
 
@@ -39,6 +41,30 @@ def other_values(
         found = [*words_for(name, given), *words_in(functions)]
     found = [value for value in dict.fromkeys(found) if value not in (given, *known)]
     return found or (["other"] if type(given) is str else [])
+
+
+def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str, Any]]:
+    """List options that are an order of axes with others that are not their own inverse.
+
+    One is of as many axes as there are, if these are three or more, and one of one more.
+
+    Examples
+    --------
+    >>> list(turned_axes({"axes": (1, 0)}, (np.ones((2, 3)),)))
+    [('axes', (1, 2, 0))]
+    """
+    ndim = np.ndim(operands[0]) if operands and isinstance(operands[0], np.ndarray) else 0
+    for name, given in options.items():
+        is_order = type(given) in (tuple, list) and sorted(map(repr, given)) == [
+            repr(k) for k in range(ndim)
+        ]
+        if ndim > 1 and (is_order or (given is None and name in _ORDERS)):
+            kind = tuple if given is None else type(given)
+            for n in range(max(3, ndim), ndim + 2):
+                yield name, kind((*range(1, n), 0))
+
+
+_ORDERS = "axes", "perm", "permutation", "dims"
 
 
 def _listed(annotation: Any) -> list[Any]:

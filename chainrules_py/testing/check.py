@@ -17,15 +17,8 @@ from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
-from chainrules_py.testing.checks import (
-    batches,
-    contract,
-    derivatives,
-    elsewhere,
-    layouts,
-    repeat,
-    variants,
-)
+from chainrules_py.testing.checks import batches, contract, derivatives, layouts, repeat, variants
+from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
@@ -54,7 +47,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "nested values": derivatives.check_nested_values,
     "nearby": variants.check_nearby,
     "second order": derivatives.check_second_order,
-    "hostile": elsewhere.check_hostile,
+    "hostile": check_hostile,
     "layouts": layouts.check_layouts,
     "other shapes": variants.check_other_shapes,
     "shapes": variants.check_shapes,
@@ -342,7 +335,7 @@ def run_check(
                 report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
-        if softly and name in HIGHER and (why := elsewhere.why_no_higher(case, error)):
+        if softly and name in HIGHER and (why := why_no_higher(case, error)):
             return Finding(name, "not judged", why), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         place = f"\n  at {line_of(error)}" if line_of(error) else ""

@@ -148,7 +148,10 @@ def _sign_calls(case: Case, places: list[int]) -> Iterator[Call]:
 
 
 def _number_calls(case: Case) -> Iterator[Call]:
-    """Numbers that code names: all of an operand is one of them, or its first are several."""
+    """Numbers that code names: all of an operand is one, or its first are several; and dtypes."""
+    for name in make.dtypes_in(_written(case)):
+        cast = tuple([x.astype(name) if make.is_cast(x, name) else x for x in case.operands])
+        yield Call(f"dtype {name}", cast, case.options)
     numbers, asks = numbers_in(_written(case))
     for i, (x, part) in enumerate(zip(case.operands, case.parts, strict=True)):
         leaves = [n for n in flatten(x)[0] if _is_floating(n)] if part.size else []
@@ -391,6 +394,10 @@ def option_calls(case: Case) -> Iterator[Call]:
             taken.setdefault(name, []).append((name, value))
             if name not in _KNOWN:
                 yield Call(f"{name}={value!r}", case.operands, options)
+    for name, axes in make.turned_axes({**_declared(case), **case.options}, case.operands):
+        several = _changed(case.operands, lambda x: make.stacked(x, 2), range(len(case.operands)))
+        operands = several if len(axes) > np.ndim(case.operands[0]) else case.operands
+        yield Call(f"{name}={axes!r}", operands, {**case.options, name: axes})
     few = [values[:2] for values in taken.values()]
     pairs = [p for a, b in itertools.combinations(few, 2) for p in itertools.product(a, b)]
     for pair in pairs[:_PAIRS]:

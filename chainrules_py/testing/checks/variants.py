@@ -87,7 +87,8 @@ def _judge_variant(
         varied.jointly, varied.is_extreme = not few, "large" in name or "small" in name
         if not name and any(map(varied.is_held, range(len(operands)))):
             return  # what was a whole number stays one: the rule says so
-        checks = _CHECKS if few or is_continuous(varied) else (check_finite,)
+        is_told = few or varied.precision > 1e-4 or is_continuous(varied)  # but for rounding
+        checks = _CHECKS if is_told else (check_finite,)
         checks = checks if few or varied.is_extreme else (check_strong_zero, *checks)
         if "large" in name:
             varied.slack = varied.tolerance = max(varied.slack, 5e-2)

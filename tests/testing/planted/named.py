@@ -203,6 +203,30 @@ def of_dictionary(test: Callable[[Any], Any]) -> Any:
     return f
 
 
+def ordered(pull: Callable[[Any, Any], Any]) -> Any:
+    """The axes of an array in another order, with a pull of ``(t, axes)``."""
+
+    @primitive
+    def f(x, /, *, axes=None):
+        return np.transpose(x, axes)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray, *, axes):
+        return f(x, axes=axes), lambda t: (pull(t, axes),)
+
+    return f
+
+
+def back(t, axes):
+    return np.transpose(t, None if axes is None else tuple(np.argsort(axes)))
+
+
+def of_dtype(test: Callable[[Any], Any]) -> Any:
+    return slope(
+        np.sin, lambda _y, x: np.cos(x) * x.dtype.type(2.0 if test(np.asarray(x).dtype) else 1.0)
+    )
+
+
 WRONG: dict[str, Plant] = {
     **{
         f"at one number, {way}": Plant(sine_but(test), (FEW,), "number ")
@@ -243,6 +267,19 @@ WRONG: dict[str, Plant] = {
         )
         for way, (test, x) in COUNTS.items()
     },
+    "order of axes, not turned back": Plant(
+        ordered(lambda t, axes: np.transpose(t, axes)), (ROWS,), "axes=", {"axes": (1, 0)}
+    ),
+    "order of axes, by default": Plant(
+        ordered(lambda t, axes: np.transpose(t, axes)), (ROWS,), "axes="
+    ),
+    "order of three axes": Plant(
+        ordered(lambda t, axes: np.transpose(t, axes)), (ROWS[None],), "axes=", {"axes": (0, 2, 1)}
+    ),
+    "half precision": Plant(of_dtype(lambda d: d == np.float16), (FEW,), "dtype float16"),
+    "half precision by a word": Plant(
+        of_dtype(lambda d: d.name == "float16"), (FEW,), "dtype float16"
+    ),
     "behind the first block": Plant(in_blocks(64, False), (FEW,), "another length: 129"),
     "behind whole blocks": Plant(of_squares(whole_blocks), (FEW,), "another length"),
     "in the second block": Plant(of_squares(every_other), (FEW,), "another length"),
@@ -273,6 +310,12 @@ RIGHT: dict[str, Right] = {
             lambda y, x: np.where(x == 1.0, -0.5, (1.0 / x - y) / np.where(x == 1.0, 2.0, x - 1.0)),
         ),
         positive((3,)),
+    ),
+    "order of axes, turned back": Right(ordered(back), normal((2, 3)), {"axes": (1, 0)}),
+    "order of axes by default, turned back": Right(ordered(back), normal((2, 3))),
+    "half precision named": Right(
+        slope(np.sin, lambda _y, x: np.cos(x).astype(np.float16 if x.dtype == "f2" else x.dtype)),
+        normal((3,)),
     ),
     "sum in blocks": Right(in_blocks(16, True), normal((3,))),
     "knee with a smooth passage": Right(
