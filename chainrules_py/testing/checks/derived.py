@@ -203,7 +203,6 @@ def shape_calls(case: Case) -> Iterator[Call]:
     xs = case.operands
     arrays = [i for i, x in enumerate(xs) if is_float_array(x) and x.ndim]
     if arrays:
-        yield from _axis_calls(case, arrays)
         for what, axis in (("element", -1), ("row", 0)) if all(xs[i].size for i in arrays) else ():
             fewer = _call(case, f"another shape: one {what} fewer", make.cut(axis), arrays)
             yield fewer
@@ -211,6 +210,7 @@ def shape_calls(case: Case) -> Iterator[Call]:
             reads = all(xs[i].shape[axis] > 1 for i in arrays)
             if not reads or value_at(case, fewer.operands) is not None:
                 yield _call(case, f"another shape: one {what} more", make.extended(axis), arrays)
+        yield from _axis_calls(case, arrays)
         yield from _long_calls(case, arrays)
         for i in arrays:
             if len(xs) > 1 and xs[i].shape[-1] > 2:
