@@ -84,6 +84,8 @@ def scales() -> Iterator[Call]:
     for (name, shapes), scale in itertools.product(
         CONTINUOUS.items(), (1.3, 0.0, -1.3, np.nan, np.inf)
     ):
+        if name == "nct" and scale == np.inf:
+            continue  # the slope of its distribution function at 0 is not known: 0 times NaN
         dist = getattr(scipy.stats, name)
         x = _at(dist, shapes)
         for method in (*OF_VALUES, *OF_PROBABILITIES):
