@@ -118,7 +118,6 @@ NOT_DIFFERENTIABLE = {
             "spatial.Voronoi",
         ),
         *(
-            "spatial.transform.RotationSpline",
             "sparse.expand_dims",
             "sparse.permute_dims",
         ),
