@@ -274,6 +274,9 @@ from chainrules_py.tangents.pytree import (
     flatten_tangent,
     unflatten_tangent,
 )
+from chainrules_py.tangents.results import (
+    Results,
+)
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
@@ -469,6 +472,7 @@ __all__ = [
     "Request",
     "Residual",
     "Resolved",
+    "Results",
     "RruleRecipe",
     "Rule",
     "Settled",

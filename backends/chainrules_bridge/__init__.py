@@ -4,8 +4,7 @@ Tangents are taken apart into flat lists of entries, as most engines have them (
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`), with a guard of
 what it looks up (`looking_again`); what an engine cannot see in a function is refused
-(`refuse_captured`), and what operands and results
-hide (`check_hidden`, `check_result`). Bodies that compute with NumPy are
+(`refuse_captured`), and what operands hide (`check_hidden`). Bodies that compute with NumPy are
 tried on numbers and called back (`tried`, `check_promised`). What an engine transforms is listed as
 data (`Transformations`), so that it can be tried (`supported`). Rows of one library are derived
 from those of another (`derive`).
@@ -36,7 +35,7 @@ from chainrules_bridge.entries import (
     flat,
     opened,
 )
-from chainrules_bridge.hidden import check_hidden, check_result, may_hide
+from chainrules_bridge.hidden import check_hidden, may_hide
 from chainrules_bridge.support import supported
 from chainrules_bridge.transform import Transformation, Transformations, nestings
 from chainrules_bridge.windows import gathered_windows
@@ -52,7 +51,6 @@ __all__ = [
     "canonical",
     "check_hidden",
     "check_promised",
-    "check_result",
     "check_same",
     "conjugated",
     "dense",

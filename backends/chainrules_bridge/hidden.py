@@ -1,4 +1,4 @@
-"""What operands and results hide from the rules of a function, in objects of unknown classes."""
+"""What operands hide from the rules of a function, in objects of classes that nobody registered."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import NotDifferentiableError, Primitive
-from chainrules_py.extend import (
-    describe,
-    flatten,
-    hidden,
-    is_opaque,
-    is_structure_type,
-    kept,
-    kind_of,
-    knows,
-)
+from chainrules_py.extend import describe, flatten, hidden, is_opaque, is_structure_type, knows
 
 
 def check_hidden(
@@ -63,33 +54,3 @@ def may_hide(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether operands of these classes may hide what a rule of a person's should see."""
     written = word.has_body and word.stated[0] and not word.opaque
     return bool(written) and any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
-
-
-def check_result(y: Any, moves: Callable[[Any], bool], engine: str) -> Any:
-    """Return what a rule gave as a value; raise for numbers in it that an engine does not see.
-
-    Parameters
-    ----------
-    y
-        The result.
-    moves : callable
-        Tells whether the engine sees a part of it.
-    engine : str
-        Its name.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Another library's array, or what holds numbers and is neither a number nor a structure.
-    """
-    for x in flatten(y)[0]:
-        if moves(x):
-            continue
-        if hasattr(x, "dtype") and kind_of(x) in ("real", "complex"):
-            msg = (
-                f"a function with a rule returned {describe(x)} of {type(x).__module__}, where "
-                f"{engine} does not see its derivative: return an array of {engine}, or of NumPy's"
-            )
-            raise NotDifferentiableError(msg)
-        kept(x)
-    return y

@@ -111,18 +111,18 @@ class PushedRecipe(_Custom):
 
     def forward(self, request: Request) -> Bound:
         """Bind the function, with zeros where no tangent is given."""
-        active, statement = request.active, request.statement
+        active = request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             spaces = [space(x) for x in xs]
             dots = self._dots(spaces, active, tangents)
-            return self._pushed(statement, xs, dots, options)
+            return self._pushed(request, xs, dots, options)
 
         return Bound(request, run)
 
     def linearize(self, request: Request) -> Bound:
         """Bind one more run of the function per tangent, with names from outside as they were."""
-        active, statement, primal = request.active, request.statement, request.primal
+        active, primal = request.active, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             frame = self.make(*[frozen(function)[0] for function in self.written]), options
@@ -131,7 +131,7 @@ class PushedRecipe(_Custom):
         def push(tangents: tuple[Any, ...], frame: Any, *xs: Any) -> Any:
             written, options = frame
             dots = self._dots([space(x) for x in xs], active, tangents)
-            return self._pushed(statement, xs, dots, options, push=written)[1]
+            return self._pushed(request, xs, dots, options, push=written)[1]
 
         annotate(push, request)
         return Bound(request, run)
@@ -148,14 +148,16 @@ class PushedRecipe(_Custom):
 
     def _pushed(
         self,
-        statement: Statement,
+        request: Request,
         xs: tuple[Any, ...],
         dots: tuple[Any, ...],
         options: Any,
         push: Callable[..., Any] | None = None,
     ) -> tuple[Any, Any]:
         """Compute the value, and its tangent in canonical form."""
+        statement, home = request.statement, request.home
         y, y_dot = pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
+        y = y if home is None else home(y, xs)
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
@@ -220,7 +222,7 @@ class AugmentedRecipe(_Custom):
             if self.fixed:
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
-            y, saved, of, onto = self._augmented(statement, xs, given)
+            y, saved, of, onto = self._augmented(request, xs, given)
             again = None
             if self.recompute:
                 again, saved = (frozen(self.augmented)[0], wanted | options), xs
@@ -249,9 +251,11 @@ class AugmentedRecipe(_Custom):
         annotate(pull, request)
         return Bound(request, run, may_be_zero=True)
 
-    def _augmented(self, statement: Statement, xs: tuple[Any, ...], options: Any) -> Any:
+    def _augmented(self, request: Request, xs: tuple[Any, ...], options: Any) -> Any:
         """Compute the value and what is saved, with the spaces of the value and the operands."""
+        statement, home = request.statement, request.home
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
+        y = y if home is None else home(y, xs)
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:

@@ -16,7 +16,6 @@ from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
-from chainrules_py.tangents.hidden import kept
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
@@ -67,7 +66,7 @@ class _Frule:
                     run, wanted, defaults = found
                     given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
                     y, y_dot = run(given, *operands, **defaults)
-                    return y, own(deliver(_seen(y, y_dot)), (y, *operands, *given))
+                    return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
@@ -94,7 +93,7 @@ class _Frule:
         if _unchanged(called, f, native, operands):
             plan = plans.setdefault((native or f, classes, "forward"), {})
             plan[wanted] = (bound.run, bound.wanted, options)
-        return y, own(deliver(_seen(y, y_dot)), (y, *operands, *given))
+        return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
 
     def __repr__(self) -> str:
         return "<frule: y, y_dot = frule((x_dot, ...), f, x, ...)>"
@@ -308,14 +307,6 @@ def _looked_up(pullback: Pullback) -> int:
     if statement is not None and not statement.source.is_ours:
         written += [statement.primal, *statement.recipe.functions, record[0], *record[2:]]
     return Reach(written).digest() if written else 0
-
-
-def _seen(y: Any, y_dot: Any) -> Any:
-    """Return the tangent of a result; raise where it is zero since no numbers were found."""
-    y_dot = unthunk(y_dot)
-    if isinstance(y_dot, AbstractTangent):
-        kept(y)
-    return y_dot
 
 
 def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:

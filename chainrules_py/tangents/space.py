@@ -52,7 +52,7 @@ def dtype_kind(dtype: Any, like: type) -> str:
     names |= {"real floating": "real", "complex floating": "complex"}
     try:
         kind = next((short for long, short in names.items() if isdtype(dtype, long)), "other")
-    except TypeError:
+    except (AttributeError, TypeError):  # of another library's dtype
         kind = "other"
     _kinds[like, dtype] = kind
     return kind

@@ -34,6 +34,7 @@ from tests.fuzz import (
     places,
     questions,
     rebinds,
+    results,
     seeds,
     statements,
     tied,
@@ -159,6 +160,12 @@ GENERATORS: dict[str, Generator] = {
         "programs with an object array beside what is differentiated; the derivative, or an error",
         objects.verdict,
         lambda: (list(objects.WORDS), list(objects.FILLED), (0, 1), list(objects.DOORS)),
+    ),
+    "results": _tables(
+        "functions that put what they compute into what no derivative sees, or what only one "
+        "library computes with, their rules stated in every form; the derivative, or an error",
+        results.verdict,
+        lambda: (list(results.KINDS), list(results.FORMS), list(results.DOORS)),
     ),
     "statements": _tables(
         "rules stated in every partial way, for types that fit and that do not, through every "

@@ -13,12 +13,12 @@ from jax.interpreters import ad, partial_eval
 import chainrules_py
 from chainrules_bridge import UNFIT, raised_in, refused_rule, warn_called_back
 from chainrules_jax.array_types import Concrete, is_traced
-from chainrules_jax.engine.callback import called_back, compute_by
+from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.mesh_axes import tangent_type, traced
-from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_narrow, is_value, split
+from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
     NoRuleError,
@@ -37,10 +37,8 @@ from chainrules_py.extend import (
     demand_rule,
     describe,
     find_rule,
-    flatten,
     flatten_tangent,
     hosted,
-    kept,
     looked_into,
     looking,
     shares_a_run,
@@ -84,7 +82,6 @@ class Program:
         "_out",
         "_pairs",
         "_rules",
-        "_settled",
         "_types",
         "options",
         "treedef",
@@ -100,7 +97,6 @@ class Program:
         self._pairs: dict[Any, LinearPair] = {}
         self._implementation: Callable[..., Any] | None = None
         self._leaves_jax = False
-        self._settled = False
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -168,26 +164,6 @@ class Program:
                 f"and scan trace there are none: call it outside of these"
             )
             raise NotDifferentiableError(msg) from error
-
-    def _ruled(self, run: Callable[..., Any], given: Any, operands: tuple[Any, ...]) -> Any:
-        """Run a rule; of numbers that NumPy has not, its function is called back.
-
-        A body that computes with NumPy gives arrays that are of JAX's dtypes, and not JAX's.
-        """
-        word, body = self.word, self.word.__wrapped__
-        if not self._settled and any([is_value(x) and is_narrow(x) for x in flatten(operands)[0]]):
-            self._settled = True
-            computes = _implementation(word, operands)
-            if self._is_body(computes) and any(
-                map(is_narrow, flatten(computes(*operands, **self.options))[0])
-            ):
-                compute_by(word, called_back(word, body, None, vectorized=False))
-                self._implementation = None
-        answer = self._run(run, given, *operands, **self.options)
-        for leaf in flatten(answer[0])[0]:
-            if isinstance(leaf, (np.ndarray, np.generic)):
-                kept(leaf)
-        return answer
 
     def opened(self, y: Any) -> list[Any]:
         """Return the arrays of a result, and remember how they are put together."""
@@ -316,7 +292,7 @@ class Program:
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
             return self.opened(self.word(*operands, **self.options)), None, []
-        y, (push, pull, *saved) = self._ruled(bound.run, None, operands)
+        y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
         ys = self.opened(y)
         halves = push, pull
         if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
@@ -429,7 +405,7 @@ class Program:
             return None
         pairs = zip(tangents, moves, strict=True)
         given = self._tangents([t if m else ZeroTangent() for t, m in pairs], bound.wanted)
-        y, y_dot = self._ruled(bound.run, given, operands)
+        y, y_dot = self._run(bound.run, given, *operands, **self.options)
         ys = self.opened(y)
         assert self._out is not None
         return ys, [

@@ -35,13 +35,6 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
-def is_narrow(x: Any) -> bool:
-    """Tell whether an array that is there holds real numbers of a dtype that NumPy has not."""
-    if isinstance(x, jax.core.Tracer) or getattr(getattr(x, "dtype", None), "kind", None) != "V":
-        return False
-    return bool(jnp.issubdtype(x.dtype, np.inexact))
-
-
 _NUMBERS = (float, complex, int, bool)
 
 

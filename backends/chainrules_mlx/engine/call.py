@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import check_hidden, check_result, looking_again, may_hide, refused_rule
+from chainrules_bridge import check_hidden, looking_again, may_hide, refused_rule
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
     as_values,
@@ -19,6 +19,7 @@ from chainrules_mlx.engine.values import (
     is_floating,
     lacks_dtype,
     leaves_mlx,
+    refused_dtype,
     varies,
 )
 from chainrules_mlx.namespace import kept
@@ -33,6 +34,7 @@ from chainrules_py.extend import (
     Cache,
     Guard,
     HigherOrder,
+    Results,
     Rule,
     TreeDef,
     bind,
@@ -105,7 +107,7 @@ class Program:
     def closed(self, leaves: Leaves) -> Any:
         """Rebuild the result around its arrays."""
         assert self._out is not None
-        return unflatten(self._out, leaves)
+        return unflatten(self._out, leaves[: self._out.num_leaves])
 
     def value(self, leaves: Leaves) -> list[Any]:
         """Compute the arrays of the result."""
@@ -113,11 +115,7 @@ class Program:
             return self._value(leaves)
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
-                msg = (
-                    f"{self.primal.__name__} computes with NumPy, which has no bfloat16 ({error}): "
-                    f"give float32, or write it in words"
-                )
-                raise NotDifferentiableError(msg) from error
+                raise refused_dtype(self.primal) from error
             if not leaves_mlx(error):
                 raise
             if _trying.get():  # its own derivative is its rule's, so that it may look at values
@@ -141,8 +139,9 @@ class Program:
             y = call[0](*call[1:], **self.options) if alone else kept(*call, **self.options)
         finally:
             computing.reset(token)
-        found, self._out = partition(as_values((y,))[0], is_array)
-        return found
+        y = as_values((_results.shown(y, leaves),))[0]  # MLX asks for no derivative of the rest
+        found, self._out = partition(y, is_array)
+        return found or [_mx.zeros(())]  # MLX comes to grief where there is nothing
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what may need derivatives of functions that it is given: MLX takes them."""
@@ -169,7 +168,7 @@ class Program:
         moves = [is_floating(x) for x in leaves]
         wanted = self._wanted(moves)
         bound = self._bound(leaves, wanted, "reverse") if any(wanted) else None
-        if bound is None:
+        if bound is None or (self._out is not None and not self._out.num_leaves):
             return list(map(_mx.zeros_like, leaves))
         rule, given = bound, leaves
 
@@ -194,7 +193,7 @@ class Program:
         moves = [t is not None for t in dots]
         wanted = self._wanted(moves)
         bound = self._bound(leaves, wanted, "forward") if any(wanted) else None
-        if bound is None:
+        if bound is None or (self._out is not None and not self._out.num_leaves):
             return list(map(_mx.zeros_like, self.value(leaves)))
         rule = bound
 
@@ -223,7 +222,9 @@ class Program:
                 return half(*arrays)
             refusal = _refused(self.primal, ValueError("to have a derivative"))
             return _once(refusal, half)(*arrays)  # type: ignore[no-any-return]
-        except (ValueError, RuntimeError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:
+            if lacks_dtype(error):
+                raise refused_dtype(self.primal) from error
             if not leaves_mlx(error):
                 raise
             raise _refused(self.primal, error) from error
@@ -248,6 +249,7 @@ def _apart(x: Any) -> Any:
     return _mx.array(kept(np.array, x), x.dtype)
 
 
+_results = Results((mx.array,))
 _asking = Cache()
 """Whether halves of rules ask for values, by their operands; forgotten when a rule is stated."""
 
@@ -395,5 +397,4 @@ def run(
         return compute(*operands, **options)
     program = Program(word, treedef, options, compute, find_rule(word, classes, config))
     program.guard = looking_again(program, word, list(filter(callable, operands)))
-    y = program.closed(transformed(program, leaves))
-    return check_result(y, is_array, "MLX") if any(map(varies, leaves)) else y
+    return program.closed(transformed(program, leaves))

@@ -9,8 +9,8 @@ import mlx.core as mx
 import numpy as np
 
 from chainrules_mlx import namespace as xp
-from chainrules_py import is_zero
-from chainrules_py.extend import deliver, is_structure_type, map_leaves
+from chainrules_py import NotDifferentiableError, Primitive, is_zero
+from chainrules_py.extend import deliver, is_structure_type, map_leaves, where_defined
 
 _mx: Any = mx
 
@@ -79,15 +79,23 @@ def dense(t: Any, like: Any) -> Any:
     return _mx.broadcast_to(xp.astyped(t, like.dtype), like.shape)
 
 
+def lacks_dtype(error: BaseException) -> bool:
+    """Tell whether an error is of numbers of MLX's that NumPy has not."""
+    said = str(error)
+    return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said
+
+
+def refused_dtype(word: Primitive[..., Any]) -> NotDifferentiableError:
+    """Return the error that a function gives such numbers to NumPy."""
+    return NotDifferentiableError(
+        f"{word.__name__} ({where_defined(word)}) computes with NumPy, which has no bfloat16: "
+        f"write it in words, or give it x.astype(mlx.core.float32)"
+    )
+
+
 def leaves_mlx(error: BaseException) -> bool:
     """Tell whether an error is MLX's of code that asks for values of what it traces."""
     said = str(error)
     return isinstance(error, (ValueError, RuntimeError)) and any(
         [part in said for part in ("function transformations", "[convert]", "without a primitive")]
     )
-
-
-def lacks_dtype(error: BaseException) -> bool:
-    """Tell whether an error is of numbers of MLX's that NumPy has not."""
-    said = str(error)
-    return "PEP 3118 buffer format" in said or "cannot be converted to NumPy" in said

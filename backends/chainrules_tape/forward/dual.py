@@ -16,7 +16,6 @@ from chainrules_py.extend import (
     Site,
     Trace,
     kept,
-    kind_of,
     type_info,
 )
 from chainrules_py.vocabulary.views import duplicate
@@ -56,14 +55,13 @@ class Pushing(Trace):
             watch(at, y, (bound,))
         made = duals[type(y)]
         if is_zero(y_dot):
-            return y if isinstance(made, type) and kind_of(y) != "other" else kept(y)
+            return y if isinstance(made, type) else kept(y)
         return made(y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
         """Pair a value with its tangent, if it has one."""
         if is_zero(link):
-            made = duals[type(value)]
-            return value if isinstance(made, type) and kind_of(value) != "other" else kept(value)
+            return value if isinstance(duals[type(value)], type) else kept(value)
         return duals[type(value)](value, at, link)
 
     def note(self, at: int, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:

@@ -16,7 +16,7 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
-from chainrules_bridge import check_hidden, check_result, refuse_numpy, refuse_operator
+from chainrules_bridge import check_hidden, refuse_numpy, refuse_operator
 from chainrules_py import ChainRulesError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -173,7 +173,7 @@ class Exported:
                         needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
                         if True in needs:
                             out = (plan.short.get(needs) or eager(plan, needs))(*operands)
-                            return out if isinstance(out, Tensor) else _checked(out)
+                            return out if isinstance(out, Tensor) else unwrap(out)
                     return applied(plan, plan, operands)
             return self._call(operands, options)
         except TypeError as error:
@@ -392,11 +392,6 @@ def _refuse_hidden(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> None:
     check_hidden(plan.primal, call.operands(leaves), varies, shows)
 
 
-def _checked(out: Any) -> Any:
-    """Rebuild the result of what is differentiated; raise for numbers that PyTorch does not see."""
-    return out if isinstance(out, Tensor) else check_result(unwrap(out), is_tensor, "PyTorch")
-
-
 def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.may_hide and not is_quiet():
@@ -416,16 +411,14 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)
-            out = transformed(call.transformed, *leaves)
+            y = unwrap(transformed(call.transformed, *leaves))
         else:
-            out = transformed(TRANSFORMED, call, *leaves)
-        seen = isinstance(out, Tensor) or not any(map(varies, leaves))
-        y = unwrap(out) if seen else _checked(out)
+            y = unwrap(transformed(TRANSFORMED, call, *leaves))
         return viewed(call, leaves, y) if plan.views else y
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:
-            return _checked(eager(call, needs)(*map(outside, leaves)))
+            return unwrap(eager(call, needs)(*map(outside, leaves)))
     if plan.solves:
         y = unwrap(call.value(leaves))
         refuse_hidden(y)

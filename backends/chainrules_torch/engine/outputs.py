@@ -27,7 +27,12 @@ def wrap(y: Any) -> Any:
     if isinstance(y, Tensor):
         return y
     leaves, treedef = flatten(y)
-    return (*leaves, treedef)
+    return (*[_tensor(x) if type(x) in (float, complex) else x for x in leaves], treedef)
+
+
+def _tensor(x: Any) -> Tensor:
+    """Make a number of Python's, which PyTorch differentiates nothing of, a tensor."""
+    return torch.tensor(x, dtype=torch.float64 if type(x) is float else torch.complex128)
 
 
 def unwrap(out: Any) -> Any:
@@ -65,7 +70,9 @@ def _dense(t: Any, leaf: Any) -> Any:
     if not floats(leaf):
         return None
     t = deliver(t)
-    return torch.zeros_like(leaf) if is_zero(t) else t
+    if is_zero(t):
+        return torch.zeros_like(leaf)
+    return t if isinstance(t, Tensor) else torch.full_like(leaf, t)
 
 
 def written(bar: Any, of: Any) -> Any:

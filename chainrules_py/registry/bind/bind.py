@@ -22,6 +22,7 @@ from chainrules_py.primitives.closures.writes import may_write
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.kept import give_own, watched
 from chainrules_py.registry.statement import Rule, Statement
+from chainrules_py.tangents.results import Results
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import Draws
@@ -49,9 +50,15 @@ class Request:
         What computes the value.
     config : Config or None
         The engine.
+    results : Results or None
+        What is known of results; None where no person stated the rule.
+    home : callable or None
+        ``home(y, xs)`` is the result of a person's function as an array of an operand's library.
     """
 
-    __slots__ = ("active", "config", "operands", "primal", "statement", "wanted")
+    __slots__ = (
+        "active", "config", "home", "operands", "primal", "results", "statement", "wanted",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -67,6 +74,9 @@ class Request:
         self.active = tuple([i for i, w in enumerate(wanted) if w])
         self.primal = primal
         self.config = config
+        ours = statement.source.is_ours and not statement.primal.fixed
+        self.results = None if ours else Results(operands)
+        self.home = None if self.results is None else self.results.home
 
 
 @final
@@ -325,13 +335,15 @@ def bind(
         among = tuple([w and s for w, s in zip(wanted, stated, strict=True)])
         checked = recipe.checked(Request(statement, operands, wanted, primal, config))
         request = Request(statement, operands, among, checked, config)
+        if (home := request.home) is not None:
+            request.primal = lambda *xs, **options: home(checked(*xs, **options), xs)
         if any(among):
             made: Bound = getattr(recipe, mode)(request)
             made.later = _later(statement, mode, operands)
-            if not statement.source.is_ours or statement.primal.fixed:
+            if request.results is not None:
                 writes = recipe.may_write(statement.primal)
                 if not made.is_elementwise:
-                    give_own(made, mode, writes)
+                    give_own(made, mode, writes, request.results)
                 elif writes:
                     made.run = watched(made.run, statement, writes, "tangent", "operand")
             bound = made

@@ -96,12 +96,11 @@ class ElementwiseRecipe(Pushes):
         self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
     ) -> Callable[..., Any]:
         """Build the recorder of calls whose operands and result differ in shape or dtype."""
-        active, statement = request.active, request.statement
-        general = pulls.general()
+        active, general = request.active, pulls.general()
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
-            self.check(statement, y, *xs)
+            self.check(request, y, *xs)
             values = (y, *xs)
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
@@ -114,7 +113,7 @@ class ElementwiseRecipe(Pushes):
         return record
 
     def _run_numbers(self, request: Request, saved: Slots, pulls: Pulls) -> Callable[..., Any]:
-        primal, active, statement = request.primal, request.active, request.statement
+        primal, active = request.primal, request.active
         fast, general = pulls.fast("real"), pulls.general()
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
@@ -122,7 +121,7 @@ class ElementwiseRecipe(Pushes):
             kept = [values[slot] for slot in saved]
             if type(y) is float and complex not in map(type, xs):
                 return y, (fast, links, *kept)
-            self.check(statement, *values)
+            self.check(request, *values)
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
         if all([type_info(cls).dispatch_type is not complex for cls in request.operands]):
@@ -234,27 +233,41 @@ def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     return operator.itemgetter(slots)
 
 
+def _run_unsaved(
+    primal: Any, fast: ByDtype, broadcast: ByDtype, general: Any
+) -> Callable[..., Any]:
+    """Two operands, both wanted, of which nothing is saved."""
+
+    def run(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        try:
+            dtype = z.dtype
+        except AttributeError:
+            return general(links, z, x, y)
+        if dtype is x.dtype and dtype is y.dtype:
+            first, second = x.shape, y.shape
+            if first == second:
+                return z, (fast[dtype], links)
+            return z, (broadcast[dtype], links, *planned(z.shape, first, second))
+        return general(links, z, x, y)
+
+    return run
+
+
 def _run_binary(
     primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
 ) -> Callable[..., Any]:
     """Two operands, both wanted."""
     if saved == ():
+        return _run_unsaved(primal, fast, broadcast, general)
+    if saved == (1, 2):
 
         def run(links: Any, x: Any, y: Any) -> Any:
             z = primal(x, y)
-            dtype = z.dtype
-            if dtype is x.dtype and dtype is y.dtype:
-                first, second = x.shape, y.shape
-                if first == second:
-                    return z, (fast[dtype], links)
-                return z, (broadcast[dtype], links, *planned(z.shape, first, second))
-            return general(links, z, x, y)
-
-    elif saved == (1, 2):
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            dtype = z.dtype
+            try:
+                dtype = z.dtype
+            except AttributeError:
+                return general(links, z, x, y)
             if dtype is x.dtype and dtype is y.dtype:
                 first, second = x.shape, y.shape
                 if first == second:
@@ -267,7 +280,10 @@ def _run_binary(
 
         def run(links: Any, x: Any, y: Any) -> Any:
             z = primal(x, y)
-            dtype = z.dtype
+            try:
+                dtype = z.dtype
+            except AttributeError:
+                return general(links, z, x, y)
             if dtype is x.dtype and dtype is y.dtype:
                 first, second, kept = x.shape, y.shape, keep((z, x, y))
                 if first == second:

@@ -93,13 +93,16 @@ class GeneralRecipe(_Written):
         tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
         if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
             tests = []
-        functions, ours = _functions(request), statement.source.is_ours
+        functions, home = _functions(request), request.home
+        ours = statement.source.is_ours
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             given = stated(*xs, **options)
             maps: Any = given[1] if type(given) is tuple and len(given) == 2 else None
             if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
                 given = _checked(statement, given, n)
+            if home is not None:
+                given = home(given[0], xs), given[1]
             if not ours and (fields := keyed(given[0])) is not None:
                 told = [
                     LinearMap(m.push, reading(m.pull, fields), *m.saved)
@@ -308,6 +311,7 @@ class FruleRecipe(_Written, OneMode):
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
+        home = request.home
         dense = False  # whether the function asks more of a zero than that it adds and scales
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -325,6 +329,7 @@ class FruleRecipe(_Written, OneMode):
                 error.add_note(f"{statement!r} takes a tuple of tangents first, one per operand")
                 raise
             y, y_dot = pair_of(answer, statement, "(y, y_dot)")
+            y = y if home is None else home(y, xs)
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)
@@ -347,6 +352,7 @@ class RruleRecipe(_Written, OneMode):
         """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n, functions = request.active, len(request.operands), _functions(request)
+        home = request.home
 
         def of(i: int, bars: Any, onto: Any) -> Any:
             bar = given(bars[i], statement)
@@ -377,6 +383,7 @@ class RruleRecipe(_Written, OneMode):
                 msg = f"{statement!r} has to return (y, pullback), and returned {describe(answer)}"
                 raise RuleError(msg)
             y, pullback = answer
+            y = y if home is None else home(y, xs)
             if (fields := keyed(y)) is not None:
                 pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])

@@ -21,6 +21,7 @@ from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.primitives.dispatch import Cache, MethodTable
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.checks import check_is_tangent
+from chainrules_py.tangents.results import Results
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.holding import inside, is_real, named
@@ -32,10 +33,11 @@ from chainrules_py.vocabulary.manipulation import copy
 _SAVED, _MOST = "saved values", 1_000
 
 
-def give_own(bound: Any, mode: str, writes: bool) -> None:
+def give_own(bound: Any, mode: str, writes: bool, known: Results) -> None:
     """Have the halves of a rule that a person wrote give arrays that nobody else holds.
 
     What they are given is compared before and after: at each call if their code may write to it.
+    What they give for the value has to hide nothing.
     """
     statement: Statement = bound.statement
     run = watched(bound.run, statement, writes, "tangent", "operand")
@@ -43,6 +45,8 @@ def give_own(bound: Any, mode: str, writes: bool) -> None:
 
         def run_forward(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, *dots = run(tangents, *xs, **options)
+            if type(y) not in known and (type(y), getattr(y, "dtype", None)) not in known:
+                y = known.shown(y, xs)
             return y, _own(dots, 0, tangents)
 
         bound.run = run_forward
@@ -52,6 +56,8 @@ def give_own(bound: Any, mode: str, writes: bool) -> None:
 
     def run_record(links: Any, *xs: Any, **options: Any) -> Any:
         y, record = run(links, *xs, **options)
+        if type(y) not in known and (type(y), getattr(y, "dtype", None)) not in known:
+            y = known.shown(y, xs)
         own = [_owning_half(half, statement, writes, seeds[i]) for i, half in enumerate(record[:n])]
         return y, (*own, *record[n:])
 

@@ -23,6 +23,7 @@ from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, 
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
@@ -51,19 +52,23 @@ class Pushes(Recipe):
             return p
         return watched(p, statement, True, "result", "operand")
 
-    def check(self, statement: Statement, *values: Any) -> None:
-        """Raise if there is a complex number, and what a partial means there was not said.
+    def check(self, request: Request, y: Any, *xs: Any) -> None:
+        """Raise for what hides its numbers, and for complex ones, of which nobody said a word."""
+        known = request.results
+        if known is not None and (type(y), getattr(y, "dtype", None)) not in known:
+            self._check_result(request, known.shown(y, xs))
+        if self.complex is None and "complex" in map(kind_of, (y, *xs)):
+            self.refuse_complex(request.statement)
 
-        The first value is the result, of which each number has its own partials.
-        """
-        if kind_of(values[0]) == "none":
+    def _check_result(self, request: Request, y: Any) -> None:
+        """Raise for a structure: a partial derivative is of one number by another."""
+        if is_structure_type(type(y)):
             msg = (
-                f"{statement!r} is of one array or number, and {statement.primal.__name__} gave "
-                f"{describe(values[0])}; state its rule by @rule or rrule.register"
+                f"{request.statement!r} is of one array or number, and "
+                f"{request.statement.primal.__name__} gave {describe(y)}; state its rule by @rule "
+                f"or rrule.register"
             )
             raise RuleError(msg)
-        if self.complex is None and "complex" in map(kind_of, values):
-            self.refuse_complex(statement)
 
     def refuse_complex(self, statement: Statement) -> None:
         """Raise: what a partial means for complex numbers was not said."""
@@ -91,10 +96,10 @@ class Pushes(Recipe):
 
     def forward(self, request: Request) -> Bound:
         """Sum over the operands of x_dot p, brought to the result."""
-        primal, statement, terms = request.primal, request.statement, self._terms(request)
+        primal, terms = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
-            self.check(statement, y, *xs)
+            self.check(request, y, *xs)
             values = numbers_like(y, xs)
             y_dot: Any = None
             for (term, partial), t in zip(terms, tangents, strict=True):
@@ -120,7 +125,7 @@ class Pushes(Recipe):
 
     def linearize(self, request: Request) -> Bound:
         """Bind the partials, for tangents that come later."""
-        primal, statement, terms = request.primal, request.statement, self._terms(request)
+        primal, terms = request.primal, self._terms(request)
         computed = [partial for _, partial in terms if partial is not None]
 
         def make(batch: int) -> Any:
@@ -141,7 +146,7 @@ class Pushes(Recipe):
 
         def run(links: Any, *xs: Any) -> Any:
             y = primal(*xs)
-            self.check(statement, y, *xs)
+            self.check(request, y, *xs)
             values = numbers_like(y, xs)
             return y, (push, links, known_space(y), *[p(*values) for p in computed])
 
