@@ -46,6 +46,8 @@ def kept(value: Any, *_: Any) -> Any:
 def _is_of_numbers(x: Any) -> bool:
     """Tell whether an array has real numbers in objects or fields, or of another library's type."""
     kind = getattr(x.dtype, "kind", None)
+    if type_info(type(x)).is_hidden:  # it has no elements that could be looked at
+        return kind == "O" or bool(getattr(x.dtype, "names", None))
     if kind == "O":
         return any([holds(part, is_real) for part in x.flat])
     names = getattr(x.dtype, "names", None)
