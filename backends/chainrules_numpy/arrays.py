@@ -98,7 +98,7 @@ def cumulative_prod_numpy(
 
 
 def _accumulated(ufunc: np.ufunc, x: Any, axis: int | None, include_initial: bool) -> Any:
-    x, axis = (x.reshape(-1), 0) if axis is None or not x.ndim else (x, axis)
+    x, axis = x.reshape(-1) if axis is None or not x.ndim else x, 0 if axis is None else axis
     y = ufunc.accumulate(x, axis=axis)
     if not include_initial:
         return y
@@ -141,7 +141,7 @@ def broadcast_to_numpy(x: np.ndarray | np.generic, *, shape: Any) -> Any:
     size = 1
     for length in shape:
         size *= length
-    if size > _SMALL or not x.flags.c_contiguous:
+    if size > _SMALL or not x.flags.c_contiguous or x.ndim > len(shape):
         return np.broadcast_to(x, shape)
     full = np.empty(shape, x.dtype)
     full[...] = x

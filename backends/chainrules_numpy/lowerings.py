@@ -56,6 +56,23 @@ def as_option(name: str, *, sequence: bool = False) -> Lowering:
     return AsOption(name, in_sequence if sequence else static)
 
 
+def axis_of(value: Any) -> Any:
+    """Return an axis of a function that takes one, or None; as NumPy, take no list and no truth."""
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        msg = "an integer is required for the axis"
+        raise TypeError(msg)
+    return operator.index(value)
+
+
+def axes_of(value: Any) -> Any:
+    """Return the axes of a reduction: one, a tuple, or None; NumPy takes no list of them."""
+    if value is None or type(value) is int:
+        return value
+    return tuple(map(axis_of, value)) if type(value) is tuple else axis_of(value)
+
+
 def array_of(value: Any) -> Any:
     """Convert an operand to an array, lists and numbers as NumPy does; stack lists of arrays.
 
@@ -104,6 +121,12 @@ def numpy_dtype(x: Any) -> Any:
         return np.dtype(x.dtype)
     except TypeError:
         return np.dtype(str(x.dtype).rpartition(".")[2])
+
+
+def is_numpys(x: Any) -> bool:
+    """Tell whether NumPy computes with what x stands for: an array or a number of its own."""
+    cls = type_info(type(x)).dispatch_type
+    return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
 
 
 def moved_beside(places: Any) -> Any:
@@ -164,9 +187,6 @@ def _sequence(call: Call, name: str, arrays: Any) -> None:
         call.operands = {name: arrays} | call.operands
 
 
-one_axis = AsOption("axis", lambda axis: None if axis is None else operator.index(axis))
-"""``axis=`` of what goes along one: no tuple."""
-
 as_arrays = AsOperand("arrays", lambda value: [array_of(x) for x in value], _sequence)
 """A sequence of arrays: variadic operands, or the first operand of a composite."""
 
@@ -184,11 +204,12 @@ def computed_in(call: Call, dtype: Any) -> None:
     """``dtype=`` of a ufunc: what it computes in; the numbers of Python follow."""
     dtype = np.dtype(dtype)
     for name, x in call.operands.items():
-        have = numpy_dtype(x) if hasattr(x, "dtype") else dtype
+        sized = hasattr(x, "dtype")
+        have = numpy_dtype(x) if sized else np.result_type(type_info(type(x)).dispatch_type)
         if dtype.kind not in "fc" or not np.can_cast(have, dtype, "same_kind"):
             msg = f"{call.word.__name__} of {have} has no derivative with dtype={dtype}; use astype"
             raise UnsupportedKeywordError(msg)
-        if have != dtype:
+        if sized and have != dtype:
             call.operands[name] = v.astype(x, dtype=dtype)
     call.after.append(in_scalar)
 
@@ -275,12 +296,6 @@ def started_extreme(word: Callable[..., Any], sign: float) -> Lowering:
     return lower
 
 
-def _check_start(start: Any, dtype: Any) -> None:
-    if kind_of(start) == "complex" and dtype.kind != "c":
-        msg = f"initial={start!r} of numbers of {dtype}; write x.astype(complex) for x"
-        raise TypeError(msg)
-
-
 def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
     """Return a lowering for ``initial=`` of products, which begin with it.
 
@@ -293,7 +308,6 @@ def multiplied(clean: Callable[[Any], Any] = v.positive) -> Lowering:
         if not math.prod(call.operands["x"].shape) or dtype.kind not in "fc":
             after(call, start)
             return
-        _check_start(start, dtype)
 
         def begun(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
             axes = range(x.ndim) if axis is None else [a % x.ndim for a in np.atleast_1d(axis)]
@@ -315,7 +329,6 @@ def started(word: Callable[..., Any]) -> Lowering:
             start = start.item()  # which NumPy starts with
 
         def join(y: Any) -> Any:
-            _check_start(start, numpy_dtype(y))
             whole = numpy_dtype(y).kind in "iu"  # NumPy starts with a number of the same dtype
             z = word(y, v.astype(array_of(start), dtype=y.dtype) if whole else start)
             return z if z.dtype == y.dtype else v.astype(z, dtype=y.dtype)

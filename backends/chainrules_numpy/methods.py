@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import ignored
+from chainrules_numpy.asked import asks
+from chainrules_numpy.functions.common import axes, axis, ignored, one_axis
 from chainrules_numpy.functions.indexing import out_of_bounds
 from chainrules_numpy.functions.manipulation import copied, ravel
 from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import aliases, compress
+from chainrules_py.extend import Lowering, aliases, compress
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
@@ -24,7 +25,6 @@ _SINCE_2_5 = {"descending": None} if np.lib.NumpyVersion(np.__version__) >= "2.5
 _join: Any
 _composite: Any
 
-axis = low.as_option("axis")
 
 REDUCE = {
     "self": None,
@@ -60,14 +60,21 @@ ACCUMULATE = {"self": None, "axis": None, "dtype": None, "out": None}
 
 
 def member(
-    name: str, word: Callable[..., Any], /, parameters: dict[str, Any] | None = None, **more: Any
+    name: str,
+    word: Callable[..., Any],
+    /,
+    parameters: dict[str, Any] | None = None,
+    lower: Mapping[str, Lowering] | None = None,
+    asked: Mapping[str, Lowering] | None = None,
+    **more: Any,
 ) -> None:
     """Enter one row for the method of arrays, and one for that of scalars."""
     parameters = {"self": None} if parameters is None else parameters
     for cls in (np.ndarray, np.generic):
         native = vars(cls).get(name)
         if native is not None:
-            alias(native, to=word, parameters=parameters, rename={"self": "x"}, **more)
+            each = {**(lower or {}), **asks(native, **(asked or {}))}
+            alias(native, to=word, parameters=parameters, rename={"self": "x"}, lower=each, **more)
 
 
 # --------------------------------------------------------------------------------- reductions
@@ -81,8 +88,8 @@ for _name, _word, _identity, _start in (
         _word,
         REDUCE,
         refuse=("out",),
-        lower={
-            "axis": axis,
+        lower={"axis": axes},
+        asked={
             "dtype": low.converted,
             "where": low.masked(_identity),
             "initial": _start,
@@ -97,8 +104,8 @@ for _name, _word, _sign, _join in (
         _word,
         EXTREME,
         refuse=("out",),
-        lower={
-            "axis": axis,
+        lower={"axis": axes},
+        asked={
             "initial": low.started_extreme(_join, _sign),
             "where": low.masked_extreme(_sign),
         },
@@ -108,7 +115,8 @@ member(
     v.mean,
     MEAN,
     refuse=("out",),
-    lower={"axis": axis, "dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
+    lower={"axis": axes},
+    asked={"dtype": low.computed_in, "where": low.as_keyword("where", s.mean)},
 )
 for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
     member(
@@ -116,21 +124,26 @@ for _name, _word, _composite in (("var", v.var, s.var), ("std", v.std, s.std)):
         _word,
         VARIANCE,
         refuse=("out",),
-        lower={
-            "axis": axis,
+        lower={"axis": axes, "ddof": low.ddof},
+        asked={
             "dtype": low.computed_in,
-            "ddof": low.ddof,
             "where": low.as_keyword("where", _composite),
             "mean": low.as_keyword("mean", _composite, numbers=False),
         },
     )
 for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
-    member(_name, _word, TRUTH, refuse=("out",), lower={"axis": axis, "where": low.masked(_truth)})
+    member(_name, _word, TRUTH, refuse=("out",), lower={"axis": axes, "where": low.masked(_truth)})
 for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
-    member(_name, _word, ARG, refuse=("out",), lower={"axis": axis})
+    member(_name, _word, ARG, refuse=("out",), lower={"axis": one_axis})
 for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
-    _lower = {"axis": low.one_axis, "dtype": low.converted}
-    member(_name, _word, ACCUMULATE, refuse=("out",), lower=_lower)
+    member(
+        _name,
+        _word,
+        ACCUMULATE,
+        refuse=("out",),
+        lower={"axis": one_axis},
+        asked={"dtype": low.converted},
+    )
 alias(
     np.ndarray.searchsorted,
     to=aliases[np.searchsorted].word,

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy.asked import always, asks
+from chainrules_numpy.functions.common import axes
 from chainrules_numpy.rows import alias
 from chainrules_numpy.ufuncs import ARITHMETIC, OTHERS
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering
+from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
 from chainrules_py.extend import elementwise_composites as e
 
 _ufunc: Any
@@ -34,8 +36,8 @@ def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
     """Make a reduction whose axis, if none is given, is the first."""
 
     def reduce(x: Any, *, axis: Any = 0, keepdims: bool = False) -> Any:
-        axis = low.static(axis) if x.ndim else None
-        return word(x, axis=axis, keepdims=keepdims)
+        alone = not x.ndim and type(axis) is int and axis in (0, -1)
+        return word(x, axis=None if alone else axis, keepdims=keepdims)
 
     return reduce
 
@@ -43,18 +45,27 @@ def reduces(word: Callable[..., Any]) -> Callable[..., Any]:
 def accumulates(word: Callable[..., Any]) -> Callable[..., Any]:
     """Make an operation that keeps its axis, which is the first if none is given."""
 
-    def accumulate(x: Any, *, axis: int = 0) -> Any:
-        return word(x, axis=low.static(axis))
+    def accumulate(x: Any, *, axis: Any = 0) -> Any:
+        if not x.ndim:
+            msg = "cannot accumulate on a scalar"
+            raise TypeError(msg)
+        if axis is None and x.ndim > 1:
+            msg = "accumulate does not allow multiple axes"
+            raise ValueError(msg)
+        if type(axis) is tuple and len(axis) == 1:
+            axis = axis[0]
+        return word(x, axis=0 if axis is None else low.axis_of(axis))
 
     return accumulate
 
 
-def outer_of(word: Any) -> Callable[..., Any]:
-    """Make a function that applies a word to each element of A with each of B."""
+def outer_of(ufunc: Any, word: Any) -> Callable[..., Any]:
+    """Make a function that applies a ufunc to each element of A with each of B."""
+    site = Site(word, ufunc)
 
     def outer(A: Any, B: Any) -> Any:
         A, B = low.array_of(A), low.array_of(B)
-        return word(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
+        return site.general(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
 
     return outer
 
@@ -70,6 +81,8 @@ def from_first(lower: Lowering) -> Lowering:
 
 
 _array = low.as_array("x")
+_ROUNDED = (e.logaddexp_reduce, e.logaddexp2_reduce)
+"""Words that add all elements at once, where NumPy takes them one by one."""
 for _ufunc, _word, _mask, _start in (
     (np.add, v.sum, low.masked(0), low.started(v.add)),
     (np.multiply, v.prod, low.masked(1), low.multiplied()),
@@ -84,14 +97,18 @@ for _ufunc, _word, _mask, _start in (
 ):
     alias(
         _ufunc.reduce,
-        to=reduces(_word),
+        to=always(_ufunc.reduce, reduces(_word)) if _word in _ROUNDED else reduces(_word),
         parameters=REDUCE,
         refuse=("out",),
         lower={
             "array": _array,
-            "dtype": low.converted,
-            "initial": from_first(_start),
-            "where": _mask,
+            "axis": axes,
+            **asks(
+                _ufunc.reduce,
+                dtype=low.converted,
+                initial=from_first(_start),
+                where=_mask,
+            ),
         },
     )
 for _ufunc, _word in (
@@ -105,13 +122,13 @@ for _ufunc, _word in (
         to=accumulates(_word),
         parameters=ACCUMULATE,
         refuse=("out",),
-        lower={"array": _array, "dtype": low.converted},
+        lower={"array": _array, "axis": axes, **asks(_ufunc.accumulate, dtype=low.converted)},
     )
 for _ufunc, _word in (*ARITHMETIC, *OTHERS):
     if len(_word.operands) == 2:
         alias(
             _ufunc.outer,
-            to=outer_of(_word),
+            to=outer_of(_ufunc, _word),
             parameters={"A": None, "B": None} | UFUNC_KEYWORDS,
             positional=("A", "B"),
             refuse=tuple(UFUNC_KEYWORDS),

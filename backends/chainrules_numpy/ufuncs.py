@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -11,11 +12,29 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Lowering
+from chainrules_py.extend import UFUNC_KEYWORDS, Call, Lowering, Site
 
 Row = tuple[Any, Primitive[..., Any]]
 _ufunc: Any
 _word: Any
+
+
+def in_dtype(ufunc: Any, word: Primitive[..., Any]) -> Lowering:
+    """Return a lowering for ``dtype=``: operands are converted, and NumPy takes the same loop."""
+    sites: dict[Any, Site] = {}
+
+    def lower(call: Call, dtype: Any) -> None:
+        dtype = np.dtype(dtype)
+        if not dtype.isnative:
+            msg = f"np.{ufunc.__name__} computes in no dtype={dtype!r}: write .astype behind it"
+            raise TypeError(msg)
+        low.computed_in(call, dtype)
+        if all(map(low.is_numpys, call.operands.values())):
+            if dtype not in sites:
+                sites[dtype] = Site(word, functools.partial(ufunc, dtype=dtype))
+            call.word = sites[dtype].general
+
+    return lower
 
 
 def ufunc_row(ufunc: Any, word: Primitive[..., Any], **lower: Lowering) -> None:
@@ -120,7 +139,7 @@ OTHERS: tuple[Row, ...] = (
     (np.lcm, v.lcm),
 )
 for _ufunc, _word in ARITHMETIC:
-    ufunc_row(_ufunc, _word, dtype=low.computed_in)
+    ufunc_row(_ufunc, _word, dtype=in_dtype(_ufunc, _word))
 for _ufunc, _word in OTHERS:
     ufunc_row(_ufunc, _word)
 if hasattr(np, "bitwise_count"):  # since NumPy 2.0

@@ -20,6 +20,7 @@ from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, map_leaves, unflatten
@@ -173,7 +174,9 @@ def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) ->
     operands = scalars
     direct = row.direct(len(operands), tuple(keywords))
     if direct is None:
-        return row.call(operands, keywords)()
+        call = row.call(operands, keywords)
+        plainly = call.word is row.word and not call.after and not getattr(call.word, "options", 1)
+        return site_of(f).general(*call.operands.values()) if plainly else call()  # type: ignore[union-attr]
     places, stated = direct
     xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
     word = row.word
@@ -447,13 +450,20 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
 
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
-    """Traced Python numbers as the library's scalars, if there is no array among them."""
+    """Traced Python numbers as the library's scalars, if nothing there has a precision."""
     classes = [type(x) for x in operands]
     traced = [issubclass(cls, Tracer) and type_info(cls).is_python_number for cls in classes]
-    if not any(traced) or any([type_info(cls).is_array for cls in classes]):
+    if not any(traced) or any(map(_is_sized, operands)):
         return operands
     return tuple(
         [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
+    )
+
+
+def _is_sized(x: Any) -> bool:
+    """Tell whether x is an array, or a scalar of a library's with digits: numbers give way."""
+    return type_info(type(x)).is_array or (
+        hasattr(x, "dtype") and kind_of(x) in ("real", "complex")
     )
 
 

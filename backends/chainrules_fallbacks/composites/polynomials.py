@@ -175,6 +175,9 @@ def polyfit(
     cov: bool | str = False,
 ) -> Any:
     """Fit the polynomial that is nearest to the points, by the weighted sum of squares."""
+    if not x.shape[0]:
+        msg = "expected non-empty vector for x"
+        raise TypeError(msg)
     columns = deg + 1
     x, y = x + 0.0, y + 0.0
     limit: Any = rcond

@@ -114,6 +114,9 @@ def _quantile(
     if kind_of(x) == "complex":
         msg = "a must be an array of real numbers"
         raise TypeError(msg)
+    if weights is not None and method != "inverted_cdf":
+        msg = f"Only method 'inverted_cdf' supports weights. Got: {method}."
+        raise ValueError(msg)
     if skip_nan and not math.prod(x.shape):
         return v.mean(x, axis=axis, keepdims=keepdims)
     shape = () if type_info(type(q)).is_python_number else q.shape
@@ -126,7 +129,7 @@ def _quantile(
         y = _interpolated(flat, q, shape, method, skip_nan)
     else:
         weights = v.broadcast_to(spread_weights(weights, x, axis), shape=x.shape)
-        y = _weighted(flat, q, shape, method, _last(weights, axes), skip_nan)
+        y = _weighted(flat, q, shape, _last(weights, axes), skip_nan)
     if shape:
         y = v.permute_dims(y, axes=(y.ndim - 1, *range(y.ndim - 1))) if y.ndim > 1 else y
         y = y if len(shape) == 1 else v.reshape(y, shape=(*shape, *y.shape[1:]))
@@ -135,11 +138,12 @@ def _quantile(
 
 def _interpolated(x: Any, q: Any, shape: tuple[int, ...], method: str, skip_nan: bool) -> Any:
     """Quantiles along the last axis, those of several q along the last axis of the result."""
-    n = (
-        v.astype(_numbers(x, (x.ndim - 1,)), dtype=namespace_of(type(x)).float64)
-        if skip_nan
-        else x.shape[-1]
-    )
+    n: Any = x.shape[-1]
+    if skip_nan:
+        sized = hasattr(q, "dtype") and kind_of(q) == "real"
+        n = v.astype(
+            _numbers(x, (x.ndim - 1,)), dtype=q.dtype if sized else namespace_of(type(x)).float64
+        )
     if shape:
         q = v.reshape(q, shape=(-1,))
     low, high, t = _places(q, n, method)
@@ -230,12 +234,7 @@ def _places(q: Any, n: Any, method: str) -> tuple[Any, Any, Any]:
     raise ValueError(msg)
 
 
-def _weighted(
-    x: Any, q: Any, shape: tuple[int, ...], method: str, weights: Any, skip_nan: bool
-) -> Any:
-    if method != "inverted_cdf":
-        msg = f"Only method 'inverted_cdf' supports weights. Got: {method}."
-        raise ValueError(msg)
+def _weighted(x: Any, q: Any, shape: tuple[int, ...], weights: Any, skip_nan: bool) -> Any:
     q = (
         array_of([untraced(q)], x)
         if type_info(type(q)).is_python_number

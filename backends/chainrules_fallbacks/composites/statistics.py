@@ -134,6 +134,7 @@ def average(
         y = v.mean(x, axis=axis, keepdims=keepdims)
         n = math.prod(y.shape)
         total = v.full_like(y, shape=y.shape, fill=math.prod(x.shape) / n if n else math.nan)
+        total = total if total.shape else v.index(total, ())
         return (y, total) if returned else y
     weights = spread_weights(weights, x, axis)
     weighted = real_numbers(x) * weights

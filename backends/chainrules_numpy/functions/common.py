@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
-from chainrules_py.extend import Call, Lowering
+from chainrules_py.extend import AsOption, Call, Lowering
 
 
 def row(
@@ -34,6 +35,11 @@ def row(
 
 
 axis = low.as_option("axis")
+axes = AsOption("axis", low.axes_of)
+"""Those of a reduction."""
+one_axis = AsOption("axis", low.axis_of)
+counted_axis = AsOption("axis", lambda value: int(operator.index(value)))
+"""One of those that truths are numbers for."""
 shape = low.as_option("shape", sequence=True)
 
 

@@ -6,15 +6,17 @@ tracer in one raises, and says what to write.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, ignored, row, shape
+from chainrules_numpy.functions.common import ignored, row, shape
 from chainrules_numpy.rows import alias
 from chainrules_py import ZeroTangent, non_differentiable, primitive, rrule
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import AsOption
 from chainrules_py.extend import creation_composites as c
 
 _f: Any
@@ -32,6 +34,7 @@ row(
 row(
     np.full_like,
     c.full_of,
+    a=low.as_keyword("x"),
     refuse=("subok", "device"),
     order=ignored,
     fill_value=low.as_array("fill_value"),
@@ -130,11 +133,18 @@ def geomspace(
     return v.geomspace(start, stop, num=num, endpoint=endpoint, dtype=dtype, axis=axis)
 
 
+def _one(axis: Any) -> int:
+    """Return an axis, of which there may be a list with one."""
+    if isinstance(axis, (list, tuple)):
+        (axis,) = axis
+    return operator.index(axis)
+
+
 _ends: dict[str, Any] = {
     "start": number("start"),
     "stop": number("stop"),
     "dtype": as_dtype,
-    "axis": axis,
+    "axis": AsOption("axis", _one),
 }
 row(np.linspace, c.linspace, None, refuse=("device",), **_ends)
 row(np.logspace, c.logspace, None, base=number("base"), **_ends)

@@ -118,7 +118,17 @@ alias(
 )
 row(np.linalg.pinv, pinv)
 row(np.linalg.cond, cond, None)
-row(np.linalg.tensorinv, m.tensorinv, None)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """Invert the map that an array is."""
+    if not a.ndim:
+        msg = "tensorinv of a number; its map is from the axes behind ind to those before it"
+        raise TypeError(msg)
+    return m.tensorinv(a, ind)
+
+
+row(np.linalg.tensorinv, tensorinv, None)
 row(np.linalg.tensorsolve, m.tensorsolve, None, a=low.as_array("a"), b=low.as_array("b"))
 
 matrix_rank = primitive(np.linalg.matrix_rank)

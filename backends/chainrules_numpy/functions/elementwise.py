@@ -203,8 +203,18 @@ def interp_call(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """np.interp, which computes in double precision."""
-    x, xp = [v.astype(low.array_of(t), dtype=np.dtype(float)) for t in (x, xp)]
-    fp = low.array_of(fp)
+    x, xp, fp = map(low.array_of, (x, xp, fp))
+    wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
+    if wide or not np.can_cast(low.numpy_dtype(fp), complex):
+        msg = f"Cannot cast array data from {wide or fp.dtype!r} to dtype('float64') by rule 'safe'"
+        raise TypeError(msg)
+    if xp.ndim != 1 or fp.ndim != 1:
+        msg = "Data points must be 1-D sequences"
+        raise ValueError(msg)
+    if xp.shape != fp.shape:
+        msg = "fp and xp are not of the same length."
+        raise ValueError(msg)
+    x, xp = [v.astype(t, dtype=np.dtype(float)) for t in (x, xp)]
     fp = v.astype(fp, dtype=np.dtype(complex if kind_of(fp) == "complex" else float))
     if period is not None:
         return e.interp_periodic(x, xp, fp, period)

@@ -21,13 +21,10 @@ for _f in (
     np.allclose,
     np.array_equal,
     np.array_equiv,
-    np.isreal,
-    np.iscomplex,
     np.isrealobj,
     np.iscomplexobj,
     np.isneginf,
     np.isposinf,
-    np.can_cast,
     np.min_scalar_type,
     np.may_share_memory,
     np.shares_memory,
@@ -52,7 +49,26 @@ def result_type(values: Any) -> Any:
     return np.result_type(*map(untraced, values))
 
 
-result_type.reads_types = True  # type: ignore[attr-defined]
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Tell whether a conversion is safe, of what is no number of Python's."""
+    return np.can_cast(untraced(from_), to, casting)
+
+
+def isreal(x: Any) -> Any:
+    """Tell where the imaginary part is 0: of a number of Python's as Python does."""
+    return np.isreal(untraced(x))
+
+
+def iscomplex(x: Any) -> Any:
+    """Tell where the imaginary part is not 0."""
+    return np.iscomplex(untraced(x))
+
+
+for _f in (result_type, can_cast, isreal, iscomplex):
+    _f.reads_types = True
+alias(np.can_cast, to=can_cast)
+alias(np.isreal, to=isreal)
+alias(np.iscomplex, to=iscomplex)
 alias(np.einsum_path, to=einsum_path, parameters={})
 alias(np.common_type, to=common_type, parameters={"arrays": ()}, gather="arrays")
 alias(np.result_type, to=result_type, parameters={"values": ()}, gather="values")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, untraced, varies
 from chainrules_py.extend import indexing_composites as i
+from chainrules_py.extend import manipulation_composites as m
 
 _f: Any
 _word: Any
@@ -50,7 +52,8 @@ row(np.trim_zeros, i.trim_zeros, "filt", axis=axis)
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     """Delete places along an axis: take those that NumPy leaves."""
-    x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis % x.ndim)
+    x, along = (v.reshape(x, shape=(-1,)), 0) if axis is None else (x, axis)
+    (along,) = m.normal_axes(operator.index(along), x.ndim)
     kept = np.delete(np.arange(x.shape[along]), untraced(obj))
     return v.index(x, (*(slice(None),) * along, low.moved_beside(kept)))
 

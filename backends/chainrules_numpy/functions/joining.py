@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, row
+from chainrules_numpy.functions.common import axis, counted_axis, row
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call
 from chainrules_py.extend import joining_composites as j
@@ -71,11 +71,21 @@ row(
 )
 if hasattr(np, "unstack"):  # since NumPy 2.1
     row(np.unstack, j.unstack, None)
+
+
+def vsplit(x: Any, indices_or_sections: Any) -> Any:
+    """Split rows, of which there are some from two axes on."""
+    if x.ndim < 2:
+        msg = "vsplit only works on arrays of 2 or more dimensions"
+        raise ValueError(msg)
+    return j.vsplit(x, indices_or_sections)
+
+
 for _f, _composite in (
-    (np.split, j.split),
-    (np.array_split, j.array_split),
     (np.hsplit, j.hsplit),
-    (np.vsplit, j.vsplit),
+    (np.vsplit, vsplit),
     (np.dsplit, j.dsplit),
 ):
     row(_f, _composite, "ary")
+for _f, _composite in ((np.split, j.split), (np.array_split, j.array_split)):
+    row(_f, _composite, "ary", axis=counted_axis)

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, ignored, row, shape
+from chainrules_numpy.functions.common import (
+    axes,
+    axis,
+    counted_axis,
+    ignored,
+    one_axis,
+    row,
+    shape,
+)
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, has_known_layout, pad, plain
@@ -54,9 +62,9 @@ for _f in (np.matrix_transpose, np.linalg.matrix_transpose):
     row(_f, v.matrix_transpose, None)
 row(np.swapaxes, m.swapaxes)
 row(np.moveaxis, m.moveaxis)
-row(np.rollaxis, m.rollaxis)
+row(np.rollaxis, m.rollaxis, axis=counted_axis)
 row(np.expand_dims, v.expand_dims, axis=axis)
-row(np.squeeze, v.squeeze, axis=axis)
+row(np.squeeze, v.squeeze, axis=axes)
 row(np.broadcast_to, v.broadcast_to, "array", refuse=("subok",), shape=shape)
 row(
     np.broadcast_arrays,
@@ -78,7 +86,7 @@ row(np.fliplr, m.fliplr, "m")
 row(np.flipud, m.flipud, "m")
 row(np.roll, v.roll, shift=low.as_option("shift"), axis=axis)
 row(np.tile, v.tile, "A", reps=low.as_option("repetitions", sequence=True))
-row(np.repeat, v.repeat, axis=axis, repeats=low.as_array("repeats", _counts))
+row(np.repeat, v.repeat, axis=one_axis, repeats=low.as_array("repeats", _counts))
 row(np.rot90, m.rot90, "m")
 row(np.resize, m.resize, new_shape=low.as_option("new_shape"))
 for _f, _composite in ((np.diag, m.diag), (np.diagflat, m.diagflat)):

@@ -14,13 +14,14 @@ from numpy.polynomial import polynomial as ascending
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, Lowering
 from chainrules_py.extend import polynomials_composites as p
 
 _f: Any
 _composite: Any
+in_words: Any = p
 
 
 def coefficients(name: str) -> Lowering:
@@ -52,11 +53,35 @@ def poly(zeros: Any) -> Any:
     return p.poly(zeros)
 
 
+def _on_one_axis(*coefficients: Any) -> None:
+    if any([x.ndim > 1 for x in coefficients]):
+        msg = "Polynomial must be 1d only: its coefficients are on one axis"
+        raise NotDifferentiableError(msg)
+
+
+def polymul(p: Any, q: Any) -> Any:
+    """Multiply polynomials."""
+    _on_one_axis(p, q)
+    return in_words.polymul(p, q)
+
+
+def polydiv(p: Any, q: Any) -> Any:
+    """Divide polynomials; what NumPy makes of coefficients on several axes has no derivative."""
+    _on_one_axis(p, q)
+    return in_words.polydiv(p, q)
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """Differentiate a polynomial; of coefficients on several axes NumPy makes no derivatives."""
+    _on_one_axis(p)
+    return in_words.polyder(p, m)
+
+
 row(np.poly, poly, None, seq_of_zeros=coefficients("zeros"))
-for _f, _composite in ((np.polyadd, p.polyadd), (np.polysub, p.polysub), (np.polymul, p.polymul)):
+for _f, _composite in ((np.polyadd, p.polyadd), (np.polysub, p.polysub), (np.polymul, polymul)):
     row(_f, _composite, None, a1=coefficients("p"), a2=coefficients("q"))
-row(np.polydiv, p.polydiv, None, u=coefficients("p"), v=coefficients("q"))
-row(np.polyder, p.polyder, None, p=coefficients("p"), m=order("m"))
+row(np.polydiv, polydiv, None, u=coefficients("p"), v=coefficients("q"))
+row(np.polyder, polyder, None, p=coefficients("p"), m=order("m"))
 row(
     np.polyint,
     low.gives_arrays(p.polyint),

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, ignored, row
+from chainrules_numpy.functions.common import axes, axis, ignored, row
 from chainrules_numpy.linalg import GUFUNC
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call
+from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import products_composites as p
 
 _name: Any
@@ -42,12 +43,49 @@ alias(
     refuse=("out", "casting", "dtype"),
 )
 row(np.linalg.det, v.det)
-row(np.linalg.norm, p.norm, "x", axis=axis)
-row(np.linalg.vector_norm, v.vector_norm, "x", axis=axis)
-row(np.linalg.matrix_norm, p.matrix_norm, "x")
-row(np.linalg.matrix_power, p.matrix_power, None)
+row(np.linalg.norm, p.norm, "x", axis=axes)
+
+
+def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Compute the norm; NumPy puts all elements on one axis first."""
+    order = 2 if ord is None else ord
+    if axis is not None:
+        return v.vector_norm(x, axis=axis, keepdims=keepdims, ord=order)
+    y = v.vector_norm(v.reshape(x, shape=(-1,)), axis=0, ord=order)
+    return v.reshape(y, shape=(1,) * x.ndim) if keepdims else y
+
+
+def matrix_power(a: Any, n: Any) -> Any:
+    """Multiply a square matrix with itself."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        msg = f"matrix_power of an array of shape {a.shape}, which is no square matrix"
+        raise np.linalg.LinAlgError(msg)
+    return p.matrix_power(a, n)
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Compute the norm of matrices, which have two axes."""
+    m.normal_axes((-2, -1), x.ndim)
+    return p.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+
+def multi_dot(arrays: Any) -> Any:
+    """Multiply two or more matrices, of which the first and the last may be vectors."""
+    if len(arrays) < 2:
+        msg = "Expecting at least two arrays."
+        raise ValueError(msg)
+    axes = [x.ndim for x in arrays]
+    if len(axes) > 2 and not ({axes[0], axes[-1]} <= {1, 2} and {*axes[1:-1]} <= {2}):
+        msg = f"multi_dot of arrays with {axes} axes: each has two, the ends have one or two"
+        raise np.linalg.LinAlgError(msg)
+    return p.multi_dot(arrays)
+
+
+row(np.linalg.vector_norm, vector_norm, "x", axis=axis)
+row(np.linalg.matrix_norm, matrix_norm, "x")
+row(np.linalg.matrix_power, matrix_power, None)
 row(np.linalg.matrix_transpose, v.matrix_transpose, "x")
-row(np.linalg.multi_dot, p.multi_dot, None, refuse=("out",), arrays=low.as_arrays)
+row(np.linalg.multi_dot, multi_dot, None, refuse=("out",), arrays=low.as_arrays)
 row(np.linalg.cross, p.cross_of_three, None)
 row(np.cross, p.cross, None, a=low.as_array("a"), b=low.as_array("b"))
 row(np.kron, p.kron, None, a=low.as_array("a"), b=low.as_array("b"))
@@ -59,7 +97,17 @@ row(
     a=low.as_array("a"),
     b=low.as_array("b"),
 )
-for _name, _composite in (("matvec", p.matvec), ("vecmat", p.vecmat)):
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """Multiply matrices with vectors."""
+    if x1.ndim < 2:
+        msg = f"matvec: operand 0 has {x1.ndim} axes, and a matrix has two"
+        raise ValueError(msg)
+    return p.matvec(x1, x2)
+
+
+for _name, _composite in (("matvec", matvec), ("vecmat", p.vecmat)):
     if hasattr(np, _name):  # since NumPy 2.2
         alias(
             getattr(np, _name),

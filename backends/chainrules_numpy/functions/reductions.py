@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, row
+from chainrules_numpy.asked import asks
+from chainrules_numpy.functions.common import axes, axis, counted_axis, one_axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
@@ -28,10 +30,13 @@ for _f, _word, _identity, _start in (
         _f,
         _word,
         refuse=("out",),
-        axis=axis,
-        dtype=low.converted,
-        where=low.masked(_identity),
-        initial=_start,
+        axis=axes,
+        **asks(
+            _f,
+            dtype=low.converted,
+            where=low.masked(_identity),
+            initial=_start,
+        ),
     )
 for _f, _word, _sign, _join in (
     (np.max, v.max, -1.0, v.maximum),
@@ -45,37 +50,56 @@ for _f, _word, _sign, _join in (
         _f,
         _word,
         refuse=("out",),
-        axis=axis,
-        initial=low.started_extreme(_join, _sign),
-        where=low.masked_extreme(_sign),
+        axis=axes,
+        **asks(
+            _f,
+            initial=low.started_extreme(_join, _sign),
+            where=low.masked_extreme(_sign),
+        ),
     )
-row(np.any, v.any, refuse=("out",), axis=axis, where=low.masked(False))
-row(np.all, v.all, refuse=("out",), axis=axis, where=low.masked(True))
-row(np.argmax, v.argmax, refuse=("out",), axis=axis)
-row(np.argmin, v.argmin, refuse=("out",), axis=axis)
-row(np.count_nonzero, v.count_nonzero, axis=axis)
+row(np.any, v.any, refuse=("out",), axis=axes, where=low.masked(False))
+row(np.all, v.all, refuse=("out",), axis=axes, where=low.masked(True))
+row(np.argmax, v.argmax, refuse=("out",), axis=one_axis)
+row(np.argmin, v.argmin, refuse=("out",), axis=one_axis)
+row(np.count_nonzero, v.count_nonzero, axis=axes)
 for _f, _word in (
     (np.cumsum, v.cumulative_sum),
     (np.cumprod, v.cumulative_prod),
     (np.nancumsum, r.nancumsum),
     (np.nancumprod, r.nancumprod),
 ):
-    row(_f, _word, refuse=("out",), axis=low.one_axis, dtype=low.converted)
+    row(_f, _word, refuse=("out",), axis=one_axis, **asks(_f, dtype=low.converted))
+
+
+def along(word: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a cumulative function that has to be told its axis, unless there is but one."""
+
+    def cumulative(x: Any, *, axis: Any = None, include_initial: bool = False) -> Any:
+        if x.ndim > 1 and axis is None:
+            msg = "For arrays which have more than one dimension ``axis`` argument is required."
+            raise ValueError(msg)
+        axis = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
+        return word(x, axis=axis, include_initial=include_initial)
+
+    return cumulative
+
+
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
     for _f, _word in (
-        (np.cumulative_sum, v.cumulative_sum),
-        (np.cumulative_prod, v.cumulative_prod),
+        (np.cumulative_sum, along(v.cumulative_sum)),
+        (np.cumulative_prod, along(v.cumulative_prod)),
     ):
-        row(_f, _word, None, refuse=("out",), axis=low.one_axis, dtype=low.converted)
+        row(_f, _word, None, refuse=("out",), axis=axes, **asks(_f, dtype=low.converted))
 for _f in (np.nanargmax, np.nanargmin, np.digitize):
     _word = primitive(_f)
     non_differentiable(_word)
     alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
-row(np.ptp, r.ptp, refuse=("out",), axis=axis)
+row(np.ptp, r.ptp, refuse=("out",), axis=axes)
 row(
     np.diff,
     r.diff,
     a=low.as_keyword("x"),
+    axis=counted_axis,
     prepend=low.as_keyword("prepend"),
     append=low.as_keyword("append"),
 )
@@ -87,7 +111,9 @@ row(
     to_begin=low.as_keyword("to_begin"),
     to_end=low.as_keyword("to_end"),
 )
-row(np.trapezoid, r.trapezoid, None, y=low.as_keyword("y"), x=low.as_keyword("x"))
+row(
+    np.trapezoid, r.trapezoid, None, y=low.as_keyword("y"), x=low.as_keyword("x"), axis=counted_axis
+)
 alias(
     np.gradient,
     to=r.gradient,

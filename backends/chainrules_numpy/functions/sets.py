@@ -44,7 +44,7 @@ def unique(
     keywords |= {"return_inverse": return_inverse, "return_counts": return_counts}
     result: Any = np.unique(plain, **keywords)
     values, *rest = result if type(result) is tuple else (result,)
-    values = found(values, ar) if axis is None else v.take(ar, rest[0], axis=axis)
+    values = found(values, ar) if axis is None else v.take(ar, rest[0], axis=int(axis))
     rest = rest[1:] if keywords["return_index"] and not return_index else rest
     return (values, *rest) if rest else values
 

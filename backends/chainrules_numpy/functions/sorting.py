@@ -15,6 +15,8 @@ from chainrules_py.extend import Call
 
 _f: Any
 _word: Any
+_NONE: Any = np.zeros(1)
+_argsort: Any = np.argsort
 
 
 def argsort(
@@ -25,6 +27,7 @@ def argsort(
     descending: bool | None = None,
 ) -> Any:
     """Find the places that sorting takes elements from; ``kind`` orders equal elements."""
+    _argsort(_NONE, kind=kind, stable=stable)  # which knows the kinds
     if axis is None:
         x, axis = v.reshape(x, shape=(-1,)), -1
     in_order = bool(stable) or kind in ("stable", "mergesort")
@@ -43,10 +46,33 @@ def places(call: Call, kth: Any) -> None:
     call.options["kth"] = low.static(kth)
 
 
-row(np.sort, v.sort, refuse=("order",), axis=low.flattened, kind=ignored, stable=ignored)
+def known(f: Any) -> Any:
+    """Return a lowering that lets NumPy say whether there is such a kind of sorting."""
+
+    def lower(call: Call, kind: Any) -> None:
+        f(kind)
+
+    return lower
+
+
+row(
+    np.sort,
+    v.sort,
+    refuse=("order",),
+    axis=low.flattened,
+    kind=known(lambda kind: np.sort(_NONE, kind=kind)),
+    stable=ignored,
+)
 row(np.argsort, argsort, refuse=("order",))
 row(np.sort_complex, sort_complex)
-row(np.partition, v.partition, refuse=("order",), axis=low.flattened, kind=ignored, kth=places)
+row(
+    np.partition,
+    v.partition,
+    refuse=("order",),
+    axis=low.flattened,
+    kind=known(lambda kind: np.partition(_NONE, 0, kind=kind)),
+    kth=places,
+)
 for _f in (np.argpartition, np.lexsort, np.searchsorted, np.isin):
     _word = primitive(_f)
     non_differentiable(_word)

@@ -8,7 +8,8 @@ import numpy as np
 
 from chainrules_numpy import histograms as h
 from chainrules_numpy import lowerings as low
-from chainrules_numpy.functions.common import axis, row
+from chainrules_numpy.asked import asks
+from chainrules_numpy.functions.common import axes, axis, row
 from chainrules_numpy.rows import alias
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import AsOption, Call
@@ -25,9 +26,8 @@ for _f, _word, _composite in ((np.mean, v.mean, s.mean), (np.nanmean, s.nanmean,
         _f,
         _word,
         refuse=("out",),
-        axis=axis,
-        dtype=low.computed_in,
-        where=low.as_keyword("where", _composite),
+        axis=axes,
+        **asks(_f, dtype=low.computed_in, where=low.as_keyword("where", _composite)),
     )
 for _f, _word, _composite in (
     (np.var, v.var, s.var),
@@ -39,11 +39,14 @@ for _f, _word, _composite in (
         _f,
         _word,
         refuse=("out",),
-        axis=axis,
-        dtype=low.computed_in,
+        axis=axes,
         ddof=low.ddof,
-        where=low.as_keyword("where", _composite),
-        mean=low.as_keyword("mean", _composite, numbers=False),
+        **asks(
+            _f,
+            dtype=low.computed_in,
+            where=low.as_keyword("where", _composite),
+            mean=low.as_keyword("mean", _composite, numbers=False),
+        ),
     )
 row(np.average, s.average, a=low.as_keyword("x"), axis=axis, weights=low.as_keyword("weights"))
 
@@ -112,16 +115,34 @@ row(
     x=low.as_keyword("x"),
     weights=low.as_keyword("weights"),
 )
+
+
+def inexact(call: Call, dtype: Any) -> None:
+    """``dtype=``: what NumPy can put differences from a mean into."""
+    if np.dtype(dtype).kind not in "fc":
+        msg = f"Cannot cast what is computed in dtype float64 to {np.dtype(dtype)} by 'same_kind'"
+        raise TypeError(msg)
+    call.options["dtype"] = dtype
+
+
 row(
     np.cov,
     s.cov,
     "m",
+    dtype=inexact,
     m=low.as_keyword("x"),
     y=low.as_keyword("y"),
     fweights=low.as_keyword("fweights"),
     aweights=low.as_keyword("aweights"),
 )
-row(np.corrcoef, s.corrcoef, None, x=low.as_keyword("x"), y=low.as_keyword("y"))
+row(
+    np.corrcoef,
+    s.corrcoef,
+    None,
+    x=low.as_keyword("x"),
+    y=low.as_keyword("y"),
+    dtype=inexact,
+)
 for _f, _composite in (
     (np.histogram, h.histogram),
     (np.histogram_bin_edges, h.histogram_bin_edges),
