@@ -116,8 +116,6 @@ def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
 
 
 _sites: dict[Any, Site] = {}
-
-
 _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
@@ -175,8 +173,9 @@ def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) ->
     direct = row.direct(len(operands), tuple(keywords))
     if direct is None:
         call = row.call(operands, keywords)
-        plainly = call.word is row.word and not call.after and not getattr(call.word, "options", 1)
-        return site_of(f).general(*call.operands.values()) if plainly else call()  # type: ignore[union-attr]
+        if call.word is not row.word or call.after or getattr(call.word, "options", True):
+            return call()
+        return site_of(f).general(*call.operands.values())  # type: ignore[union-attr]
     places, stated = direct
     xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
     word = row.word
@@ -451,19 +450,14 @@ def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     """Traced Python numbers as the library's scalars, if nothing there has a precision."""
-    classes = [type(x) for x in operands]
-    traced = [issubclass(cls, Tracer) and type_info(cls).is_python_number for cls in classes]
-    if not any(traced) or any(map(_is_sized, operands)):
+    infos = [(type_info(type(x)), x) for x in operands]
+    traced = [info.is_python_number and isinstance(x, Tracer) for info, x in infos]
+    numbers = ("real", "complex")
+    sized = [info.is_array or (hasattr(x, "dtype") and kind_of(x) in numbers) for info, x in infos]
+    if not any(traced) or any(sized):
         return operands
     return tuple(
         [scalar_at_home(x, home) if t else x for x, t in zip(operands, traced, strict=True)]
-    )
-
-
-def _is_sized(x: Any) -> bool:
-    """Tell whether x is an array, or a scalar of a library's with digits: numbers give way."""
-    return type_info(type(x)).is_array or (
-        hasattr(x, "dtype") and kind_of(x) in ("real", "complex")
     )
 
 

@@ -102,6 +102,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     return asarray(a, dtype, "O" in names or "OWNDATA" in names)
 
 
+for _f in (asarray, array, contiguous, require):
+    _f.reads_types = True  # a number becomes an array of the library of ``like=``
 row(np.array, array, None, refuse=("subok", "ndmax", "like"), order=ignored)
 for _f in (np.asarray, np.asanyarray):
     row(_f, asarray, None, refuse=("device", "like"), order=ignored)

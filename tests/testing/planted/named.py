@@ -276,7 +276,7 @@ WRONG: dict[str, Plant] = {
     "order of three axes": Plant(
         ordered(lambda t, axes: np.transpose(t, axes)), (ROWS[None],), "axes=", {"axes": (0, 2, 1)}
     ),
-    "half precision": Plant(of_dtype(lambda d: d == np.float16), (FEW,), "dtype float16"),
+    "float16, by its name": Plant(of_dtype(lambda d: d == np.float16), (FEW,), "dtype float16"),
     "half precision by a word": Plant(
         of_dtype(lambda d: d.name == "float16"), (FEW,), "dtype float16"
     ),
