@@ -70,12 +70,12 @@ def _count(x, axis):
 
 def sum_transpose(y_bar, x, *, axis, keepdims):
     """Every element that was summed gets the cotangent of its sum."""
-    return broadcast_to(_kept(y_bar, axis, keepdims), shape=x.shape)
+    return broadcast_to(_kept(y_bar, axis, keepdims) if x.ndim else y_bar, shape=x.shape)
 
 
 def mean_transpose(y_bar, x, *, axis, keepdims):
     """Spread the cotangent as for the sum, divided among the elements."""
-    return broadcast_to(_kept(shared(y_bar, _count(x, axis)), axis, keepdims), shape=x.shape)
+    return sum_transpose(shared(y_bar, _count(x, axis)), x, axis=axis, keepdims=keepdims)
 
 
 linear_rule(sum, sum_transpose, batched=along_axes)

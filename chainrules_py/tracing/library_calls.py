@@ -173,9 +173,10 @@ def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) ->
     direct = row.direct(len(operands), tuple(keywords))
     if direct is None:
         call = row.call(operands, keywords)
-        if call.word is not row.word or call.after or getattr(call.word, "options", True):
+        xs, other = call.operands.values(), call.word is not row.word or call.after
+        if other or getattr(row.word, "options", True) or any([type(x) in SEQUENCES for x in xs]):
             return call()
-        return site_of(f).general(*call.operands.values())  # type: ignore[union-attr]
+        return site_of(f).general(*xs)  # type: ignore[union-attr]
     places, stated = direct
     xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
     word = row.word

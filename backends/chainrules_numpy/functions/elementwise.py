@@ -11,7 +11,7 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
 from chainrules_numpy.rows import alias
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Call, kind_of, type_info, untraced
 from chainrules_py.extend import elementwise_composites as e
@@ -205,6 +205,9 @@ def interp_call(
     """np.interp, which computes in double precision."""
     x, xp, fp = map(low.array_of, (x, xp, fp))
     wide = [t.dtype for t in (x, xp) if not np.can_cast(low.numpy_dtype(t), float)]
+    if wide and period is not None:
+        msg = f"np.interp with period= drops imaginary parts of {wide}: write x.real, xp.real"
+        raise NotDifferentiableError(msg)
     if wide or not np.can_cast(low.numpy_dtype(fp), complex):
         msg = f"Cannot cast array data from {wide or fp.dtype!r} to dtype('float64') by rule 'safe'"
         raise TypeError(msg)

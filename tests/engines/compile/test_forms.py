@@ -85,7 +85,7 @@ def check(call, differentiated):
         except RecordingError:
             continue
         if isinstance(want, type):
-            if want is not np.linalg.LinAlgError:  # what nobody needs is not computed: form alone is
+            if want is not np.linalg.LinAlgError:  # what nobody needs is not computed
                 assert have is want, f"{call}: {have} where the program raises {want.__name__}"
             continue
         for a, b in itertools.zip_longest(flatten(have)[0], flatten(want)[0]):

@@ -233,10 +233,12 @@ def name_of(native: Any) -> str:
 
 def is_numpys(native: Any) -> bool:
     """Tell whether a function, or what it is a method of, is NumPy's."""
+    ufunc = native if isinstance(native, np.ufunc) else getattr(native, "__self__", None)
+    if isinstance(ufunc, np.ufunc):  # SciPy's write out of bounds at some of such numbers
+        return getattr(np, ufunc.__name__, None) is ufunc
     owner = getattr(native, "__objclass__", None)
     module = getattr(native, "__module__", None) or getattr(owner, "__module__", "")
-    bound = isinstance(getattr(native, "__self__", None), np.ufunc)
-    return bound or isinstance(native, np.ufunc) or (module or "").partition(".")[0] == "numpy"
+    return (module or "").partition(".")[0] == "numpy"
 
 
 def _drawable(native: Any, row: Any) -> bool:
