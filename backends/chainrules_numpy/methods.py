@@ -136,14 +136,8 @@ for _name, _word, _truth in (("any", v.any, False), ("all", v.all, True)):
 for _name, _word in (("argmax", v.argmax), ("argmin", v.argmin)):
     member(_name, _word, ARG, refuse=("out",), lower={"axis": one_axis})
 for _name, _word in (("cumsum", v.cumulative_sum), ("cumprod", v.cumulative_prod)):
-    member(
-        _name,
-        _word,
-        ACCUMULATE,
-        refuse=("out",),
-        lower={"axis": one_axis},
-        asked={"dtype": low.converted},
-    )
+    _lower, _asked = {"axis": one_axis}, {"dtype": low.converted}
+    member(_name, _word, ACCUMULATE, refuse=("out",), lower=_lower, asked=_asked)
 alias(
     np.ndarray.searchsorted,
     to=aliases[np.searchsorted].word,

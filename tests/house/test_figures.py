@@ -77,7 +77,7 @@ def figures():
     }
 
 
-SHARED = ("chainrules_numpy.lowerings", "chainrules_numpy.functions.common")
+SHARED = tuple([f"chainrules_numpy.{name}" for name in ("lowerings", "asked", "functions.common")])
 
 
 def is_numpys(native):

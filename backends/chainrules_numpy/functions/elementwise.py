@@ -54,15 +54,22 @@ for _f in (np.ndarray.round, np.generic.round):
 # ---------------------------------------------------------------------------------- choosing
 
 
+_LACKING: Any = object()
+
+
 def clip_call(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    a: Any, a_min: Any = _LACKING, a_max: Any = _LACKING, *, min: Any = None, max: Any = None
 ) -> Any:
-    """np.clip, whose bounds have two names."""
-    if min is not None or max is not None:
-        if a_min is not None or a_max is not None:
-            msg = "clip() takes the bounds as a_min and a_max or as min and max, not as both"
-            raise ValueError(msg)
+    """np.clip, whose bounds have two names; by position it takes both or none."""
+    lacking = [name for name, x in (("a_min", a_min), ("a_max", a_max)) if x is _LACKING]
+    if len(lacking) == 1:
+        msg = f"clip() missing 1 required positional argument: {lacking[0]!r}"
+        raise TypeError(msg)
+    if lacking:
         a_min, a_max = min, max
+    elif min is not None or max is not None:
+        msg = "clip() takes the bounds as a_min and a_max or as min and max, not as both"
+        raise ValueError(msg)
     return e.bounded(operand(a), operand(a_min), operand(a_max))
 
 

@@ -110,11 +110,15 @@ def test_calls_of_several_words():
     assert call.word is None
     assert call.call() == 2 * math.sin(0.5)
     # A keyword may ask for more after the word.
-    call = resolved(np.sum, (X,), {"initial": 1.0})
+    call = resolved(np.copy, (X,), {"order": "C"})
     y = call.word(*call.operands, **call.options)
     for step in call.after:
         y = step(y)
-    assert y == np.sum(X, initial=1.0)
+    assert call.after and y is not X
+    # Or be computed otherwise than by a word.
+    call = resolved(np.sum, (X,), {"initial": 1.0})
+    assert call.word is None
+    assert call.call() == np.sum(X, initial=1.0)
 
 
 def test_what_cannot_be_called():
