@@ -114,7 +114,8 @@ def test_calls_of_several_words():
     y = call.word(*call.operands, **call.options)
     for step in call.after:
         y = step(y)
-    assert call.after and y is not X
+    assert call.after
+    assert y is not X
     # Or be computed otherwise than by a word.
     call = resolved(np.sum, (X,), {"initial": 1.0})
     assert call.word is None
