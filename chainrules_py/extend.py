@@ -79,6 +79,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.kept": "owning",
+    "chainrules_py.registry.bind.reals": "once_more",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",

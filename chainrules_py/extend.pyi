@@ -176,6 +176,9 @@ from chainrules_py.registry.bind.general import (
 from chainrules_py.registry.bind.kept import (
     owning,
 )
+from chainrules_py.registry.bind.reals import (
+    once_more,
+)
 from chainrules_py.registry.bind.transpose import (
     OneMode,
     state,
@@ -617,6 +620,7 @@ __all__ = [
     "number_home",
     "number_homes",
     "on_change",
+    "once_more",
     "outer_standard",
     "overlap",
     "own",

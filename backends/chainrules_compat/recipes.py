@@ -35,6 +35,7 @@ from chainrules_py.extend import (
     frozen,
     given,
     is_structure_type,
+    once_more,
     pair_of,
     parameters_of,
     spread_given,
@@ -156,8 +157,13 @@ class PushedRecipe(_Custom):
     ) -> tuple[Any, Any]:
         """Compute the value, and its tangent in canonical form."""
         statement, home = request.statement, request.home
-        y, y_dot = pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
+
+        def run(xs: tuple[Any, ...]) -> tuple[Any, Any]:
+            return pair_of((push or self.push)(xs, dots, **options), statement, "(y, y_dot)")
+
+        y, y_dot = run(xs)
         y = y if home is None else home(y, xs)
+        _, y_dot = once_more(xs, y, run, self.fixed) or (y, y_dot)
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
@@ -222,10 +228,10 @@ class AugmentedRecipe(_Custom):
             if self.fixed:
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
-            y, saved, of, onto = self._augmented(request, xs, given)
+            y, saved, of, onto, read = self._augmented(request, xs, given)
             again = None
             if self.recompute:
-                again, saved = (frozen(self.augmented)[0], wanted | options), xs
+                again, saved = (frozen(self.augmented)[0], wanted | options), read
             # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
@@ -252,10 +258,15 @@ class AugmentedRecipe(_Custom):
         return Bound(request, run, may_be_zero=True)
 
     def _augmented(self, request: Request, xs: tuple[Any, ...], options: Any) -> Any:
-        """Compute the value and what is saved, with the spaces of the value and the operands."""
+        """Compute the value and what is saved, the spaces, and the operands that it is saved of."""
         statement, home = request.statement, request.home
-        y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
+
+        def run(xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+            return *self._pair(statement, xs, self.augmented(*xs, **options)), xs
+
+        y, saved, read = run(xs)
         y = y if home is None else home(y, xs)
+        _, saved, read = once_more(xs, y, run, self.fixed) or (y, saved, read)
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:
@@ -267,7 +278,7 @@ class AugmentedRecipe(_Custom):
                     f"the adjoint, as everywhere here, or complex='jax' for its conjugate"
                 )
                 raise NotDifferentiableError(msg)
-        return y, saved, of, onto
+        return y, saved, of, onto, read
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
         """Split the forward half's answer into the value and what is saved."""

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
-from chainrules_py.primitives.closures.convert import Closure
-from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.given import checked_map, flowing, functions_in
+from chainrules_py.registry.bind.reals import agrees, once_more
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -75,6 +75,10 @@ class _Written(Recipe):
             found = functools.partial(found, wanted=request.wanted)
         return found
 
+    def _is_ours(self, statement: Statement) -> bool:
+        """Tell whether a rule sees to whole numbers itself; what asks the engine leaves them."""
+        return statement.source.is_ours or self.with_config
+
 
 class GeneralRecipe(_Written):
     """A function that gives the value and one `LinearMap` per operand."""
@@ -93,7 +97,7 @@ class GeneralRecipe(_Written):
         tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
         if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
             tests = []
-        functions, home = _functions(request), request.home
+        functions, home = functions_in(request), request.home
         ours = statement.source.is_ours
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -112,7 +116,7 @@ class GeneralRecipe(_Written):
                 ]
                 given = given[0], tuple(told)
             if functions:
-                told = [_told(m, statement, i in functions) for i, m in enumerate(given[1])]
+                told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
@@ -125,8 +129,10 @@ class GeneralRecipe(_Written):
                 if whole[xs[i].dtype]:
                     read = real_numbers if type(maps[i]) is LinearMap else counts
                     reals[i] = read(xs[i], y)
-            same = all([a is b for a, b in zip(xs, reals, strict=True)])
-            return maps if same else _checked(statement, stated(*reals, **options), n)[1]
+            if all([a is b for a, b in zip(xs, reals, strict=True)]):
+                return maps
+            found = _checked(statement, stated(*reals, **options), n)
+            return found[1] if ours or agrees(y, found[0]) else maps
 
         return answer
 
@@ -311,7 +317,7 @@ class FruleRecipe(_Written, OneMode):
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
-        home = request.home
+        home, ours = request.home, self._is_ours(statement)
         dense = False  # whether the function asks more of a zero than that it adds and scales
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -330,6 +336,9 @@ class FruleRecipe(_Written, OneMode):
                 raise
             y, y_dot = pair_of(answer, statement, "(y, y_dot)")
             y = y if home is None else home(y, xs)
+            if not ours:
+                again = lambda reals: pair_of(frule(tuple(slots), *reals, **options), statement, "")
+                _, y_dot = once_more(xs, y, again) or (y, y_dot)
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)
@@ -351,12 +360,12 @@ class RruleRecipe(_Written, OneMode):
     def reverse(self, request: Request) -> Bound:
         """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
-        active, n, functions = request.active, len(request.operands), _functions(request)
-        home = request.home
+        active, n, functions = request.active, len(request.operands), functions_in(request)
+        home, ours = request.home, self._is_ours(statement)
 
         def of(i: int, bars: Any, onto: Any) -> Any:
             bar = given(bars[i], statement)
-            return project(_flowing(bar, statement) if i in functions else bar, onto)
+            return project(flowing(bar, statement) if i in functions else bar, onto)
 
         def pull(y_bar: Any, pullback: Any, *spaces: Any) -> Any:
             bars = pullback(y_bar)
@@ -384,6 +393,8 @@ class RruleRecipe(_Written, OneMode):
                 raise RuleError(msg)
             y, pullback = answer
             y = y if home is None else home(y, xs)
+            if not ours:
+                _, pullback = once_more(xs, y, lambda reals: rrule(*reals, **options)) or answer
             if (fields := keyed(y)) is not None:
                 pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
@@ -399,42 +410,6 @@ def _half(half: Any, name: str, statement: Statement) -> Any:
         )
         raise NotDifferentiableError(msg)
     return half
-
-
-def _functions(request: Request) -> frozenset[int]:
-    """List the operands that are functions, with values in them that are differentiated.
-
-    Words that are given functions may find that one is never called.
-    """
-    if isinstance(request.statement.primal, HigherOrder):
-        return frozenset()
-    return frozenset([i for i in request.active if request.operands[i] is Closure])
-
-
-def _told(m: Any, statement: Statement, of_function: bool) -> Any:
-    """Return the map of an operand; for a function's, one that raises where it would give zero."""
-    if not of_function:
-        return m
-    if type(m) is not LinearMap:
-        return _flowing(m, statement)
-
-    def told(half: Any) -> Any:
-        return half and (lambda *xs: _flowing(half(*xs), statement))
-
-    return LinearMap(told(m.push), told(m.pull), *m.saved)
-
-
-def _flowing(t: Any, statement: Statement) -> Any:
-    """Return what a rule gives for a function, which would be lost if it were zero."""
-    t = unthunk(t)
-    if is_zero(t):
-        msg = (
-            f"{statement!r} gives zero for a function that has captured what is being "
-            f"differentiated, so that this gradient would be lost; give a LinearMap for it, or "
-            f"pass what it captured as an operand"
-        )
-        raise NotDifferentiableError(msg)
-    return t
 
 
 _MAPS = frozenset((LinearMap, NoTangent, ZeroTangent))

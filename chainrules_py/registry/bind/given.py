@@ -1,7 +1,8 @@
-"""Partial derivatives that a person wrote: what they give is a number for each element, or refused.
+"""What a person's partial derivatives and maps give: what fits, or it is refused.
 
-Of one element of the result it is one number, real where the function is: what is larger would make
-a derivative of another shape, and the imaginary part of a complex one would be lost.
+A partial gives a number for each element. Of one element of the result it is one, real where the
+function is: what is larger would make a derivative of another shape, and the imaginary part of a
+complex one would be lost. The map of a function gives no zero: what it captured would be lost.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
+from chainrules_py.primitives.closures.convert import Closure
+from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.tangents.checks import check_is_tangent, shape_of
+from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import AbstractZero, NotImplementedTangent
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import AbstractZero, NotImplementedTangent, is_zero
 
 if TYPE_CHECKING:
+    from chainrules_py.registry.bind.bind import Request
     from chainrules_py.registry.statement import Statement
 
 
@@ -74,3 +80,39 @@ def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
     return n <= len(onto) and all(
         [a in (1, b) for a, b in zip(shape, onto[len(onto) - n :], strict=True)]
     )
+
+
+def functions_in(request: Request) -> frozenset[int]:
+    """List the operands that are functions, with values in them that are differentiated.
+
+    Words that are given functions may find that one is never called.
+    """
+    if isinstance(request.statement.primal, HigherOrder):
+        return frozenset()
+    return frozenset([i for i in request.active if request.operands[i] is Closure])
+
+
+def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
+    """Return the map of an operand; for a function's, one that raises where it would give zero."""
+    if not of_function:
+        return m
+    if type(m) is not LinearMap:
+        return flowing(m, statement)
+
+    def flows(half: Any) -> Any:
+        return half and (lambda *xs: flowing(half(*xs), statement))
+
+    return LinearMap(flows(m.push), flows(m.pull), *m.saved)
+
+
+def flowing(t: Any, statement: Statement) -> Any:
+    """Return what a rule gives for a function, which would be lost if it were zero."""
+    t = unthunk(t)
+    if is_zero(t):
+        msg = (
+            f"{statement!r} gives zero for a function that has captured what is being "
+            f"differentiated, so that this gradient would be lost; give a LinearMap for it, or "
+            f"pass what it captured as an operand"
+        )
+        raise NotDifferentiableError(msg)
+    return t

@@ -1,0 +1,123 @@
+"""Rules that people wrote, of whole numbers: what they compute is that of the real ones.
+
+The value is that of the operands as they are. A derivative is another number, and may wrap where
+the value does not: so a rule is run once more, with the real numbers that whole operands are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from chainrules_py.tangents.promotion import counts, real_numbers
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.pytree import flatten, partition, unflatten
+from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tracers import untraced
+from chainrules_py.values.type_info import type_info
+from chainrules_py.vocabulary import reductions
+from chainrules_py.vocabulary.linalg import resolution
+
+_PLAIN = frozenset((float, int, bool, complex, str, type(None)))
+
+
+def once_more(
+    xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any], held: Any = frozenset()
+) -> Any:
+    """Run a rule with the real numbers that whole operands are; None where that is no use.
+
+    Numbers that it takes for places, bits or lengths stay whole, as wide as the library has them.
+    Where it gives another value then (numbers that are to wrap, as those of a hash; that are drawn
+    at random), what it gave of the operands as they are counts.
+
+    Parameters
+    ----------
+    xs : tuple
+        The operands.
+    y
+        The value of them.
+    run : callable
+        Gives a tuple of them: a value first, then what is asked for.
+    held : set of int
+        Which operands are no numbers to vary.
+    """
+    if not _has_whole(xs, held):
+        return None
+    for read in (real_numbers, counts):
+        try:
+            reals = tuple([x if i in held else _read(x, read, y) for i, x in enumerate(xs)])
+            if all([a is b for a, b in zip(xs, reals, strict=True)]):
+                return None
+            found = run(reals)
+        except Exception:  # as it says that it takes no real numbers
+            continue
+        return found if agrees(y, found[0]) else None
+    return None
+
+
+def _has_whole(xs: tuple[Any, ...], held: Any) -> bool:
+    return any([i not in held and any(map(_is_whole, _leaves(x))) for i, x in enumerate(xs)])
+
+
+def _leaves(x: Any) -> list[Any]:
+    return flatten(x)[0] if is_structure_type(type(x)) else [x]
+
+
+def _is_whole(x: Any) -> bool:
+    """Tell whether numbers may wrap; Python's do not, and truths are none."""
+    return type(x) not in _PLAIN and hasattr(x, "dtype") and kind_of(x) == "int"
+
+
+def _read(x: Any, read: Callable[[Any, Any], Any], y: Any) -> Any:
+    """Return an operand whose whole numbers are read in another way."""
+    like = next(iter(_reals(y)), None)
+    if not is_structure_type(type(x)):
+        return read(x, like) if _is_whole(x) else x
+    leaves, layout = partition(x, _is_whole)
+    return unflatten(layout, [read(leaf, like) for leaf in leaves]) if leaves else x
+
+
+def _reals(y: Any) -> Iterator[Any]:
+    return (leaf for leaf in _leaves(y) if kind_of(leaf) == "real")
+
+
+def agrees(y: Any, z: Any) -> bool:
+    """Tell whether values are those of the same numbers, up to rounding.
+
+    What is whole may have wrapped. What has no numbers to look at (a traced value of another
+    engine's) agrees.
+    """
+    ys, zs = _leaves(untraced(y)), _leaves(untraced(z))
+    return len(ys) == len(zs) and all(map(_near, ys, zs))
+
+
+def _near(p: Any, q: Any) -> bool:
+    if kind_of(p) not in ("real", "complex") or type_info(type(p)).is_hidden:
+        return True
+    try:
+        same = (p == q) | ((p != p) & (q != q))
+        if _holds(same):
+            return True
+        most = _rounding(p) * (abs(p) + abs(q) + _size(p))
+        return _holds(same | (abs(p - q) <= most))
+    except Exception:  # as an engine says that it has no numbers yet
+        return True
+
+
+def _holds(same: Any) -> bool:
+    return bool(reductions.all(same)) if getattr(same, "shape", ()) else bool(same)
+
+
+def _size(p: Any) -> Any:
+    """Return the size of an array's elements, on the mean; they cancel on the way."""
+    lengths = getattr(p, "shape", ())
+    return reductions.sum(abs(p)) / max(1, math.prod(lengths)) if lengths else 0.0
+
+
+def _rounding(p: Any) -> float:
+    """Return by how much a number may differ: half of the digits of single precision at most.
+
+    PyTorch computes whole numbers beside Python's in that, on the way to a wider value.
+    """
+    return math.sqrt(max(resolution(p) if hasattr(p, "dtype") else 0.0, 2.0**-23))
