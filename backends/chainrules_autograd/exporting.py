@@ -215,7 +215,7 @@ _REAL = frozenset((np.ndarray, np.float64))
 def _is_double(x: Any) -> bool:
     """Tell whether a value is real and in double precision, so that nothing is conjugated."""
     cls = type(x)
-    return cls is float or (cls in _REAL and x.dtype is _F8)
+    return cls is float or (cls in _REAL and x.dtype == _F8)
 
 
 def _pulled(

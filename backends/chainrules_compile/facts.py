@@ -231,20 +231,28 @@ class _Classes(dict[type, type[Noted]]):
 
     def __missing__(self, cls: type) -> type[Noted]:
         with self._lock:
-            if cls in self:
-                return self[cls]
             see(None, (cls,))
-            info = type_info(cls)
-            bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
-            bases += () if cls in PYTHON_NUMBERS else (Members,)
-            fields = {**fields_of(cls), "__module__": Noted.__module__}
-            made: Any = type(cls.__name__, (*bases, Noted), fields)
-            if info.is_array and info.library.namespace is not None:
-                floats = tuple([self[number] for number in info.library.floats])
-                register_array_type(made, library_of(cls, floats))
-            self[cls] = made
-            noted: type[Noted] = made
-            return noted
+            home = type_info(cls).zero_d_type
+            if cls not in self and home is not cls and home not in self:
+                self[home] = self._made(home)  # which states what holds of its numbers as well
+            if cls not in self:
+                self[cls] = self._made(cls)
+            return self[cls]
+
+    def _made(self, cls: type) -> type[Noted]:
+        info = type_info(cls)
+        bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
+        bases += () if cls in PYTHON_NUMBERS else (Members,)
+        fields = {**fields_of(cls), "__module__": Noted.__module__}
+        made: Any = type(cls.__name__, (*bases, Noted), fields)
+        if info.is_array and info.library.namespace is not None:
+            for number in info.library.floats:
+                if number not in self:
+                    self[number] = self._made(number)
+            floats = tuple([self[number] for number in info.library.floats])
+            register_array_type(made, library_of(cls, floats))
+        noted: type[Noted] = made
+        return noted
 
 
 classes = _Classes()

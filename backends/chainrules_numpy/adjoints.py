@@ -76,7 +76,7 @@ def solve_pull_numpy(y_bar: Any, a: Any, y: Any, vector: bool) -> Any:
 def cholesky_pull_numpy(y_bar: Any, y: Any, upper: bool) -> Any:
     """Pull back through one small matrix, whose factor has zeros above its diagonal."""
     x_bar = None
-    if type(y_bar) is np.ndarray and y_bar.dtype is y.dtype and y_bar.ndim == 2 and not upper:
+    if type(y_bar) is np.ndarray and y_bar.dtype == y.dtype and y_bar.ndim == 2 and not upper:
         x_bar = cotangent_of_small(y_bar, y) if y.dtype.kind == "f" and y.ndim == 2 else None
     return _cholesky.cholesky_pull(y_bar, y, upper) if x_bar is None else x_bar
 

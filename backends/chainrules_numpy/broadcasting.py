@@ -67,7 +67,7 @@ def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
         return lambda t, p: sum_of(t * p)
 
     def dot(t: Any, p: Any) -> Any:
-        if t.dtype is not p.dtype or t.dtype not in _DTYPES:
+        if t.dtype != p.dtype or t.dtype not in _DTYPES:
             return sum_of(t * p)
         return _shaped(vdot(t, p), shape)
 

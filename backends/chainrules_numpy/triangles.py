@@ -38,7 +38,7 @@ def has_triangles(a: np.ndarray) -> bool:
 
 def is_one_column(a: np.ndarray, b: np.ndarray) -> bool:
     """Tell whether a system of equations is one matrix with one right side."""
-    return a.ndim == 2 and b.size == len(a) > 0 and a.dtype is b.dtype and b.ndim < 3
+    return a.ndim == 2 and b.size == len(a) > 0 and a.dtype == b.dtype and b.ndim < 3
 
 
 def which_triangle(a: np.ndarray) -> bool | None:

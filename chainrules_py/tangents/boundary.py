@@ -60,7 +60,7 @@ def _fits(x: Any, t: Any) -> bool:
     cls = type(x)
     if type(t) is not cls or kind_of(x) not in ("real", "complex"):
         return False
-    return cls not in with_dtype or (x.dtype is t.dtype and x.shape == t.shape)
+    return cls not in with_dtype or (x.dtype == t.dtype and x.shape == t.shape)
 
 
 def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:

@@ -75,7 +75,7 @@ def joiner(
         if dtype not in dtypes:
             dtypes[dtype] = subscripts(cls) and kind_of(y) in ("real", "complex")
         # Of another dtype the part would have to be converted.
-        if not dtypes[dtype] or any([x.dtype is not dtype for x in payloads]):
+        if not dtypes[dtype] or any([x.dtype != dtype for x in payloads]):
             return word(*xs, **options)
         index = len(tape)
         tape.append((pull, tuple(links) if n == 2 else Links(tuple(links)), places))

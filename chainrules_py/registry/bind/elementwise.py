@@ -104,7 +104,7 @@ class ElementwiseRecipe(Pushes):
             values = (y, *xs)
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
-            if dtype is not None and all([getattr(xs[i], "dtype", None) is dtype for i in alike]):
+            if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
                 shape = y.shape
                 plans = [unbroadcasting(shape, xs[i].shape) for i in active]
                 return y, (broadcast[dtype], links, *kept, *plans)
@@ -186,7 +186,7 @@ def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callab
             dtype = y.dtype
         except AttributeError:  # it is no array, which is refused there
             return general(links, y, x)
-        if dtype is not x.dtype:
+        if dtype != x.dtype:
             return general(links, y, x)
         if keep_x:
             return y, ((fast[dtype], links, y, x) if keep_y else (fast[dtype], links, x))
@@ -214,7 +214,7 @@ def _run_half(
             dtype = z.dtype
         except AttributeError:  # 1j * np.float64(2) is a complex of Python's
             return general(links, z, x, y)
-        if dtype is not wanted.dtype or (alike and other.dtype is not dtype):
+        if dtype != wanted.dtype or (alike and other.dtype != dtype):
             return general(links, z, x, y)
         result, shape = z.shape, wanted.shape
         if result == shape:
@@ -244,7 +244,7 @@ def _run_unsaved(
             dtype = z.dtype
         except AttributeError:
             return general(links, z, x, y)
-        if dtype is x.dtype and dtype is y.dtype:
+        if dtype == x.dtype == y.dtype:
             first, second = x.shape, y.shape
             if first == second:
                 return z, (fast[dtype], links)
@@ -268,7 +268,7 @@ def _run_binary(
                 dtype = z.dtype
             except AttributeError:
                 return general(links, z, x, y)
-            if dtype is x.dtype and dtype is y.dtype:
+            if dtype == x.dtype == y.dtype:
                 first, second = x.shape, y.shape
                 if first == second:
                     return z, (fast[dtype], links, x, y)
@@ -284,7 +284,7 @@ def _run_binary(
                 dtype = z.dtype
             except AttributeError:
                 return general(links, z, x, y)
-            if dtype is x.dtype and dtype is y.dtype:
+            if dtype == x.dtype == y.dtype:
                 first, second, kept = x.shape, y.shape, keep((z, x, y))
                 if first == second:
                     return z, (fast[dtype], links, *kept)

@@ -220,7 +220,7 @@ class LinearRecipe(Recipe):
             if type(y_bar) not in classes:
                 return fit(transpose(y_bar, of, **options), of)
             x_bar = own(y_bar, of, **options)
-            return x_bar if x_bar.dtype is of.dtype else fit(x_bar, of)
+            return x_bar if x_bar.dtype == of.dtype else fit(x_bar, of)
 
         each = one_by_one(pull_one)
 
@@ -367,9 +367,9 @@ class BilinearRecipe(Recipe):
                 if type(y_bar) not in classes or type(a) is not cls or type(b) is not cls:
                     return general(y_bar, options, a, b)
                 a_bar, b_bar = left(y_bar, a, b, **options), right(y_bar, a, b, **options)
-                if a_bar.dtype is not a.dtype or a_bar.shape != a.shape:
+                if a_bar.dtype != a.dtype or a_bar.shape != a.shape:
                     a_bar = fit(a_bar, space(a))
-                if b_bar.dtype is not b.dtype or b_bar.shape != b.shape:
+                if b_bar.dtype != b.dtype or b_bar.shape != b.shape:
                     b_bar = fit(b_bar, space(b))
                 return a_bar, b_bar
 

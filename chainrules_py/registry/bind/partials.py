@@ -308,12 +308,12 @@ def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -
         y = primal(x)
         (t,) = tangents
         try:
-            dtype = y.dtype
+            dtype, of_t = y.dtype, t.dtype
         except AttributeError:  # it is no array, which is refused there
             return finish(y, tangents, x)
-        if dtype is x.dtype and getattr(t, "dtype", None) is dtype and fits[dtype]:
+        if dtype == x.dtype == of_t and fits[dtype]:
             y_dot = term(t, partial and partial(y, x))
-            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+            if y_dot.dtype == dtype and y_dot.shape == y.shape:
                 return y, y_dot
         return finish(y, tangents, x)
 
@@ -328,18 +328,13 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
         t, u = tangents
         try:
             dtype = y.dtype
+            alike = dtype == a.dtype == b.dtype == t.dtype == u.dtype
         except AttributeError:  # that of np.float64 with a complex of Python's is one
             return finish(y, tangents, a, b)
-        if (
-            dtype is getattr(a, "dtype", None)
-            and dtype is getattr(b, "dtype", None)
-            and getattr(t, "dtype", None) is dtype
-            and getattr(u, "dtype", None) is dtype
-            and fits[dtype]
-        ):
+        if alike and fits[dtype]:
             left = term_a(t, partial_a and partial_a(y, a, b))
             y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
-            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+            if y_dot.dtype == dtype and y_dot.shape == y.shape:
                 return y, y_dot
         return finish(y, tangents, a, b)
 
@@ -352,19 +347,15 @@ def _push_half(
     def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
         y = primal(a, b)
         (t,) = tangents
+        x, other = (b, a) if k else (a, b)
         try:
             dtype = y.dtype
+            alike = dtype == x.dtype == t.dtype and (number or other.dtype == dtype)
         except AttributeError:  # 1j * np.float64(2) is a complex of Python's
             return finish(y, tangents, a, b)
-        x, other = (b, a) if k else (a, b)
-        if (
-            dtype is getattr(x, "dtype", None)
-            and getattr(t, "dtype", None) is dtype
-            and fits[dtype]
-            and (getattr(other, "dtype", None) is dtype or (number and fits[dtype] == "real"))
-        ):
+        if alike and (fits[dtype] == "real" if number else fits[dtype]):
             y_dot = term(t, partial and partial(y, a, b))
-            if y_dot.dtype is dtype and y_dot.shape == y.shape:
+            if y_dot.dtype == dtype and y_dot.shape == y.shape:
                 return y, y_dot
         return finish(y, tangents, a, b)
 

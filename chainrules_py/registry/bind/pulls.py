@@ -246,7 +246,7 @@ _WIDEST = {"real": 8, "complex": 16}
 
 
 def _like(y_bar: Any, bar: Any) -> Any:
-    if bar.dtype is y_bar.dtype:
+    if bar.dtype == y_bar.dtype:
         return bar
     return project(bar, space(y_bar).with_shape(bar.shape))
 
