@@ -168,12 +168,13 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
 
 
 def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
-    """Sum a product by BLAS, in C order, as ``np.vdot`` does."""
+    """Sum a product by BLAS, in C order, as ``np.vdot`` does: what is no row in steps it copies."""
     n, step = a.size, a.dtype.itemsize
-    a, b = [x if x.in_c_order else s.copy(x) for x in (a, b)]
+    a, b = [x if len(collapsed(x.shape, x.strides)[0]) < 2 else s.copy(x) for x in (a, b)]
     out = s.result(y)
-    row = a._replace(shape=(1, n), strides=(n * step, step))
-    column = b._replace(shape=(n, 1), strides=(step, step))
+    steps = [(*collapsed(x.shape, x.strides)[1], step)[0] for x in (a, b)]
+    row = a._replace(shape=(1, n), strides=(n * step, steps[0]))
+    column = b._replace(shape=(n, 1), strides=(steps[1], step))
     s.add(Product(out._replace(shape=(1, 1), strides=(step, step)), row, column, loop))
     return out
 

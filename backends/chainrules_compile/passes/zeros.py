@@ -208,9 +208,10 @@ class _Walk:
             self.whole[y] = whole
             return
         whole = Value(f"{y.name}_whole", y.type, y.shape, y.dtype, None, y.layout)
-        first, steps = int(found.places[0]), np.diff(found.places)
+        steps = np.diff(found.places)
         regular = len(steps) > 0 and (steps == steps[0]).all() and steps[0] > 0
-        where: Any = slice(first, int(found.places[-1]) + 1, int(steps[0])) if regular else None
+        first, last = map(int, found.places[[0, -1]] if regular else (0, 0))
+        where: Any = slice(first, last + 1, int(steps[0])) if regular else None
         rest = () if regular else (self._constant(found.places),)
         options = {"shape": y.shape, "where": where}
         self.calls.append(Call(placed, (found.value, *rest), options, (whole,)))

@@ -104,6 +104,58 @@ def test_with_vectors_as_without(name, exact):
     assert "zero patterns" in steps
 
 
+CAPTURED = {
+    "zeros": np.zeros(4),
+    "zeros of -0": np.full(4, -0.0),
+    "zeros but for one": np.eye(4)[1],
+    "a matrix of zeros": np.zeros((4, 4)),
+    "a thin matrix of zeros": np.zeros((4, 2)),
+    "ones": np.ones(4),
+}
+STEPS = {
+    "product": lambda x, c: x @ c,
+    "product twice": lambda x, c: x @ (x @ c + 0.5),
+    "elements": lambda x, c: x * c if c.shape != (4, 2) else x[:, :2] * c,
+    "quotients": lambda x, c: (c / (1.0 + x * x)) if c.shape != (4, 2) else c / (1.0 + x[0, 0] ** 2),
+    "differences": lambda x, c: (np.sin(x) - x * c if c.shape != (4, 2) else c - x @ c),
+    "a row": lambda x, c: x[0] * (x[0] @ c).sum() + x[1],
+    "zero times": lambda x, c: np.sin(x) * (x * 0.0) + c.sum(),
+}
+ENDS = {"sine": np.sin, "square": lambda y: y * y, "tanh": lambda y: np.tanh(y) * y}
+
+
+def of_gradient(f):
+    return jacobian(grad(f))
+
+
+def of_hessian(f):
+    return grad(lambda x: np.sum(hessian(f)(x) ** 2))
+
+
+def check_captured(way, captured, exact, ends=ENDS):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in STEPS.values():
+            for end in map(ENDS.get, ends):
+                g = way(lambda x, step=step, end=end: np.sum(end(step(x, captured))))
+                compiled = compile(g, exact=exact)
+                for x in RNG.normal(size=(3, 4, 4)):
+                    found, wanted = compiled(x), g(x)
+                    assert same(found, wanted) if exact else np.allclose(found, wanted, atol=1e-9)
+
+
+def test_arrays_of_zeros_that_are_captured():
+    check_captured(hessian, CAPTURED["zeros"], False, ["sine"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("captured", CAPTURED.values(), ids=CAPTURED)
+@pytest.mark.parametrize("way", [hessian, of_gradient, of_hessian])
+def test_all_arrays_of_zeros_that_are_captured(way, captured, exact):
+    check_captured(way, captured, exact)
+
+
 @pytest.mark.parametrize(
     "name, n",
     [

@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning
 from chainrules_py import vocabulary as v
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.shadow import same
 from tests.engines.native.test_native import compiled
 
@@ -103,3 +103,71 @@ def test_derivatives_of_words_of_arrays_that_lie_in_any_way(name):
     for lie in LIES:
         both = value_and_grad(lambda x, lie=lie: total(lie(x)))
         check(both, np.float64, [lambda x: x])
+
+
+SPREAD = {
+    "products": lambda p, a: p * a,
+    "quotients": lambda p, a: a / p,
+    "numbers over arrays": lambda p, a: p / a,
+    "sums": lambda p, a: p + a,
+    "differences": lambda p, a: a - p,
+    "lengths": np.hypot,
+    "angles": np.arctan2,
+    "powers": lambda p, a: np.abs(a) ** p,
+    "crosses": lambda p, a: np.cross(p[..., :3], a[..., :3]) if p.shape[-1:] == (N,) else p * p,
+}
+PARTNERS = {
+    "0-d": lambda x: x[0, 0],
+    "one": lambda x: x[0, :1],
+    "one of one row": lambda x: x[:1, :1],
+    "row": lambda x: x[1, :N],
+    "column": lambda x: x[:N, 1:2],
+    "one row": lambda x: x[:1, :N],
+    "number": lambda x: x[2, 2] * 1.0,
+    "array": lambda x: x[:N, :N],
+}
+PARTS = {
+    "whole": lambda a: a,
+    "row": lambda a: a[0],
+    "column": lambda a: a[:, 0],
+    "every second": lambda a: a[1, ::2],
+    "part": lambda a: a[:, 1:8],
+    "long": lambda a: np.concatenate([a, a, a])[:, 1],
+}
+
+
+def spread(name, part, layouts=LIES):
+    """Return the gradients, in numbers and in arrays, of operators that spread one of the two."""
+
+    def loss(p, a):
+        y = SPREAD[name](p, a)
+        return np.sum(np.sin(y) * np.arange(1.0, y.size + 1).reshape(y.shape))
+
+    def both(x):
+        found = []
+        for lie in layouts:
+            a = PARTS[part](lie(x))
+            for partner in PARTNERS.values():
+                p = partner(x)
+                try:
+                    np.broadcast_shapes(p.shape, a.shape)
+                except ValueError:
+                    continue
+                found.append(grad(loss, (0, 1))(p, a))
+        return tuple(found)
+
+    return both
+
+
+@pytest.mark.parametrize("name, part", [("products", "column")])
+def test_what_is_spread_over_arrays_that_lie_in_any_way(name, part):
+    layouts = [LAYOUTS[each] for each in ("C", "rows backwards", "one row")]
+    check(spread(name, part, layouts), np.float64, [lambda x: x])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("name", SPREAD)
+def test_all_that_is_spread_over_arrays_that_lie_in_any_way(name, part, dtype):
+    check(spread(name, part), dtype, [lambda x: x])
