@@ -7,6 +7,7 @@ one that has compiled others before. Sources are the same, to the letter.
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 
@@ -47,10 +48,10 @@ def main(start, step):
         for instance in two_samples(list(instances(word))):
             for form in ("as it is", "number", PYTHON, "no axes"):
                 found = list(calls(instance, form))
-                warm = in_child(lambda: sources([call[1:] for call in found]))
+                warm = in_child(functools.partial(sources, [call[1:] for call in found]))
                 for (name, g, args), wanted in zip(found, warm, strict=True):
                     n += 1
-                    if (cold := in_child(lambda: source_of(g, args))) != wanted:
+                    if (cold := in_child(functools.partial(source_of, g, args))) != wanted:
                         wrong.append(f"{instance.name}, {form}, {name}:\n{cold}\nfor\n{wanted}")
     print(*wrong, f"{n} programs, {len(wrong)} wrong", sep="\n")
 

@@ -116,8 +116,8 @@ STEPS = {
     "product": lambda x, c: x @ c,
     "product twice": lambda x, c: x @ (x @ c + 0.5),
     "elements": lambda x, c: x * c if c.shape != (4, 2) else x[:, :2] * c,
-    "quotients": lambda x, c: (c / (1.0 + x * x)) if c.shape != (4, 2) else c / (1.0 + x[0, 0] ** 2),
-    "differences": lambda x, c: (np.sin(x) - x * c if c.shape != (4, 2) else c - x @ c),
+    "quotients": lambda x, c: c / (1.0 + (x if c.shape != (4, 2) else x[0, 0]) ** 2),
+    "differences": lambda x, c: np.sin(x) - x * c if c.shape != (4, 2) else c - x @ c,
     "a row": lambda x, c: x[0] * (x[0] @ c).sum() + x[1],
     "zero times": lambda x, c: np.sin(x) * (x * 0.0) + c.sum(),
 }
