@@ -65,7 +65,8 @@ def outer_of(ufunc: Any, word: Any) -> Callable[..., Any]:
 
     def outer(A: Any, B: Any) -> Any:
         A, B = low.array_of(A), low.array_of(B)
-        return site.general(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
+        call = site.general if low.is_numpys(A) and low.is_numpys(B) else word
+        return call(v.reshape(A, shape=(*A.shape, *(1,) * B.ndim)) if B.ndim else A, B)
 
     return outer
 

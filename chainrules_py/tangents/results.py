@@ -40,7 +40,7 @@ class Results(set[Any]):
         self._fixed = not any(map(is_structure_type, classes))
         hosted = any([type_info(cls).host is not None for cls in classes])
         self.home = self.shown if hosted or not self._fixed else None
-        _made.add(self)
+        _made[id(self)] = self
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -85,8 +85,8 @@ class Results(set[Any]):
         return y
 
 
-_made: weakref.WeakSet[Results] = weakref.WeakSet()
-forgets(lambda: list(_made))
+_made: weakref.WeakValueDictionary[int, Results] = weakref.WeakValueDictionary()
+forgets(lambda: [known for ref in _made.valuerefs() if (known := ref()) is not None])
 
 
 def _is_hosted(cls: type) -> bool:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
+from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 
 _f: Any
@@ -56,12 +58,14 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 def isreal(x: Any) -> Any:
     """Tell where the imaginary part is 0: of a number of Python's as Python does."""
-    return np.isreal(untraced(x))
+    x = untraced(x)
+    return np.isreal(x) if low.is_numpys(x) else v.equal(v.imag(x), 0)
 
 
 def iscomplex(x: Any) -> Any:
     """Tell where the imaginary part is not 0."""
-    return np.iscomplex(untraced(x))
+    x = untraced(x)
+    return np.iscomplex(x) if low.is_numpys(x) else v.not_equal(v.imag(x), 0)
 
 
 for _f in (result_type, can_cast, isreal, iscomplex):

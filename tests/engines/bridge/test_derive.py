@@ -32,7 +32,7 @@ def test_parameters_of_one_name_mean_the_same():
         "Of another library: it has no where= and no initial=."
 
     row = derive(sum, ROWS["sum"])
-    np.testing.assert_array_equal(call(row, X, axis=[0, 1]), X.sum())
+    np.testing.assert_array_equal(call(row, X, axis=(0, 1)), X.sum())
     np.testing.assert_array_equal(call(row, X, 0, None, None, True), X.sum(0, keepdims=True))
     with pytest.raises(UnsupportedKeywordError, match="out"):
         call(row, X, out=X)

@@ -24,7 +24,7 @@ CALLS = {
     "product over none, kept": (lambda x: np.prod(x, axis=(), keepdims=True), ROW),
     "largest over none": (lambda x: np.max(x, axis=()) * x, TABLE),
     "running product": (lambda x: v.cumulative_prod(x, axis=0), ZERO_D),
-    "running sum": (lambda x: v.cumulative_sum(x, axis=1) * x, ZERO_D),
+    "running sum": (lambda x: v.cumulative_sum(x, axis=-1) * x, ZERO_D),
     "a new axis by True": (lambda x: x[True] ** 2, ROW),
     "no element by False": (lambda x: np.sum(x[False] ** 2) + x, ROW),
     "True and a place": (lambda x: x[2, True] * x[0], ROW),
