@@ -244,6 +244,11 @@ from chainrules_py.rules.special.quadrature import (
     half_line,
     zeta_shape,
 )
+from chainrules_py.rules.support.shifts import (
+    Shift,
+    extremes,
+    shifted,
+)
 from chainrules_py.tangents.arithmetic import (
     accumulate,
     canonicalize,
@@ -480,6 +485,7 @@ __all__ = [
     "Rule",
     "Settled",
     "SettledCalls",
+    "Shift",
     "Site",
     "Source",
     "Space",
@@ -550,6 +556,7 @@ __all__ = [
     "enter",
     "exactly",
     "explain_error",
+    "extremes",
     "fields_of",
     "find_primal",
     "find_rule",
@@ -675,6 +682,7 @@ __all__ = [
     "settled",
     "share_memory",
     "shares_a_run",
+    "shifted",
     "solve_triangular_standard",
     "solving_rules",
     "spread_all",

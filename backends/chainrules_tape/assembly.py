@@ -17,6 +17,7 @@ from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
+from chainrules_tape.functions.shifts import NotesExtremes
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
@@ -33,7 +34,9 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable):
+class FastVariable(
+    NotesExtremes, FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable
+):
     """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()
@@ -90,7 +93,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     (27.0, 18.0)
     """
 
-    __slots__ = ()
+    __slots__ = ("extremes",)
 
     def __init__(
         self,
@@ -105,6 +108,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         watch = guard if type(guard) is Guard else Guard(guard)
         super().__init__(watch, classes, persistent or differentiable, notes)
+        self.extremes: list[tuple[int, tuple[int, ...]]] = []
 
 
 class ClosedTape(Closed, Tape):

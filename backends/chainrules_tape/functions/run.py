@@ -56,6 +56,7 @@ from chainrules_tape.forward.dual import Dual, duals, watched
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies
+from chainrules_tape.functions.shifts import forget_shifts
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
@@ -304,7 +305,7 @@ class ReverseRun(Recorded):
         Which arguments the primals are, in messages.
     """
 
-    new_tape: ClassVar[Callable[..., BareTape]]  # with all that is plugged into a tape
+    new_tape: ClassVar[Callable[..., Any]]  # with all that is plugged into a tape
     __slots__ = ("names",)
 
     def __init__(
@@ -317,9 +318,11 @@ class ReverseRun(Recorded):
         names: Sequence[int | str] | None = None,
     ) -> None:
         self.names = names
-        self.tape = self.new_tape(guard=guard)
+        self.tape = tape = self.new_tape(guard=guard)
         try:
-            self._run(f, primals, has_aux, self.tape.close)
+            self._run(f, primals, has_aux, tape.close)
+            if tape.extremes:
+                forget_shifts(tape, tape.extremes, self.outputs)
         except BaseException as error:
             try:
                 self.tape.guard.explain(error)
