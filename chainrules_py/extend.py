@@ -46,7 +46,9 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen names_in",
-    "chainrules_py.primitives.closures.captured": "captured check_captured knows recording",
+    "chainrules_py.primitives.closures.captured": (
+        "captured check_captured in_words knows recording"
+    ),
     "chainrules_py.primitives.closures.reach": "Reach written",
     "chainrules_py.primitives.closures.contents": "is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
@@ -78,6 +80,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
+    "chainrules_py.registry.bind.given": "flowing functions_in refuse_functions",
     "chainrules_py.registry.bind.kept": "owning",
     "chainrules_py.registry.bind.reals": "once_more",
     "chainrules_py.registry.bind.transpose": "OneMode state",

@@ -83,6 +83,7 @@ from chainrules_py.errors import (
 from chainrules_py.primitives.closures.captured import (
     captured,
     check_captured,
+    in_words,
     knows,
     recording,
 )
@@ -172,6 +173,11 @@ from chainrules_py.registry.bind.general import (
     asks_wanted,
     given,
     pair_of,
+)
+from chainrules_py.registry.bind.given import (
+    flowing,
+    functions_in,
+    refuse_functions,
 )
 from chainrules_py.registry.bind.kept import (
     owning,
@@ -564,10 +570,12 @@ __all__ = [
     "fit",
     "flatten",
     "flatten_tangent",
+    "flowing",
     "forgets",
     "fourier_composites",
     "frozen",
     "full",
+    "functions_in",
     "gammainc_shape",
     "gather",
     "given",
@@ -580,6 +588,7 @@ __all__ = [
     "hosts",
     "in_own_context",
     "in_place_operators",
+    "in_words",
     "indexing_composites",
     "innermost",
     "inner_standard",
@@ -650,6 +659,7 @@ __all__ = [
     "recording",
     "reduction_rules",
     "reductions_composites",
+    "refuse_functions",
     "refuse_exchange",
     "refuse_plain",
     "refuse_traced",

@@ -20,7 +20,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_bridge import check_hidden, may_hide
+from chainrules_bridge import check_hidden, may_hide, of_own, own_function
 from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
@@ -66,8 +66,11 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
     """
     operands = opened(operands)
     check_options(word, options, is_boxed, operands)
+    if (own := own_function(word, "autograd", isbox)) is not None:
+        return boxed(own(*operands, **options))
     if word.fixed:
         is_captured(word, isbox, True, operands)
+    operands = tuple([of_own(x, "autograd") for x in operands])
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
     if looked_into(word, tuple(map(type, operands)), config):
         return word.__wrapped__(*operands, **options)

@@ -9,9 +9,10 @@ from typing import Any
 
 import autograd.builtins
 import autograd.core
+import numpy as np
 
-from chainrules_autograd.boxes import boxed
-from chainrules_bridge import dense, densely
+from chainrules_autograd.boxes import bare, boxed
+from chainrules_bridge import check_linear, dense, densely
 from chainrules_py import (
     Capability,
     Config,
@@ -76,6 +77,20 @@ class AutogradConfig(Config):
         y = call.closed(_parts(found, call))
         return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
 
+    def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
+        """Raise unless a function is linear; autograd's own operations take no marks.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If it is not, at numbers that are drawn.
+        """
+
+        def enter(x: Any, i: int) -> Any:
+            return x if isinstance(at[i], np.ndarray) else type(at[i])(x)
+
+        check_linear(f, list(map(np.asarray, at)), enter, lambda y: np.asarray(bare(y)))
+
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
         y, pullback = self.rrule_via_ad(f, *operands)
@@ -86,6 +101,9 @@ class AutogradConfig(Config):
     ) -> tuple[Any, Any]:
         """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
         return self.frule_via_ad(tuple(tangents), f, *primals)
+
+    def __repr__(self) -> str:
+        return "<autograd>"
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_bridge import supported
+from chainrules_bridge import imported_from, supported
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
@@ -197,7 +197,7 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
     bound = bind(rule, tuple(classes), tuple(wanted), mode, config=config)
     if bound is None or bound.may_be_zero or bound.wanted != tuple(wanted):
         return
-    if bound.later is not None or lookups(word):
+    if bound.later is not None or lookups(word) or imported_from(word):
         return
     make = _pulled if mode == "reverse" else _pushed
     places = [i for i, w in enumerate(wanted) if w]

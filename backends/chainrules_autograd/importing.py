@@ -12,6 +12,7 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
+from chainrules_bridge import refuse_traced_captures
 from chainrules_compat.import_rule import (
     check_flat,
     declared,
@@ -33,6 +34,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
     unflatten_tangent,
+    varies,
 )
 
 anp: Any = autograd.numpy
@@ -111,7 +113,11 @@ class _Imported:
         if any(map(isbox, xs)):
             return self.f(*xs, **options)
         like = next((x for x in xs if type_info(type(x)).is_array), None)
-        y = self.f(*map(_entered, xs), **options)
+        try:
+            y = self.f(*map(_entered, xs), **options)
+        except Exception:  # of what NumPy does not compute with
+            refuse_traced_captures(self.f, varies)
+            raise
         return y if like is None or _is_numpy(like) else _left(y, like)
 
     def frule(

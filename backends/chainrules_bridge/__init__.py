@@ -4,7 +4,8 @@ Tangents are taken apart into flat lists of entries, as most engines have them (
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`), with a guard of
 what it looks up (`looking_again`); what an engine cannot see in a function is refused
-(`refuse_captured`), and what operands hide (`check_hidden`). Bodies that compute with NumPy are
+(`refuse_captured`), what operands hide (`check_hidden`), and what functions captured that were
+imported from another (`own_function`). Bodies that compute with NumPy are
 tried on numbers and called back (`tried`, `check_promised`). What an engine transforms is listed as
 data (`Transformations`), so that it can be tried (`supported`). Rows of one library are derived
 from those of another (`derive`).
@@ -36,6 +37,14 @@ from chainrules_bridge.entries import (
     opened,
 )
 from chainrules_bridge.hidden import check_hidden, may_hide
+from chainrules_bridge.imported import (
+    imported_from,
+    of_own,
+    own_function,
+    refuse_inside,
+    refuse_traced_captures,
+)
+from chainrules_bridge.linear import check_linear
 from chainrules_bridge.support import supported
 from chainrules_bridge.transform import Transformation, Transformations, nestings
 from chainrules_bridge.windows import gathered_windows
@@ -50,6 +59,7 @@ __all__ = [
     "assembled",
     "canonical",
     "check_hidden",
+    "check_linear",
     "check_promised",
     "check_same",
     "conjugated",
@@ -59,16 +69,21 @@ __all__ = [
     "derive",
     "flat",
     "gathered_windows",
+    "imported_from",
     "looking_again",
     "many_directions",
     "may_hide",
     "nestings",
+    "of_own",
     "on_copies",
     "opened",
+    "own_function",
     "raised_in",
     "refuse_numpy",
     "refuse_operator",
     "refuse_captured",
+    "refuse_inside",
+    "refuse_traced_captures",
     "refused_rule",
     "rows_of",
     "prints",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_bridge.imported import imported_from
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,
@@ -249,7 +250,8 @@ def refuse_captured(
     """
     functions = [f, *filter(callable, operands)]
     if isinstance(f, Primitive):
-        functions += lookups(f)
+        found = imported_from(f)
+        functions += lookups(f) if found is None else (found[0],)
     names = captured(functions, is_it=is_traced)
     if names:
         msg = (

@@ -39,7 +39,9 @@ def check_hidden(
     leaves = flatten(operands)[0]
     opaque = [x for x in leaves if is_opaque(type(x))]
     once = [x for x in opaque if hasattr(type(x), "__next__")]
-    held = [x for x in opaque if knows(x, is_traced)]
+    # A function that is an operand is opened before; in a structure it is a leaf like others.
+    inner = [x for x in leaves if callable(x) and not any([x is y for y in operands])]
+    held = [x for x in (*opaque, *inner) if knows(x, is_traced)]
     if held and (shows is None or once or shows()):
         raise hidden(held, word.__qualname__)
     if once and any(map(is_traced, leaves)):
@@ -52,5 +54,9 @@ def check_hidden(
 
 def may_hide(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether operands of these classes may hide what a rule of a person's should see."""
-    written = word.has_body and word.stated[0] and not word.opaque
-    return bool(written) and any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
+    own = [s for s in word.stated[0] if not (word.opaque and s.source.is_ours)]
+    return (
+        word.has_body
+        and bool(own)
+        and any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
+    )

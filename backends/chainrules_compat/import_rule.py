@@ -213,7 +213,7 @@ def state_imported(
         ("reverse", RruleRecipe(both.rrule, False)),
     )
     for mode, recipe in recipes:
-        recipe.pen = f"import_rule of {engine}"
+        recipe.pen, recipe.engine = f"import_rule of {engine}", engine
         recipe.functions = (*recipe.functions, f)  # what it looks up, and draws from
         enter(
             Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)

@@ -32,12 +32,15 @@ from chainrules_py.extend import (
     check_captured,
     describe,
     flatten,
+    flowing,
     frozen,
+    functions_in,
     given,
     is_structure_type,
     once_more,
     pair_of,
     parameters_of,
+    refuse_functions,
     spread_given,
     unflatten,
 )
@@ -112,6 +115,7 @@ class PushedRecipe(_Custom):
 
     def forward(self, request: Request) -> Bound:
         """Bind the function, with zeros where no tangent is given."""
+        refuse_functions(request)
         active = request.active
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -123,6 +127,7 @@ class PushedRecipe(_Custom):
 
     def linearize(self, request: Request) -> Bound:
         """Bind one more run of the function per tangent, with names from outside as they were."""
+        refuse_functions(request)
         active, primal = request.active, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -221,6 +226,7 @@ class AugmentedRecipe(_Custom):
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
         hidden = {"wanted"} - {*statement.primal.options} if not told else set()
         n, m = len(request.operands), len(self.options)
+        closures = functions_in(request)
         is_later = bool(self.later(request.primal, "reverse"))
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -252,6 +258,8 @@ class AugmentedRecipe(_Custom):
             bars = self._pulled(
                 statement, backward or self.backward, saved, (y_bar, of), onto, options
             )
+            for i in closures:
+                flowing(bars[i], statement)
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
 
         annotate(pull, request)

@@ -7,7 +7,7 @@ import contextvars
 from collections.abc import Callable, Generator
 from typing import Any, final
 
-from chainrules_bridge import agree, check_same, samples
+from chainrules_bridge import agree, check_same, refuse_traced_captures, samples
 from chainrules_py import MutationError
 from chainrules_py.extend import Draws, Guard, Reach, name_of
 
@@ -30,6 +30,7 @@ class Run:
         self.f = f
         self._seen: tuple[list[Any], list[Any]] | None = None
         reach, self._guard = Reach((f,)), Guard()
+        refuse_traced_captures(f, reach=reach)
         self._guard.watch(reach, f"which {name_of(f)} looks at")
         self._draws = Draws(reach.generators, reach.may_draw())
 

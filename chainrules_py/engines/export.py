@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, final
 from chainrules_py.config import Config
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.captured import captured
+from chainrules_py.primitives.closures.captured import captured, in_words
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import Alias, aliases
@@ -386,7 +386,7 @@ def is_captured(
         names += _held_by(word, word.operands[i], held, is_traced)
     if names and among:
         msg = (
-            f"{word.__name__} depends on {' and '.join(names)}, which is being differentiated, "
+            f"{word.__name__} depends on {in_words(names)}, which is being differentiated, "
             f"mapped over or compiled, and is no operand: that gradient would be lost; pass it as "
             f"an operand, or hold it fixed with ignore_derivatives"
         )

@@ -19,7 +19,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from chainrules_bridge import check_hidden, may_hide, refuse_numpy
+from chainrules_bridge import check_hidden, may_hide, of_own, own_function, refuse_numpy
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.jet import define_series
@@ -303,9 +303,13 @@ _KEPT = 2048
 def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a primitive with all its options; with arrays that JAX traces as one operation."""
     check_options(word, options, is_traced)
+    if (own := own_function(word, "JAX", is_traced)) is not None:
+        return own(*operands, **options)
     if word.fixed:
         is_captured(word, is_traced, True, operands)
-    leaves, treedef = split(tuple([closed(x) if callable(x) else x for x in operands]))
+    leaves, treedef = split(
+        tuple([closed(of_own(x, "JAX")) if callable(x) else x for x in operands])
+    )
     program = _program(word, treedef, options)
     if may_hide(word, tuple(map(type, operands))):
         held = lambda: any(map(is_traced, jax.make_jaxpr(program.value)(*leaves).consts))

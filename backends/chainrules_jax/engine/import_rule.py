@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from chainrules_bridge import own_function, refuse_traced_captures
 from chainrules_compat.import_rule import (
     declared,
     parameters_of_imported,
@@ -18,6 +19,7 @@ from chainrules_compat.import_rule import (
     without_rule,
 )
 from chainrules_compat.run import Run
+from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
@@ -32,6 +34,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
     unflatten_tangent,
+    varies,
 )
 
 Function = Callable[..., Any]
@@ -80,6 +83,7 @@ def import_rule(
     names, options = parameters_of_imported(f, operands)
     made = _Imported(f, len(names), options)
     primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
+    made.word = primal
     frule = functools.partial(made.frule, primal)
     rrule = functools.partial(made.rrule, primal)
     state_imported(primal, f, frule, rrule, module=__name__, engine="JAX")
@@ -98,6 +102,7 @@ class _Imported:
         self.f = f
         self.n = operands
         self.options = options
+        self.word: Primitive[..., Any] | None = None
         self._made = _Compiled(f, tuple(options))
 
     def now(self) -> _Compiled:
@@ -113,12 +118,18 @@ class _Imported:
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the library that was given."""
         options = self.said(options)
+        if self.word is not None and own_function(self.word, "JAX", is_traced) is not None:
+            return self.f(*xs, **options)
         leaves, layout = partition(xs, _is_leaf)
         if any(map(is_value, leaves)):
             return self.now().f(*xs, **options)
         with _precision(leaves):
             given = unflatten(layout, [*map(_entered, leaves)])
-            return _left(self.now().compiled(*given, **options), leaves)
+            try:
+                return _left(self.now().compiled(*given, **options), leaves)
+            except Exception:  # of what JAX does not compute with
+                refuse_traced_captures(self.f, varies)
+                raise
 
     def frule(
         self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any

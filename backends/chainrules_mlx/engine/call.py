@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import check_hidden, looking_again, may_hide, refused_rule
+from chainrules_bridge import check_hidden, looking_again, may_hide, own_function, refused_rule
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
     as_values,
@@ -381,6 +381,7 @@ def run(
     classes = tuple(map(type, operands))
     compute = compute or word.implementation(classes) or word.plain_implementation(classes)
     check_options(word, options, varies, operands)
+    own_function(word, "MLX", varies)
     leaves, treedef = partition(operands, is_array)
     if not computing.get() and may_hide(word, classes):
         check_hidden(word, operands, varies)

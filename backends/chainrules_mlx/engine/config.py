@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
+import numpy as np
 
+from chainrules_bridge import check_linear, densely
 from chainrules_bridge import dense as filled
-from chainrules_bridge import densely
+from chainrules_mlx import namespace as xp
 from chainrules_mlx.engine.values import dense, is_floating
 from chainrules_py import Capability, Config, ForwardMode, ReverseMode, ZeroTangent, space
 from chainrules_py.extend import Opened, unflatten_tangent
@@ -54,6 +56,17 @@ class MlxConfig(Config):
         if not found_dot:
             return y, ZeroTangent()
         return y, filled(unflatten_tangent(call.out, found_dot), space(y))
+
+    def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
+        """Raise unless a function is linear; MLX's own operations take no marks.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If it is not, at numbers that are drawn.
+        """
+        numbers = lambda y: xp.kept(np.array, _as_array(y))
+        check_linear(f, list(map(numbers, at)), lambda x, _: _mx.array(x), numbers)
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""

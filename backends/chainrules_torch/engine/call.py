@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, final
 
 import torch
 
-from chainrules_bridge import may_hide
+from chainrules_bridge import imported_from, may_hide
 from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -191,6 +191,8 @@ class Plan(AnyCall):
         By what the rule may give something else when it is run again.
     flat : bool
         Whether it is its own call.
+    imported : bool
+        Whether it is imported, and what it looks up may be traced.
     is_static : bool
         Whether nothing is held fixed, and no option could hold a tensor.
     lookups : tuple of callable
@@ -221,6 +223,7 @@ class Plan(AnyCall):
         "compute",
         "draws",
         "flat",
+        "imported",
         "is_static",
         "is_stored",
         "lookups",
@@ -249,6 +252,7 @@ class Plan(AnyCall):
         self.flat = not self.takes_functions and not any(map(is_structure_type, classes))
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
+        self.imported = imported_from(primal) is not None
         self.may_hide = may_hide(primal, classes)
         self.rule = find_rule(primal, classes, config)
         self.draws = None if self.solves else drawing(primal)

@@ -16,8 +16,15 @@ from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
-from chainrules_bridge import check_hidden, refuse_numpy, refuse_operator
-from chainrules_py import ChainRulesError, Primitive, TracerError
+from chainrules_bridge import (
+    check_hidden,
+    of_own,
+    own_function,
+    refuse_inside,
+    refuse_numpy,
+    refuse_operator,
+)
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
@@ -51,6 +58,7 @@ from chainrules_torch.engine.config import (
 from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
 from chainrules_torch.engine.functorch import asks_for_values, transformed
+from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.engine.outputs import unwrap, wrap
@@ -199,7 +207,7 @@ class Exported:
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
             unchanged = plan.is_static and not (
-                options or call.after or plan.draws or plan.may_hide
+                options or call.after or plan.draws or plan.may_hide or plan.imported
             )
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
@@ -322,7 +330,8 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     if plan.primal.fixed:
         is_captured(plan.primal, varies, True, operands)
     if plan.takes_functions or plan.solves:
-        found = [closed(x, _is_captured) if callable(x) else x for x in operands]
+        found = [closed(of_own(x, "PyTorch"), _is_captured) if callable(x) else x for x in operands]
+        refuse_inside(plan.primal, [x for x in found if callable(x)], varies)
         like = next(filter(floats, flatten(found)[0]), None)
         if like is not None:
             found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
@@ -394,6 +403,20 @@ def _refuse_hidden(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> None:
 
 def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
+    if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:
+        if any(map(is_abstract, leaves)):
+            msg = (
+                f"{name_of(own)}, which is imported, captured tensors that are differentiated, and "
+                f"a compiled program does not see these: call {name_of(own)} itself there, or make "
+                f"them operands"
+            )
+            raise NotDifferentiableError(msg)
+        return computed_by_torch(own, call.operands(leaves), plan.options)
+    return _by_rule(plan, call, leaves)
+
+
+def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
+    """Run a call that is differentiated by its rule."""
     if plan.may_hide and not is_quiet():
         _refuse_hidden(plan, call, leaves)
     if not (plan.is_static or is_quiet()):

@@ -16,7 +16,7 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.dlpack import from_dlpack
 
-from chainrules_bridge import assembled, canonical, flat, opened
+from chainrules_bridge import assembled, canonical, flat, opened, refuse_traced_captures
 from chainrules_compat.import_rule import (
     ByPosition,
     check_flat,
@@ -37,6 +37,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Space,
+    Tracer,
     flatten,
     kind_of,
     map_leaves,
@@ -104,7 +105,7 @@ def import_rule(
     def imported(*operands: Any, **options: Any) -> Any:
         if options:
             return primal(*signature.bind(*operands, **options).args)
-        return _computed(f, operands)
+        return computed_by_torch(f, operands)
 
     imported.__name__ = imported.__qualname__ = name
     imported.__signature__ = signature  # type: ignore[attr-defined]
@@ -115,7 +116,7 @@ def import_rule(
         primal = primitive(imported)
     else:
         names, rest = parameters_of_imported(f, operands)
-        primal = declared(f, names, rest, lambda xs, given: _computed(_with(f, given), xs))
+        primal = declared(f, names, rest, lambda xs, given: computed_by_torch(f, xs, given))
     primal.opaque = primal.opaque or to is None
 
     def frule(tangents: tuple[Any, ...], *operands: Any, **options: Any) -> tuple[Any, Any]:
@@ -303,8 +304,11 @@ def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
 # ------------------------------------------------------------------------------- across libraries
 
 
-def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """f of tensors that share the memory of the operands; its result in their library."""
+def computed_by_torch(
+    f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any] | None = None
+) -> Any:
+    """Call f with tensors that share the memory of the operands; its result in their library."""
+    f = _with(f, options or {})
     like = next((x for x in operands if is_tensor(x)), None)
     if like is not None:
         return f(*[_tensor(x, like) for x in operands])
@@ -313,11 +317,24 @@ def _computed(f: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     shared = {_memory(x) for x in given if is_tensor(x)}
 
     def back(y: Any) -> Any:
+        if isinstance(y, Tracer) or (is_tensor(y) and _C._functorch.is_functorch_wrapped_tensor(y)):
+            refuse_traced_captures(f, _is_escaping)
         if not is_tensor(y):
             return y
         return _back(y.clone() if _memory(y) in shared else y, home)
 
-    return map_leaves(back, f(*given))
+    try:
+        y = f(*given)
+    except Exception:  # of what PyTorch does not compute with
+        refuse_traced_captures(f)
+        raise
+    return map_leaves(back, y)
+
+
+def _is_escaping(x: Any) -> bool:
+    """Tell whether a value would lose its derivative where it becomes another library's array."""
+    of_torch = is_tensor(x) and _C._functorch.is_functorch_wrapped_tensor(x)
+    return of_torch or isinstance(x, Tracer)
 
 
 def _memory(x: torch.Tensor) -> int:

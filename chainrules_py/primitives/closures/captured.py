@@ -35,6 +35,12 @@ def captured(
     return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
 
 
+def in_words(names: Iterable[str]) -> str:
+    """Join what `captured` lists; what an object or a partial holds has no function's name."""
+    of_none = " (captured by )"
+    return " and ".join([x.removesuffix(of_none).lstrip(".") or "a value" for x in names])
+
+
 def check_captured(
     primal: Any,
     result: Iterable[Any],

@@ -11,7 +11,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
-from chainrules_py.registry.bind.given import checked_map, flowing, functions_in
+from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
 from chainrules_py.registry.bind.reals import agrees, once_more
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
@@ -317,6 +317,8 @@ class FruleRecipe(_Written, OneMode):
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
+        if not self.with_config:
+            refuse_functions(request)
         home, ours = request.home, self._is_ours(statement)
         dense = False  # whether the function asks more of a zero than that it adds and scales
 

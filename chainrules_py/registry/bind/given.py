@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
-from chainrules_py.primitives.closures.convert import Closure
+from chainrules_py.primitives.closures.convert import Closure, Operator
 from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.tangents.checks import check_is_tangent, shape_of
 from chainrules_py.tangents.linear_map import LinearMap
@@ -85,11 +85,31 @@ def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
 def functions_in(request: Request) -> frozenset[int]:
     """List the operands that are functions, with values in them that are differentiated.
 
-    Words that are given functions may find that one is never called.
+    Our own words that are given functions may find that one is never called.
     """
-    if isinstance(request.statement.primal, HigherOrder):
+    statement = request.statement
+    if isinstance(statement.primal, HigherOrder) and statement.source.is_ours:
         return frozenset()
-    return frozenset([i for i in request.active if request.operands[i] is Closure])
+    known = Closure, Operator
+    return frozenset([i for i in request.active if issubclass(request.operands[i], known)])
+
+
+def refuse_functions(request: Request) -> None:
+    """Raise for such an operand of a forward rule that does not ask the engine for derivatives.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says how to push through a function.
+    """
+    if functions_in(request):
+        msg = (
+            f"{request.statement!r} has no derivative in a function that has captured what is "
+            f"being differentiated, so that this tangent would be lost; state it with "
+            f"requires=ForwardMode, and push by config.frule_via_ad, or pass what the function "
+            f"captured as an operand"
+        )
+        raise NotDifferentiableError(msg)
 
 
 def checked_map(m: Any, statement: Statement, of_function: bool) -> Any:
