@@ -8,7 +8,6 @@ import gc
 import threading
 import time
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
 from chainrules_compile.entry import check_static
-from chainrules_compile.errors import MISS, RecordingError, RecordingWarning, Unfit, refused
+from chainrules_compile.errors import MISS, RecordingError, Unfit, refused, warn
 from chainrules_compile.explaining import explained
 from chainrules_compile.halves import GivesFunctions, Halves
 from chainrules_compile.host import listen
@@ -25,8 +24,8 @@ from chainrules_compile.kept import FOLDER, Kept
 from chainrules_compile.making import CompiledProgram, Making, Setting
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
-from chainrules_compile.refusals import refusal
-from chainrules_compile.results import close, same
+from chainrules_compile.refusals import NOT_CALLED, another_result, refusal
+from chainrules_compile.results import close, moved_results, same
 from chainrules_compile.save import module_of
 from chainrules_compile.scans import way_of, with_scans
 from chainrules_compile.writers import writer_of
@@ -85,7 +84,7 @@ class Compiled(Generic[P, R]):
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
-        self._as_it_is = False
+        self._as_it_is, self._why = False, NOT_CALLED
         self._rolling = way_of(getattr(write, "loops", False), exact)
         self._unkept = 0
         self._changed: set[str] = set()
@@ -141,7 +140,8 @@ class Compiled(Generic[P, R]):
         except GivesFunctions:
             self._halves = Halves(f, self._setting.static, self._like)
             return self._record(args, keywords)
-        except RecordingError:
+        except RecordingError as error:
+            self._why = f"has no program: {error}"
             raise
         except Exception as error:
             raise refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
@@ -154,16 +154,8 @@ class Compiled(Generic[P, R]):
         changed = made.settle()
         if changed:
             return self._changing(changed, expected)
-        if y is MISS or not self._alike(y, expected):
-            msg = (
-                f"gives another result than the program that was recorded of it, so it runs as it "
-                f"is: it computes otherwise each time, or looks at the class of an argument, or "
-                f"asks whether two are one object"
-                f"{'' if self._exact else ', or a number between is too large or too small'}"
-                f"{'' if raised is None else f' (the program raised {raised!r})'}"
-            )
-            self._as_it_is = True
-            self._warn(msg)
+        if y is MISS or not self._alike(y, expected, args, keywords):
+            self._stay(another_result(self._exact, raised))
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")
@@ -171,8 +163,9 @@ class Compiled(Generic[P, R]):
         made.keep()
         return y
 
-    def _alike(self, y: Any, expected: Any) -> bool:
-        return same(y, expected) if self._exact else close(y, expected)
+    def _alike(self, y: Any, expected: Any, args: Any, keywords: Any) -> bool:
+        moved = functools.partial(moved_results, self._f, args, keywords)
+        return same(y, expected) if self._exact else close(y, expected, moved)
 
     def _like(self, f: Callable[..., Any], static: Iterable[int | str]) -> Compiled[..., Any]:
         """Compile another function like this one."""
@@ -182,9 +175,10 @@ class Compiled(Generic[P, R]):
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
         """Call the function as it is: it is no program, once or for good."""
         self._unkept += 1
-        if not said.once:
-            self._as_it_is = True
-            self._warn(f"is no program, and runs as it is: {said}")
+        if said.once:
+            self._why = f"ran as it is, and is no program yet: {said}"
+        else:
+            self._stay(f"is no program, and runs as it is: {said}")
         f: Any = self._f
         return f(*args, **keywords)
 
@@ -193,17 +187,22 @@ class Compiled(Generic[P, R]):
         again = self._changed & {*changed}
         self._changed |= {*changed}
         self._unkept += 1
+        names = ", ".join(sorted(again or changed))
         if again:
-            self._as_it_is = True
-            self._warn(
-                f"is no program, and runs as it is: each call changes {', '.join(sorted(again))}"
-            )
+            self._stay(f"is no program, and runs as it is: each call changes {names}")
+        else:
+            self._why = f"changed {names}, and ran as it is; the next call is recorded"
         return y
+
+    def _stay(self, why: str) -> None:
+        """Warn that the function runs as it is from now on, and why."""
+        self._as_it_is, self._why = True, why
+        self._warn(why)
 
     def _warn(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
-            warnings.warn(f"{self.__name__} {text}", RecordingWarning, stacklevel=4)
+            warn(f"{self.__name__} {text}")
 
     def _made(self, args: Any, keywords: Any, kept: Kept | None) -> CompiledProgram:
         collecting = gc.isenabled()
@@ -242,7 +241,7 @@ class Compiled(Generic[P, R]):
                 y = y if made is None else made.run(*args, **keywords)
             if made is None or y is MISS:
                 continue
-            if self._alike(y, expected):
+            if self._alike(y, expected, args, keywords):
                 FOLDER.hits += 1
                 self._add(made, self._age)
                 return y, None
@@ -281,7 +280,7 @@ class Compiled(Generic[P, R]):
             took = time.perf_counter() - begun
             if found is MISS:
                 return False
-        if isinstance(found, Exception) or not self._alike(found, y):
+        if isinstance(found, Exception) or not self._alike(found, y, args, keywords):
             how = f"raised {found!r}" if isinstance(found, Exception) else "gave another result"
             self._warn(f"stays a program for NumPy: what was written for {target!r} {how}")
             return True
@@ -335,8 +334,13 @@ class Compiled(Generic[P, R]):
         return self._newest().source
 
     def explain(self) -> str:
-        """Return, for each program, what it is for, what passes left, what it asks, its bytes."""
-        return "\n\n".join([explained(program, self.__name__) for program in self.programs])
+        """Return, for each program, what it is for, what passes left, what it asks, its bytes.
+
+        Where there is none, or none any more, it is the reason.
+        """
+        found = [explained(program, self.__name__) for program in self.programs]
+        why = [f"{self.__name__} {self._why}"] if self._as_it_is or not found else []
+        return "\n\n".join([*found, *why])
 
     def save(self, path: Any) -> None:
         """Write the newest program to a file, as a module that needs NumPy alone.
@@ -366,7 +370,7 @@ class Compiled(Generic[P, R]):
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:
-            msg = f"{self.__name__} was not called yet, so there is no program; call it first"
+            msg = f"{self.__name__} {self._why}"
             raise RecordingError(msg)
         return self.programs[0]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import sys
+import warnings
 from typing import Any, Final, final
 
 from chainrules_py import TracerError
@@ -42,6 +44,17 @@ class UnhashableError(RecordingError, TypeError):
 
 class RecordingWarning(UserWarning):
     """A function is recorded again and again, or runs as it is; says why."""
+
+
+def warn(text: str) -> None:
+    """Warn, at the line that called what is compiled."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, RecordingWarning, stacklevel=level)
+
+
+_OURS = "chainrules_compile"
 
 
 class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it is)

@@ -97,6 +97,19 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     )
 
 
+NOT_CALLED = "was not called yet, so there is no program; call it first"
+
+
+def another_result(exact: bool, raised: Exception | None) -> str:
+    """Say that a program gives another result than its function, and what may be the reason."""
+    return (
+        f"gives another result than the program that was recorded of it, so it runs as it is: it "
+        f"computes otherwise each time, or looks at the class of an argument, or asks whether two "
+        f"are one object{'' if exact else ', or a number between is too large or too small'}"
+        f"{'' if raised is None else f' (the program raised {raised!r})'}"
+    )
+
+
 @contextlib.contextmanager
 def defects() -> Iterator[None]:
     """Have a function run as it is where passes or a writer fail, which is no fault of its own.

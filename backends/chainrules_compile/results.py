@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import recordable
-from chainrules_py.extend import flatten, type_info
+from chainrules_py.extend import flatten, type_info, unflatten
 
 
 def raise_first(recorder: Recorder) -> None:
@@ -77,12 +80,17 @@ def same(y: Any, expected: Any) -> bool:
     return True
 
 
-def close(y: Any, expected: Any) -> bool:
-    """Tell whether a program gave what the function gives, but for its rounding."""
+def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
+    """Tell whether a program gave what the function gives, but for its rounding.
+
+    Of numbers that cancel no digit is left that two ways of rounding share. These are compared by
+    what the function gives where its arguments are moved by as much as they are rounded.
+    """
     (xs, tree), (wanted, of) = flatten(y), flatten(expected)
     if tree != of:
         return False
-    for x, want in zip(xs, wanted, strict=True):
+    others: list[list[Any]] | None = None
+    for i, (x, want) in enumerate(zip(xs, wanted, strict=True)):
         if is_on_device(x) or is_on_device(want):
             if type(x) is not type(want):
                 return False
@@ -96,9 +104,63 @@ def close(y: Any, expected: Any) -> bool:
             return False
         if x.dtype.kind in "fc":
             step = float(np.finfo(x.dtype).eps) ** 0.5
-            scale = float(np.max(np.abs(want), initial=0.0, where=np.isfinite(want)))
-            if not np.allclose(x, want, rtol=step, atol=step * scale, equal_nan=True):
+            if np.allclose(x, want, rtol=step, atol=step * largest([want]), equal_nan=True):
+                continue
+            if others is None:
+                leaves = [flatten(other) for other in moved()]
+                others = [each for each, tree in leaves if tree == of]
+            noise = max([_apart(other[i], want) for other in others], default=0.0)
+            bound = min(_NOISE * noise, step * largest(wanted))
+            if not np.allclose(x, want, rtol=step, atol=bound, equal_nan=True):
                 return False
         elif not np.array_equal(x, want):
             return False
     return True
+
+
+_NOISE = 1000.0
+"""By how many times as much the rounding of a program may move a result as that of arguments."""
+
+
+def largest(xs: Iterable[Any]) -> float:
+    """Return the largest finite magnitude of a number in arrays."""
+    found = 0.0
+    for x in xs:
+        if isinstance(x, np.ndarray | np.generic | float | complex):
+            x = np.abs(np.asarray(x))
+            found = max(found, float(np.max(x, initial=0.0, where=np.isfinite(x))))
+    return found
+
+
+def _apart(x: Any, want: Any) -> float:
+    """Return how far two results are from each other, where both are finite."""
+    if not isinstance(x, np.ndarray | np.generic | float | complex) or np.shape(x) != want.shape:
+        return 0.0
+    with np.errstate(all="ignore"):
+        return largest([np.asarray(x) - want])
+
+
+def moved_results(f: Callable[..., Any], args: Any, keywords: Any) -> list[Any]:
+    """Return what a function gives of arguments that are moved by some units in the last place."""
+    leaves, tree = flatten((args, keywords))
+    rng, found = np.random.default_rng(0), []
+    for lowest, highest in ((1.0, 4.0), (-4.0, -1.0), (-4.0, 4.0)):
+        known = {id(x): _moved(x, rng.uniform(lowest, highest, np.shape(x))) for x in leaves}
+        args, keywords = unflatten(tree, [known[id(x)] for x in leaves])
+        with warnings.catch_warnings(), np.errstate(all="ignore"), suppress(Exception):
+            warnings.simplefilter("ignore")
+            found.append(f(*args, **keywords))
+    return found
+
+
+def _moved(x: Any, by: Any) -> Any:
+    """Return a number or an array that is moved by so many units of its rounding."""
+    if type(x) not in (np.ndarray, float, complex) and not isinstance(x, np.inexact):
+        return x
+    y = np.asarray(x)
+    if y.dtype.kind not in "fc" or not y.size:
+        return x
+    y = y + (by * float(np.finfo(y.dtype).eps) * (np.abs(y) + (largest([y]) or 1.0))).astype(
+        y.dtype
+    )
+    return y if type(x) is np.ndarray else type(x)(y)

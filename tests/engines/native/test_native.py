@@ -16,6 +16,7 @@ from chainrules_native.text import headed
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
 from tests.engines.compile.shadow import same
+from tests.engines.compile.test_results import LOSSES, check_cancelling
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(5)
@@ -618,3 +619,9 @@ def test_random_programs_in_the_background(monkeypatch, turn):
     made = functools.partial(InTheBackground, threads=1 + turn % 2)
     monkeypatch.setitem(check_compiled.__globals__, "compile", made)
     run(check_compiled, 10, 200 + turn)
+
+
+@pytest.mark.parametrize("kind", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_that_cancel(loss, kind):
+    check_cancelling(loss, "c", kind, 2)

@@ -1,0 +1,125 @@
+"""What a program gives is compared with what its function gives: to the bit, or to rounding."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_compile.results import close, moved_results
+from chainrules_tape import grad, value_and_grad
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((64, 8))
+
+
+def batch_norm(p):
+    """Give a loss on which the biases have no influence."""
+    y = X @ p["w"] + p["b"]
+    y = np.maximum((y - y.mean(0)) / y.std(0), 0)
+    return np.sum(np.tanh(y @ p["v"]) ** 2)
+
+
+def layer_norm(p):
+    y = (X @ p["w"] + p["v"][:, 0]) + p["b"][0]
+    return np.sum(np.sin((y - y.mean(1, keepdims=True)) / y.std(1, keepdims=True)))
+
+
+def softmax(p):
+    """Give a loss on which one number that is added to all logits has no influence."""
+    z = X @ p["w"] + p["b"][0]
+    z = z - np.max(z, 1, keepdims=True)
+    return -np.mean((z - np.log(np.sum(np.exp(z), 1, keepdims=True)))[:, 0])
+
+
+def scaled(p):
+    """Give a loss on which the length of the weights has none."""
+    y = X @ (p["w"] / np.sqrt(np.sum(p["w"] ** 2)) * (1.0 + p["b"]))
+    return np.sum(np.cos(y * p["v"][0, 0] / np.sqrt(np.sum(y**2))))
+
+
+LOSSES = (batch_norm, layer_norm, softmax, scaled)
+
+
+def parameters(rng, kind=np.float64):
+    shapes = {"w": (8, 5), "b": 5, "v": (5, 3)}
+    return {name: rng.standard_normal(shape).astype(kind) for name, shape in shapes.items()}
+
+
+def check_cancelling(loss, target, kind, draws):
+    g, rng = value_and_grad(loss), np.random.default_rng(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(draws):
+            compiled = compile(g, target=target, exact=False, background=False)
+            compiled(p := parameters(rng, kind))
+            step = np.finfo(kind).eps ** 0.5
+            for name, found in compiled(p)[1].items():
+                np.testing.assert_allclose(found, g(p)[1][name], rtol=step, atol=100 * step)
+            assert compiled.programs
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradients_that_cancel(loss, kind):
+    check_cancelling(loss, "numpy", kind, 2)
+
+
+def test_a_bias_that_starts_at_zero():
+    p = {"w": np.zeros((8, 5)), "b": np.zeros(5), "v": np.zeros((5, 3))}
+    compiled = compile(grad(softmax), exact=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        compiled(p)
+
+
+WRONG = {
+    "a small gradient": lambda y: y | {"b": y["b"] * 2.0},
+    "noise of another size": lambda y: y | {"noise": y["noise"] + 1e-11},
+    "one element": lambda y: y | {"v": y["v"] * np.where(np.arange(3) == 1, 1.001, 1.0)},
+    "NaN": lambda y: y | {"w": np.where(y["w"] > 0, y["w"], np.nan)},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_no_rounding(wrong):
+    def g(p):
+        y = grad(batch_norm)(p)
+        return y | {"b": 1e-9 * np.sin(p["b"]), "noise": y["b"]}
+
+    p = parameters(RNG)
+    moved = functools.partial(moved_results, g, (p,), {})
+    assert close(g(p), g(p), moved)
+    assert not close(wrong(g(p)), g(p), moved)
+
+
+def test_what_has_no_program_says_why():
+    def texts(x):
+        return str(x), np.sum(x)
+
+    compiled = compile(texts)
+    assert "was not called yet" in compiled.explain()
+    with pytest.warns(RecordingWarning, match="a text is made"):
+        compiled(np.ones(2))
+    for ask in (lambda: compiled.source, lambda: compiled.save("nowhere.py")):
+        with pytest.raises(RecordingError, match=r"texts is no program.*a text is made"):
+            ask()
+    assert "a text is made" in compiled.explain()
+
+
+def test_what_is_refused_says_why():
+    compiled = compile(lambda x: float(x[0]))
+    with pytest.raises(RecordingError):
+        compiled(np.ones(2))
+    with pytest.raises(RecordingError, match="does not become a float"):
+        compiled.source
+
+
+def test_a_warning_is_at_the_line_that_calls():
+    compiled = compile(lambda x: str(x))
+    with pytest.warns(RecordingWarning) as said:
+        compiled(np.ones(2))
+    assert said[0].filename == __file__
