@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from chainrules_compile.folder import CacheInfo, Folder
+from chainrules_compile.halves import Part
 from chainrules_compile.notes import is_compact
 from chainrules_compile.prints import Prints, UnsaidError, module_of
 from chainrules_compile.scope import Scope
@@ -136,7 +137,12 @@ def to_text(x: Any, prints: Prints, scope: Scope | None = None, name: str = "") 
     for classes, write in _WRITTEN:
         if isinstance(x, classes):
             return write(x, each)
-    return _of(x, each)
+    try:
+        return _of(x, each)
+    except UnsaidError:  # without a name: it computes a word, most often of Python's numbers
+        if scope is None or id(x) not in scope.computing or people:
+            raise
+        return "computing", *map(each, scope.computing[id(x)])
 
 
 def _of(x: Any, each: Any) -> tuple[Any, ...]:
@@ -184,6 +190,8 @@ _WRITTEN: tuple[tuple[Any, Callable[[Any, Any], tuple[Any, ...]]], ...] = (
     (Space, lambda x, each: ("space", *[each(getattr(x, name)) for name in _OF_SPACES])),
     (TreeDef, _tree),
     (functools.partial, lambda x, each: ("partial", *map(each, _parts(x)))),
+    (types.ModuleType, lambda x, _: ("module", _module(x))),
+    (Part, lambda x, _: ("part", x.number)),
     (
         (types.MethodDescriptorType, types.GetSetDescriptorType),
         lambda x, each: ("of", each(x.__objclass__), x.__name__),
@@ -196,6 +204,12 @@ def _parts(x: functools.partial[Any]) -> tuple[Any, ...]:
     if type(x) is not functools.partial:
         raise UnsaidError
     return x.func, x.args, tuple(x.keywords.items())
+
+
+def _module(x: types.ModuleType) -> str:
+    if sys.modules.get(x.__name__) is not x or not is_library(x.__name__):
+        raise UnsaidError
+    return x.__name__
 
 
 def _named(x: Any) -> tuple[str, str]:
@@ -283,6 +297,9 @@ _READ: dict[str, Callable[..., Any]] = {
     "partial": lambda each, f, args, keywords: functools.partial(
         each(f), *each(args), **dict(each(keywords))
     ),
+    "module": lambda _, name: importlib.import_module(name),
+    "computing": lambda each, word, types: each(word).implementation(each(types)),
+    "part": lambda _, number: Part(number),
     "made": lambda each, factory, args: each(factory)(*each(args)),
 }
 """By the kind of what is written how the object is made."""

@@ -29,6 +29,8 @@ class Scope(dict[str, Any]):
     ----------
     recipes : dict
         By a name how its object is made, where that was said.
+    computing : dict
+        Which word, of operands of which classes, a function computes, by its id.
     again : str
         What a program returns where its results are not finite, as an expression.
     exact : bool
@@ -56,6 +58,7 @@ class Scope(dict[str, Any]):
         self._kept: list[Any] = []
         self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+        self.computing: dict[int, tuple[Any, tuple[type, ...]]] = {}
         self.again = "MISS"
         self.exact = True
         self.threads = 1

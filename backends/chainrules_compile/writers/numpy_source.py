@@ -364,7 +364,9 @@ class NumpyWriting(Speller):
         if not isinstance(function, Primitive):
             return function
         types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])
-        return function.implementation(types) or function
+        found = function.implementation(types) or function
+        self.scope.computing[id(found)] = function, types
+        return found
 
     def bound(self, function: Any) -> str:
         """Return the name of a function in the scope."""

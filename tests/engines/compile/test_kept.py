@@ -358,6 +358,31 @@ def test_another_process_finds_it(empty):
     assert [line.split()[2:] for line in first] == [line.split()[2:] for line in second]
 
 
+@pytest.mark.parametrize("start, step", [(3, 150), pytest.param(0, 1, marks=pytest.mark.nightly)])
+def test_programs_of_samples_are_found_by_another_process(start, step, empty):
+    run = [sys.executable, "-m", "tests.engines.compile.keeping", str(start), str(step)]
+    env = {**os.environ, "CHAINRULES_COMPILE_CACHE": str(empty)}
+    kept, found = [
+        subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    n = int(kept.splitlines()[-1].split()[0])
+    assert n
+    assert kept.endswith(f"{n} kept, 0 found, 0 left\n"), kept
+    assert found.endswith(f"0 kept, {n} found, 0 left\n"), found
+
+
+def test_numbers_and_pullbacks_are_found():
+    def pulled(x):
+        return ct.vjp(lambda x: np.sin(x) * x, x)
+
+    for f, x in ((ct.value_and_grad(np.sin), 2.0), (ct.value_and_grad(np.log), 2.0), (pulled, X)):
+        compile(f, keep=True)(x)
+        before = cache_info().hits
+        compile(f, keep=True)(x)
+        assert cache_info().hits > before
+
+
 def test_a_random_program():
     SAID.clear()
     run(check_kept, 1, start=3)
