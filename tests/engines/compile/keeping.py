@@ -1,7 +1,7 @@
 """Programs of samples that are kept on disk, or found there.
 
-``python -m tests.engines.compile.keeping START STEP`` counts them, for each STEP-th word: of arrays,
-of NumPy's numbers and of Python's.
+``python -m tests.engines.compile.keeping START STEP`` counts them, for each STEP-th word: of
+arrays, of NumPy's numbers and of Python's.
 """
 
 from __future__ import annotations

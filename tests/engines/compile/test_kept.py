@@ -358,7 +358,9 @@ def test_another_process_finds_it(empty):
     assert [line.split()[2:] for line in first] == [line.split()[2:] for line in second]
 
 
-@pytest.mark.parametrize("start, step", [(3, 150), pytest.param(0, 1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "start, step", [(3, 300), *[pytest.param(n, 12, marks=pytest.mark.nightly) for n in range(12)]]
+)
 def test_programs_of_samples_are_found_by_another_process(start, step, empty):
     run = [sys.executable, "-m", "tests.engines.compile.keeping", str(start), str(step)]
     env = {**os.environ, "CHAINRULES_COMPILE_CACHE": str(empty)}
