@@ -53,11 +53,11 @@ def codes_of(cls: type, methods: Iterable[str]) -> list[types.CodeType]:
 
 
 @functools.cache
-def _computed(cls: type) -> frozenset[str]:
-    """Name the attributes that are made of more than a parameter when an object is made."""
+def _computed(cls: type) -> dict[str, frozenset[str]]:
+    """Map attributes that are made of more than a parameter, where one is made, to what is read."""
     import dis  # which imports inspect
 
-    made = set[str]()
+    made = dict[str, frozenset[str]]()
     for code in codes_of(cls, ("__new__", "__init__")):
         steps = [*dis.get_instructions(code)]
         given: set[Any] = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
@@ -68,12 +68,17 @@ def _computed(cls: type) -> frozenset[str]:
                 kept = [x.opname == "LOAD_CONST" or x.argval in given for x in steps[:i]]
                 whole = [k or x.opname in _MOVING for k, x in zip(kept, steps, strict=False)]
                 if not (all(whole[start:]) or (kept[-2] and not steps[i - 1].is_jump_target)):
-                    made.add(step.argval)
+                    read = [x.argval for x in steps[start : i - 1] if x.opname in _READING]
+                    local = [n for n in read if n in code.co_varnames and n not in given]
+                    made[step.argval] = made.get(step.argval, frozenset()).union(
+                        read, ["*"] if local else []
+                    )
             depth += dis.stack_effect(step.opcode, step.arg, jump=False)
             start = start if depth else i + 1
-    return frozenset(made)
+    return made
 
 
+_READING = {"LOAD_FAST", "LOAD_ATTR", "LOAD_METHOD", "LOAD_DEREF"}
 _MOVING = {"SWAP", "COPY", "STORE_ATTR", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "NOP"}
 
 
@@ -93,6 +98,21 @@ def refuse_computed(x: Any, entries: Iterable[Any]) -> None:
         for name in sorted({*_computed(type(x)), *same}):  # type: ignore[arg-type]  # as above
             if not is_it(found.get(name), x) and holds(getattr(x, name, None), is_real):
                 _refuse(x, name, "__init__ may have derived from what it contains", "a property")
+
+
+def refuse_carried(x: object, new: object, keys: list[Any]) -> None:
+    """Raise for an attribute that an object took over, and that __init__ makes of its fields.
+
+    Which parameters became fields is seen by their names; a local name may hold anything.
+    """
+    kept, now = getattr(x, "__dict__", {}), getattr(new, "__dict__", {})
+    for name, y in kept.items():
+        if name in keys or now.get(name) is not y or not may_hold(type(y)):  # type: ignore[arg-type]
+            continue
+        read = _computed(type(x)).get(name, frozenset())  # type: ignore[arg-type]  # hashable
+        if not read.isdisjoint({"*", *keys}) and holds(y, is_real):
+            how = f"__init__ derives from {' and '.join(map(str, keys))}"
+            _refuse(x, name, how, "a field, what rebuild computes anew, a property")
 
 
 def _refuse(x: object, name: str, how: str, instead: str) -> NoReturn:

@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
-from chainrules_py.errors import describe, register_description
+from chainrules_py.errors import RuleError, describe, register_description
 from chainrules_py.values.derived import (
     cached_properties,
     codes_of,
@@ -30,6 +30,7 @@ from chainrules_py.values.derived import (
 )
 from chainrules_py.values.forgetting import entering, forget_all, forgets
 from chainrules_py.values.holding import may_hold
+from chainrules_py.values.registered import putting_together, taking_apart
 
 T = TypeVar("T")
 
@@ -95,20 +96,40 @@ def register_structure(
     to_fields : callable
         From an instance to its ``(key, value)`` pairs, always in the same order.
     rebuild : callable
-        From an instance and as many new values, in that order, to a new instance.
+        From an instance and as many new values, in that order, to a new instance of its own class:
+        ``type(x)(...)``. It is taken apart again each time, and compared with what was put in.
     hollow : bool, optional
         Whether ``rebuild`` looks at no value: a `TreeDef` keeps none of them alive then.
+
+    Raises
+    ------
+    RuleError
+        If ``cls`` is no class; and when a value is rebuilt of another class, with other fields, or
+        with other values in them than were given.
 
     Examples
     --------
     >>> class Pair:
     ...     def __init__(self, left, right):
     ...         self.left, self.right = left, right
-    >>> register_structure(Pair, lambda p: vars(p).items(), lambda p, values: Pair(*values))
+    >>> register_structure(Pair, lambda p: vars(p).items(), lambda p, values: type(p)(*values))
     >>> fields_of(Pair(1.0, 2.0))
     [('left', 1.0), ('right', 2.0)]
     """
-    _register(cls, Structure("registered", None, lambda x: list(to_fields(x)), rebuild, hollow))
+    if not (isinstance(cls, type) and callable(to_fields) and callable(rebuild)):
+        msg = (
+            f"register_structure({describe(cls)}, {describe(to_fields)}, {describe(rebuild)}) "
+            f"takes a class and two functions: what lists its fields, and what rebuilds it"
+        )
+        raise RuleError(msg)
+    items = taking_apart(to_fields)
+    checked = putting_together(rebuild, items, _items_of)
+    _register(cls, Structure("registered", None, items, checked, hollow))
+
+
+def _items_of(x: object) -> list[tuple[Any, Any]] | None:
+    structure = structure_of(type(x))
+    return None if structure is None else structure.items(x)
 
 
 def register_leaf(cls: type) -> None:
@@ -126,6 +147,9 @@ def register_leaf(cls: type) -> None:
     >>> is_structure_type(Quantity)
     False
     """
+    if not isinstance(cls, type):
+        msg = f"register_leaf({describe(cls)}) takes a class"
+        raise RuleError(msg)
     _register(cls, None)
 
 

@@ -86,6 +86,33 @@ def test_cotangents_of_a_structure_are_projected_everywhere():
         vjp(lambda s: np.sin(s.full), Symmetric(W))[1](np.ones((3, 2, 2)), batched=True)
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_rows_of_a_jacobian_are_projected(mode):
+    def f(s):
+        return np.sin(s.full) @ (W + 1.0) * s.full[0, 1]
+
+    rows = jacobian(f, mode=mode)(Symmetric(W)).full
+    pull = vjp(f, Symmetric(W))[1]
+    for i, j in np.ndindex(2, 2):
+        np.testing.assert_allclose(rows[i, j], pull(np.eye(4)[2 * i + j].reshape(2, 2))[0].full)
+    of_number = jacobian(lambda d: f(d["s"])[0, 1], mode=mode)({"s": Symmetric(W), "n": 3})
+    np.testing.assert_allclose(of_number["s"].full, rows[0, 1])
+
+
+def test_both_sides_of_a_hessian_are_projected():
+    def f(s):
+        return np.sum(np.sin(s.full) * W) ** 2
+
+    H = hessian(f)(Symmetric(W)).full.full
+    for axes in ((1, 0, 2, 3), (0, 1, 3, 2), (2, 3, 0, 1)):
+        np.testing.assert_allclose(H, np.transpose(H, axes))
+    U, h = np.array([[0.0, 1.0], [1.0, 3.0]]), 1e-6
+    ahead, behind = [grad(f)(Symmetric(W + t * U)).full for t in (h, -h)]
+    np.testing.assert_allclose(np.sum(H * U, (2, 3)), (ahead - behind) / (2 * h), atol=1e-6)
+    with pytest.raises(NotDifferentiableError, match="register_tangent"):
+        jacobian(lambda s: s.full * 1j)(Symmetric(W))
+
+
 @feature(28, "a type with a tangent space of its own", page="write-a-rule",
          best="JAX: hijax; autograd: VSpace")  # fmt: skip
 def test_a_tangent_is_of_another_class():

@@ -25,6 +25,7 @@ from chainrules_py.extend import (
     block,
     column,
     conjugate,
+    declares_space,
     deliver,
     describe,
     flatten,
@@ -48,6 +49,7 @@ from chainrules_tape.functions.arguments import (
     check_varies,
 )
 from chainrules_tape.functions.grad import jvp, vjp
+from chainrules_tape.functions.own_spaces import projected_rows
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
@@ -300,7 +302,8 @@ def _jacobian(
 ) -> tuple[LinearRun | ReverseRun, Rows]:
     """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
     xs = map_leaves(as_array, xs) if tables else xs
-    leaves = flatten(xs)[0]
+    leaves, tree = flatten(xs)
+    own = declares_space(tree)
     vary = list(map(can_vary, leaves))
     check_varies(leaves, vary)
     spaces = [space(x) if v else NoTangent() for x, v in zip(leaves, vary, strict=True)]
@@ -318,12 +321,14 @@ def _jacobian(
             ]
             if mode == "reverse" or _size(seeded) <= n:
                 images = _Images(recorded.pull, seeded, spaces, adjoint=True)
-                return recorded, _rows(images.block, ys, spaces)
+                rows = _rows(images.block, ys, spaces)
+                return recorded, projected_rows(rows, ys, xs, tree) if own else rows
             del recorded
     run = LinearRun(f, xs, has_aux=has_aux)
     ys = _spaces_of(run, spaces, named, holomorphic)
     images = _Images(run.push, spaces, ys, adjoint=False)
-    return run, _rows(lambda k, i: images.block(i, k), ys, spaces)
+    rows = _rows(lambda k, i: images.block(i, k), ys, spaces)
+    return run, projected_rows(rows, ys, xs, tree) if own else rows
 
 
 def _rows(entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any]) -> Rows:
