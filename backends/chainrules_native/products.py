@@ -17,15 +17,20 @@ from chainrules_native.text import c_type
 from chainrules_py.program import Call, Value
 
 
-def product(s: Lowering, y: Value, a: View, b: View, *, chars: str = "fd") -> View:
-    """Lower a product as ``np.matmul`` computes it, of dtypes that have one of these characters."""
+def product(
+    s: Lowering, y: Value, a: View, b: View, *, chars: str = "fd", rows: bool = False
+) -> View:
+    """Lower a product as ``np.matmul`` computes it, of dtypes that have one of these characters.
+
+    What it gives may be all rows of a batch.
+    """
     shape, dtype = form(y)
     if not (a.dtype == b.dtype == dtype) or dtype.char not in chars:
         raise UnwritableError
     loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
     out = s.result(y)
     step = dtype.itemsize
-    target = out
+    target = tall(out) if rows else out
     if len(a.shape) == 1:
         a = a._replace(shape=(1, *a.shape), strides=(0, *a.strides))
         at = len(shape) - (len(b.shape) > 1)
@@ -100,7 +105,7 @@ def flattened(x: View) -> View:
     return x._replace(shape=(x.size,), strides=(step,))
 
 
-def dotted(s: Lowering, y: Value, a: View, b: View) -> View:
+def dotted(s: Lowering, y: Value, a: View, b: View, *, rows: bool = False) -> View:
     """Lower a product as ``dot`` computes it, which copies what does not lie flat.
 
     Raises
@@ -111,7 +116,8 @@ def dotted(s: Lowering, y: Value, a: View, b: View) -> View:
     if len(a.shape) + len(b.shape) < 4 and 1 in (*a.shape, *b.shape):
         raise UnwritableError
     of_vectors = len(a.shape) == len(b.shape) == 2 and a.shape[0] == b.shape[1] == 1
-    return product(s, y, *[x if _is_flat(x, of_vectors) else s.copy(x) for x in (a, b)])
+    given = [x if _is_flat(x, of_vectors) else s.copy(x) for x in (a, b)]
+    return product(s, y, *given, rows=rows)
 
 
 def _is_flat(x: View, is_vector: bool) -> bool:
@@ -156,6 +162,8 @@ def _left(s: Lowering, call: Call) -> View:
         return multiplied(s, y, view if n == 1 else stood_up(view), other)
     if n == 1 and m > 2:
         raise UnwritableError
+    if m == 2 and len(view.shape) == n > 2:
+        return dotted(s, y, tall(view), transposed(other), rows=True)
     write = dotted if m == 2 and n < 3 else product
     return write(s, y, view, transposed(other))
 
@@ -179,7 +187,8 @@ def _right(s: Lowering, call: Call) -> View:
             view = tall(view)
         else:
             raise UnwritableError
-        return product(s, y, view if m == 1 else transposed(other), other if m == 1 else view)
+        write = product if m == 1 else dotted
+        return write(s, y, view if m == 1 else transposed(other), other if m == 1 else view)
     if m == 1:
         return dotted(s, y, view, other)
     return (dotted if n == m == 2 else product)(s, y, transposed(other), view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,10 @@ def matmul_left_numpy(y_bar: Any, a: Any, b: Any) -> Any:
         return _products.matmul_left(y_bar, a, b)
     if b.ndim == 1:
         return y_bar * b if a.ndim == 1 else y_bar[..., None] * b
+    if b.ndim == 2 and a.ndim == y_bar.ndim > 2:  # a batch is one tall matrix
+        rows = math.prod(y_bar.shape[:-1])
+        flat = y_bar.reshape(rows, y_bar.shape[-1]).dot(b.T)
+        return flat.reshape(*y_bar.shape[:-1], b.shape[0])
     return y_bar.dot(b.T) if b.ndim == 2 and a.ndim < 3 else np.matmul(y_bar, b.mT)
 
 
@@ -58,6 +63,9 @@ def matmul_right_numpy(y_bar: Any, a: Any, b: Any) -> Any:
     if b.ndim == 1 and a.ndim > 1 and a.dtype.kind != "c":
         rows = a if a.ndim == 2 else a.reshape(y_bar.size, a.shape[-1])
         return y_bar.dot(rows) if rows is a else y_bar.reshape(-1).dot(rows)
+    if b.ndim == 2 and a.ndim == y_bar.ndim > 2 and a.dtype.kind != "c":
+        rows = math.prod(a.shape[:-1])
+        return a.reshape(rows, a.shape[-1]).T.dot(y_bar.reshape(rows, y_bar.shape[-1]))
     if a.dtype.kind == "c" or (a.ndim > 2 and b.ndim < 3) or (a.ndim == 1 and b.ndim > 2):
         return _products.matmul_right(y_bar, a, b)
     if a.ndim == 1:

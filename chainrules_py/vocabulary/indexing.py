@@ -97,6 +97,9 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif isinstance(entry, (list, tuple)) or is_read(kind):
                 pattern.append(cls.HOLE)
                 arrays.append(asarray(entry))
+            elif stands_for_place(kind):
+                pattern.append(cls.HOLE)
+                arrays.append(entry)
             else:
                 pattern.append(_place(entry))
                 joined = False
@@ -148,6 +151,12 @@ def _entry(e: tuple[Any, ...], arrays: Any) -> Any:
     if e[0] == "array":
         return next(arrays)
     return slice(*e[1:]) if e[0] is slice else e[1]
+
+
+def stands_for_place(kind: type) -> bool:
+    """Tell whether a class stands for a whole number of a library, another one in each run."""
+    number = type_info(kind).dispatch_type
+    return number is not kind and hasattr(number, "__index__")
 
 
 def _static(bound: Any) -> Any:

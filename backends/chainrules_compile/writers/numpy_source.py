@@ -40,7 +40,7 @@ from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
-from chainrules_py.vocabulary.views import store
+from chainrules_py.vocabulary.views import Index, store
 
 _ASKING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
@@ -297,8 +297,8 @@ class NumpyWriting(Speller):
         elif word is store:
             where = self.index(call.options["index"], arrays)
             self.lines.append(f"{name}[{where}] = {self.text(y)}")
-        elif word is not add_along_axis and not arrays:
-            self._add(word, name, result, call.options["index"], y)
+        elif word is not add_along_axis and not any(map(is_array, arrays)):
+            self._add(word, name, result, call.options["index"], y, arrays)
         else:
             word = add_at if word is scatter_add else word
             rest = [self.text(y), *map(self.text, arrays)]
@@ -306,15 +306,16 @@ class NumpyWriting(Speller):
             function = self.implementation(word, (result, y, *arrays))
             self.lines.append(f"{self.bound(function)}({', '.join([name, *rest])})")
 
-    def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any) -> None:
+    def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any, places: list[Any]) -> None:
         """Write the addition to a part: of several elements, to the view of them."""
-        where = self.index(pattern, [])
+        where = self.index(pattern, places)
         pattern = pattern.objects[0] if type(pattern) is Varying else pattern
         shape: Any = x.shape
         minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
         sign = "-" if minus else "+"
-        several = len(pattern) < len(shape) or any([type(entry) is not int for entry in pattern])
-        if several and pattern.is_basic:
+        one = [type(entry) is int or entry is Index.HOLE for entry in pattern]
+        several = len(pattern) < len(shape) or not all(one)
+        if several and (places or pattern.is_basic):
             # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
             self.lines.append(f"part = {name}[{where}]")
             ufunc: Any = np.subtract if minus else np.add

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -445,7 +446,11 @@ def _spread(s: Speller, call: Call) -> str | None:
 @spells("matmul_left_numpy")
 def _matmul_left(s: Speller, call: Call) -> str | None:
     y_bar, a, b = call.operands
-    if b.dtype.kind == "c" or len(a.shape) > 2 or not is_array(y_bar):
+    if b.dtype.kind == "c" or not is_array(y_bar):
+        return None
+    if len(a.shape) == len(y_bar.shape) > 2 == len(b.shape):
+        return f"{_tall(s, y_bar)}.dot({s.text(b)}.T).reshape({call.results[0].shape})"
+    if len(a.shape) > 2:
         return None
     if len(a.shape) == len(b.shape) == 1:
         return None
@@ -465,4 +470,11 @@ def _matmul_right(s: Speller, call: Call) -> str | None:
         return f"{s.text(a)}.T.dot({s.text(y_bar)})"
     if len(a.shape) == 2 and len(b.shape) == 1:
         return f"{s.text(y_bar)}.dot({s.text(a)})"
+    if len(a.shape) == len(y_bar.shape) > 2 == len(b.shape):
+        return f"{_tall(s, a)}.T.dot({_tall(s, y_bar)})"
     return None
+
+
+def _tall(s: Speller, x: Any) -> str:
+    """Write a batch of matrices as one of all their rows."""
+    return f"{s.text(x)}.reshape({math.prod(x.shape[:-1])}, {x.shape[-1]})"

@@ -170,7 +170,8 @@ def note_view(
     """
     if type(y) is not type(payload):
         return  # an element
-    if word is read and not options["index"].is_basic:
+    by_place = word is not read or options["index"].is_basic
+    if not by_place and (any(map(_axes, operands[1:])) or not share(y, payload)):
         return
     x = operands[0]
     view = getattr(x, "as_view", None)
@@ -184,13 +185,17 @@ def note_view(
                 return
             layout = UNLIKE
     view = view or view_of(x)
-    how = options["index"] if word is read else Call((word, operands[1:], options))
+    how = options["index"] if word is read and by_place else Call((word, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
     new.written, new.children, new.limit, new.link = False, None, 16, NO_LINK
     view.add(made)
     if view.written and 2 * made.size <= x.size:
         made.own_memory()
+
+
+def _axes(x: Any) -> Any:
+    return getattr(x, "shape", True)
 
 
 def plain_holder(x: Any) -> Any:

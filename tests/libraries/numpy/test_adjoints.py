@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from chainrules_compile import compile
 from chainrules_numpy import adjoints
 from chainrules_numpy import library as numpy_library
 from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rule
@@ -19,7 +20,7 @@ from chainrules_py.rules.linalg.products import dot_left, dot_right, matmul_left
 from chainrules_py.rules.reductions import mean_transpose, sum_transpose
 from chainrules_py.tangents.sum_to_shape import unbroadcasting
 from chainrules_py.values.type_info import finite_test
-from chainrules_tape import Tape, grad, hessian, jacobian, jvp, vjp
+from chainrules_tape import Tape, grad, hessian, jacobian, jvp, value_and_grad, vjp
 
 # ------------------------------------------------------------------- sums over broadcast axes
 
@@ -371,3 +372,31 @@ def test_a_library_states_its_pull_of_a_rule(monkeypatch):
     assert calls == [np.ndarray]
     np.testing.assert_array_equal(vjp(squared, np.float64(3.0))[1](1.0)[0], 6.0)
     assert calls == [np.ndarray]
+
+
+def _layouts(shape):
+    rng = np.random.default_rng(8)
+    yield rng.standard_normal(shape)
+    yield np.asfortranarray(rng.standard_normal(shape))
+    yield rng.standard_normal((*shape[:-2], shape[-1], shape[-2])).swapaxes(-1, -2)
+    yield rng.standard_normal((*shape[:-1], 2 * shape[-1]))[..., ::2]
+
+
+@pytest.mark.parametrize(
+    "shape, columns",
+    [((4, 5, 6), 3), ((2, 3, 4, 5), 2), ((1, 5, 1), 4), ((3, 1, 1), 1), ((0, 2, 3), 2)],
+)
+def test_a_batch_beside_one_matrix_is_one_product_back(shape, columns):
+    f = value_and_grad(lambda x, w: np.sum(np.sin(x @ w)), (0, 1))
+    compiled = compile(f)
+    for x in _layouts(shape):
+        for w in _layouts((shape[-1], columns)):
+            found = f(x, w)
+            y_bar = np.cos(x @ w)
+            rows = list(range(x.ndim - 1))
+            want = y_bar @ w.T, np.tensordot(x, y_bar, (rows, rows))
+            for bar, expected in zip(found[1], want, strict=True):
+                np.testing.assert_allclose(bar, expected, rtol=1e-12, atol=1e-12)
+            for bar, expected in zip(compiled(x, w)[1], found[1], strict=True):
+                np.testing.assert_array_equal(bar, expected)
+    assert "matmul_right" not in compiled.source
