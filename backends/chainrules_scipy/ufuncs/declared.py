@@ -25,6 +25,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, alias, around, kind_of
 from chainrules_scipy.implementations import of_numbers
+from chainrules_scipy.ufuncs.asked import asking
 
 Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -182,7 +183,10 @@ def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def composite(name: str) -> Callable[[F], F]:
-    """Say that a ufunc is this function in words, of operands of the same names (a decorator)."""
+    """Say that a ufunc is this function in words, of operands of the same names (a decorator).
+
+    The value is the ufunc's own.
+    """
 
     def enter(function: F) -> F:
         code, ufunc = function.__code__, getattr(scipy.special, name)
@@ -191,7 +195,7 @@ def composite(name: str) -> Callable[[F], F]:
         def of_its_types(*xs: Any) -> Any:
             return function(*_as_taken(ufunc, xs))
 
-        row(ufunc, of_its_types, code.co_varnames[: code.co_argcount])
+        row(ufunc, asking(ufunc, of_its_types), code.co_varnames[: code.co_argcount])
         return function
 
     return enter

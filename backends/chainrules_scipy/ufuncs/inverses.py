@@ -15,20 +15,24 @@ from chainrules_scipy.rows import anchored, array_of, nested, readable
 from chainrules_scipy.ufuncs.declared import composite
 from chainrules_scipy.ufuncs.distributions import chndtr, fdtr
 
+_MOST = 1e6  # the largest mean of which a distribution is summed; beyond it there is no derivative
+
 
 def _terms(mean: Any) -> Any:
     """Return the numbers at which a Poisson distribution has weights that count."""
-    most = float(np.max(np.nan_to_num(readable(mean)), initial=0.0))
+    known = readable(mean)
+    most = float(np.max(np.where(known <= _MOST, known, 0.0), initial=0.0))
     return np.arange(math.ceil(most + 12 * math.sqrt(most) + 40.0))
 
 
 def _poisson(j: Any, mean: Any, shift: Any = 0.0) -> Any:
-    """exp(-m) mʲ / Γ(j + 1 + shift); m = 0 leaves the first one."""
-    some = readable(mean) > 0
-    safe = v.where(some, mean, 1.0)
-    first = np.where(j == 0, 1.0 / math.gamma(1 + shift), 0.0)
-    weight = v.exp(v.xlogy(j, safe) - mean - v.gammaln(j + 1 + shift))
-    return v.where(some, weight, first)
+    """exp(-m) mʲ / Γ(j + 1 + shift), at m = 0 by powers."""
+    mean = mean * v.where(readable(mean) > _MOST, math.nan, 1.0)
+    none = readable(mean) == 0
+    far, near = v.where(none, 1.0, mean), v.where(none, mean, 0.0)
+    weight = v.exp(v.xlogy(j, far) - far - v.gammaln(j + 1 + shift))
+    first = v.exp(-near) * v.pow(near, j) * scipy.special.rgamma(j + 1 + shift)
+    return v.where(none, first, weight)
 
 
 def _columns(*xs: Any) -> list[Any]:

@@ -13,11 +13,13 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of
 from chainrules_scipy.implementations import FUNCTIONS
+from chainrules_scipy.ufuncs.asked import asking
 from chainrules_scipy.ufuncs.declared import cut, row
 from chainrules_scipy.ufuncs.functions import zetac
 
 _name: str
 _word: Any
+_ufunc: Any
 
 
 for _word in FUNCTIONS:
@@ -46,7 +48,8 @@ def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _word in (("kn", v.kv), ("yn", v.yv)):
-    row(getattr(scipy.special, _name), _in_double(_word), ("v_", "x"))
+    _ufunc = getattr(scipy.special, _name)
+    row(_ufunc, asking(_ufunc, _in_double(_word)), ("v_", "x"))
 
 # ---------------------------------------------------------- functions that let traced values pass
 
@@ -75,7 +78,7 @@ alias(scipy.special.lambertw, to=_branch)
 if hasattr(_ufuncs, "_zeta"):
     row(_ufuncs._zeta, v.zeta, ("x", "q"))
 if hasattr(_ufuncs, "_riemann_zeta"):
-    row(_ufuncs._riemann_zeta, _zeta, ("x",))
+    row(_ufuncs._riemann_zeta, asking(_ufuncs._riemann_zeta, _zeta), ("x",))
 if hasattr(_ufuncs, "_lambertw"):
     row(_ufuncs._lambertw, _branch, ("z", "k", "tol"))
 if hasattr(scipy.special, "softplus"):  # since SciPy 1.17

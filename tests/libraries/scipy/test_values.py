@@ -1,0 +1,109 @@
+"""Tracing a ufunc of ``scipy.special`` never changes its value: no dtype, and no last bit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from chainrules_compile import compile
+from chainrules_tape import grad, hessian, jvp, value_and_grad
+from tests.libraries.scipy.values import differences, ufuncs
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_sample_of_each_ufunc():
+    assert [text for name in ufuncs() for text in differences(name, 1)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ufuncs())
+def test_each_ufunc(name: str):
+    assert differences(name, 60) == []
+
+
+@pytest.mark.filterwarnings("ignore")  # SciPy cuts numbers that are not whole
+@pytest.mark.parametrize(
+    "name, xs",
+    [
+        ("agm", (0.3, -5.0)),
+        ("bdtr", (1.2, 0.05, -0.3)),
+        ("pdtr", (-0.3, 0.3)),
+        ("pdtrc", (-0.3, 2.5)),
+        ("nbdtrc", (0.7, 0.3, 0.7)),
+        ("nrdtrimn", (0.3, -0.7, 0.05)),
+        ("nrdtrisd", (-0.7, 2.5, 5.0)),
+    ],
+)
+def test_no_value_and_no_derivative(name: str, xs: Any):
+    f = getattr(scipy.special, name)
+
+    def at(x: Any) -> Any:
+        return f(*xs[:-1], x)
+
+    assert np.isnan([value_and_grad(at)(xs[-1]), jvp(at, (xs[-1],), (1.0,))]).all()
+
+
+@pytest.mark.filterwarnings("ignore")  # SciPy cuts numbers that are not whole
+@pytest.mark.parametrize(
+    "name, xs",
+    [
+        ("radian", (5.0, 1.2, -0.3)),
+        ("voigt_profile", (-0.7, 5.0, 0.05)),
+        ("pdtrik", (0.7, 1.2)),
+        ("ncfdtridfd", (1.2, 0.05, 1.2, 2.5)),
+        ("nctdtrinc", (3.0, 0.3, 0.5)),
+        ("fdtr", (1.2, 0.7, 0.05)),
+        ("yn", (-0.7, 0.7)),
+    ],
+)
+def test_the_last_bit(name: str, xs: Any):
+    f = getattr(scipy.special, name)
+    assert value_and_grad(lambda x: f(*xs[:-1], x))(xs[-1])[0] == f(*xs)
+
+
+def test_lists_and_programs():
+    x = np.array([0.5, 1.0, 3.0])
+
+    def f(x: Any) -> Any:
+        return np.sum(scipy.special.chdtr([1, 2, 3], x) * scipy.special.agm(x, [2.0]))
+
+    compiled = compile(grad(f))
+    np.testing.assert_array_equal(compiled(x), grad(f)(x))
+    np.testing.assert_array_equal(compile(f)(2 * x), f(2 * x))
+    h = 1e-6
+    slopes = [(grad(f)(x + h * e) - grad(f)(x - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(hessian(f)(x), slopes, atol=1e-8)
+
+
+def test_no_warning_of_words():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jvp(lambda p: scipy.special.nrdtrimn(p, 0.5, 0.3), (0.3,), (1.0,))[1] < 0
+        assert grad(lambda s: scipy.special.voigt_profile(0.4, s, 0.1))(0.0) == 0
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_from_central_distributions_on(place: int):
+    """At nc = 0 the derivative is that of nc > 0, to any order."""
+    f: Any = (
+        lambda nc: scipy.special.ncfdtr(5.0, 3.0, nc, 1.0),
+        lambda nc: scipy.special.nctdtr(5.0, nc, 1.0),
+    )[place]
+    h = 1e-4
+    ahead = (-3 * f(0.0) + 4 * f(h) - f(2 * h)) / (2 * h)
+    assert abs(grad(f)(0.0) - ahead) < 1e-6
+    further = (-3 * grad(f)(0.0) + 4 * grad(f)(h) - grad(f)(2 * h)) / (2 * h)
+    assert abs(grad(grad(f))(0.0) - further) < 1e-5
+
+
+def test_sums_that_are_too_long():
+    """Refuse no call of SciPy's: a value has no derivative where its series is too long."""
+    for nc in (np.inf, 1e13):
+        value, slope = value_and_grad(lambda nc: scipy.special.ncfdtr(5.0, 3.0, nc, 1.0))(nc)
+        assert np.array_equal(value, scipy.special.ncfdtr(5.0, 3.0, nc, 1.0), equal_nan=True)
+        assert np.isnan(slope)
