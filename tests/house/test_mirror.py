@@ -526,6 +526,7 @@ TOPICS = {
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
+    "tests/libraries/scipy/test_values.py": "values of special functions, traced and plain",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
     "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of results, a generator",
     "tests/libraries/scipy/test_numbers.py": "results of one number, and their classes",
