@@ -6,6 +6,7 @@ among them, meets it.
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable
 from typing import Any, Self, final
 
@@ -38,6 +39,10 @@ from chainrules_py.extend import (
 )
 
 _ZERO = ZeroTangent()
+_transposed: contextvars.ContextVar[frozenset[Any]] = contextvars.ContextVar(
+    "transposed", default=frozenset()
+)
+"""What is being transposed, to push a tangent."""
 
 
 @final
@@ -74,6 +79,8 @@ class Passing:
 
     def __call__(self, bar: Any, of: Any) -> Any:
         """Return the cotangent to go on with; None leaves it."""
+        if self in _transposed.get():
+            return None
         # It may be that of other values as well, or the seed.
         shown = deliver(unthunk(bar))
         traced = issubclass(type(shown), Tracer)
@@ -113,7 +120,12 @@ class Passing:
             found = self.f(bar)
             return bar if found is None else found
 
-        (found,) = any_engine.rrule_via_ad(through, t)[1](t)
+        # What the hook itself computes by the function that it hangs on passes by itself.
+        token = _transposed.set(_transposed.get() | {self})
+        try:
+            (found,) = any_engine.rrule_via_ad(through, t)[1](t)
+        finally:
+            _transposed.reset(token)
         return found
 
 
@@ -177,7 +189,7 @@ class Hooked(Recipe):
         The statement.
     """
 
-    is_written = True
+    is_written = is_hooked = True
 
     def __init__(self, inside: Statement, passing: Passing) -> None:
         self.inside = inside

@@ -200,6 +200,12 @@ class Rule:
         """Return the statement for a mode, or None."""
         return self.forward if mode == "forward" else self.reverse
 
+    @property
+    def is_core(self) -> bool:
+        """Whether it is the core's in both modes, and nothing hangs on it."""
+        stated = [s for s in (self.forward, self.reverse) if s is not None]
+        return all([s.layer is Layer.CORE and not s.recipe.is_hooked for s in stated])
+
     def __reduce__(self) -> Any:
         return Rule, (self.primal, self.forward, self.reverse)
 

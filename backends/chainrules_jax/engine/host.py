@@ -23,7 +23,6 @@ from chainrules_py import Primitive, rules_for
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
-    Layer,
     Rule,
     find_rule,
     register_host,
@@ -43,7 +42,7 @@ _JAXS = (jax.core.Tracer, *_NUMPYS)
 def is_native(word: Primitive[..., Any], rule: Rule, implementation: Any) -> bool:
     """Tell whether JAX's own derivative of a word is that of its rule."""
     statement = rule.reverse
-    if statement is None or rule.forward is not statement or statement.layer != Layer.CORE:
+    if statement is None or rule.forward is not statement or not rule.is_core:
         return False
     own = implementation is not None and implementation is not word.__wrapped__
     return statement.recipe.is_smooth and own and word not in OURS

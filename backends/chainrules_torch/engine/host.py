@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import HigherOrder, Layer, find_rule, is_structure_type, register_host
+from chainrules_py.extend import HigherOrder, find_rule, is_structure_type, register_host
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import (
@@ -65,12 +65,7 @@ def host(
     rule = find_rule(primitive, classes, config)
     if rule is None:
         return computed_by(primitive, classes)
-    stated = [s for s in (rule.forward, rule.reverse) if s is not None]
-    if (
-        primitive in _SMOOTH
-        and implementation is not None
-        and all([s.layer is Layer.CORE for s in stated])
-    ):
+    if primitive in _SMOOTH and implementation is not None and rule.is_core:
         return implementation
 
     structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))

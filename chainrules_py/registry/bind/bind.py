@@ -179,6 +179,8 @@ class Recipe:
         Whether nothing is saved but operands and results as they are, or their spaces.
     always : bool
         Whether a pull runs though its cotangent is zero.
+    is_hooked : bool
+        Whether something hangs on it, so that no engine's own derivative stands for it.
     is_written : bool
         Whether the rule is a function that somebody wrote, and saves what that gave.
     functions : tuple of callable or None
@@ -187,7 +189,7 @@ class Recipe:
 
     pen = ""
     is_constant = is_elementwise = is_linear = is_smooth = False
-    saves_values = is_written = always = False
+    saves_values = is_written = is_hooked = always = False
     functions: tuple[Any, ...] = ()
     _writes: bool | None = None
 
