@@ -27,6 +27,7 @@ from chainrules_py import NoRuleError, Primitive
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
+    flatten,
     map_leaves,
 )
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
@@ -77,9 +78,14 @@ def kept(
     """Keep what a rule saved, whatever it is, and return the value as PyTorch's functions do."""
     if not all(map(_is_open, record[2:])):
         # A closure that has the result leads back to itself, by a way that only PyTorch sees.
-        mine = set(map(id, leaves))
+        mine, before = set(map(id, leaves)), flatten(y)[0]
         y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else x.data, y)
-    ctx.record = saved = Record(call, bound, record, leaves, needs, y)
+        ctx.record = saved = Record(call, bound, record, leaves, needs, y)
+        closures = [x for x in record[2:] if not _is_open(x)]
+        seen = [*zip(leaves, leaves, strict=True), *zip(before, flatten(y)[0], strict=True)]
+        saved.note_versions(seen, closures)
+    else:
+        ctx.record = saved = Record(call, bound, record, leaves, needs, y)
     ctx.save_for_backward(*saved.tensors)
     saved.tensors = []  # an output here would keep its own graph alive
     if isinstance(y, Tensor):

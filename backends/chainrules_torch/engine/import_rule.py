@@ -205,7 +205,7 @@ def _first(
     """Compute the value, of which the run is told that is repeated later."""
     run, y = Run(f), primal(*operands, **options)
     if note:
-        run.gave(_numbers(operands), _numbers(y))
+        run.gave(_numbers(operands), _numbers(_floating(y)))
     return run, y
 
 
@@ -287,10 +287,16 @@ def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> C
         with Unlost():
             y = _called(f, full)
         if run := run_again(f):
-            run.compare(_numbers(full), _numbers(y))
-        return tuple(filter(floats, flatten(y)[0]))
+            run.compare(_numbers(full), _numbers(_floating(y)))
+        like = next(filter(floats, moved), None)
+        return tuple([_tensor(x, like) for x in _floating(y)])
 
     return of_some
+
+
+def _floating(y: Any) -> list[Any]:
+    """List the numbers in a result that have derivatives; others are those of the first run."""
+    return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
 
 
 def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import weakref
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, final
 
 import torch
 
-from chainrules_py import NoRuleError, Primitive
+from chainrules_py import MutationError, NoRuleError, Primitive
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
     TreeDef,
     flatten,
+    knows,
     looking,
 )
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
@@ -26,6 +30,7 @@ from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
+_hooks: Any = torch._C._autograd
 
 
 @final
@@ -129,6 +134,7 @@ class Record:
         "spaces",
         "tensors",
         "treedef",
+        "versions",
         "watched",
     )
 
@@ -171,8 +177,32 @@ class Record:
         if not exact:
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
+        self.versions: list[tuple[Any, int]] = []
         self.guard = looking(bound, self.half, *saved)
         self.run_again = None if exact else guard_of(call, leaves)
+
+    def note_versions(self, seen: Sequence[tuple[Any, Any]], closures: Sequence[Any]) -> None:
+        """Note the versions of operands and results that closures of the rule's hold by themselves.
+
+        PyTorch checks those that it keeps, unless `torch.autograd.graph` has them kept otherwise.
+        Beside each stands the tensor that is outside.
+        """
+        if _hooks._top_saved_tensors_default_hooks(True) is not None:
+            tensors = [(x, y) for x, y in seen if isinstance(x, Tensor) and not x.is_inference()]
+            held = [y for x, y in tensors if knows(closures, functools.partial(operator.is_, x))]
+            self.versions = [(weakref.ref(x), x._version) for x in held]
+
+    def _check_versions(self) -> None:
+        for known, version in self.versions:
+            x = known()
+            if x is not None and x._version != version:
+                msg = (
+                    f"an operand of {self.call.plan.primal.__name__}, or its result, was written "
+                    f"to after the call, and the pullback of its rule holds it, where PyTorch "
+                    f"cannot exchange it: write to a copy, or state the rule by scalar_rule, rule "
+                    f"or custom_vjp"
+                )
+                raise MutationError(msg)
 
     def _without(self, x: Any) -> tuple[Any, bool]:
         """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
@@ -194,6 +224,7 @@ class Record:
         again, call = self.again, self.call
         if self.guard is not None:
             self.guard.check()
+        self._check_versions()
         if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
             if self.run_again is not None:
                 self.run_again.check()

@@ -549,6 +549,26 @@ def test_an_imported_function_of_several_operands():
     assert angle.shape == (2,)
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [3, True, 2.5, 1j, None, "text", np.float64(2.0), np.ones(2), [1, {"n": 2.0}]],
+    ids=repr,
+)
+def test_an_imported_function_gives_more_than_tensors(beside):
+    f = import_rule(lambda x: {"y": x.sin(), "n": beside, "shape": x.shape}, operands=1)
+    exported = export(f)
+    x = torch.tensor([0.3, 0.7])
+    leaf = x.clone().requires_grad_()
+    slopes = [
+        torch.autograd.grad(exported(leaf)["y"].sum(), leaf)[0],
+        grad(lambda x: exported(x)["y"].sum())(x),
+        jvp(lambda x: exported(x)["y"], (x,), (torch.ones(2),))[1],
+        torch.tensor(chainrules_tape.grad(lambda x: np.sum(f(x)["y"]))(x.numpy())),
+    ]
+    for slope in slopes:
+        torch.testing.assert_close(slope, x.cos())
+
+
 def test_an_imported_function_without_a_mode_or_an_order():
     cdist = import_rule(torch.cdist)
     x, y = np.random.default_rng(0).standard_normal((2, 3, 2))

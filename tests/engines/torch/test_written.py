@@ -18,6 +18,7 @@ from chainrules_py import (
     rule,
     scalar_rule,
 )
+from chainrules_py import vocabulary as v
 from chainrules_tape import vjp
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -186,3 +187,50 @@ def test_memory_that_is_not_written_to_may_be_read_in_any_way():
     freed.untyped_storage().resize_(0)
     pull = backward(export(by_rule(lambda: 2.0 + 0 * freed.ndim), to="torch"))
     torch.testing.assert_close(pull()[0], 4 * X)
+
+
+# ----------------------------------- where PyTorch clones what it saved when that is written to
+
+
+def holding_operand():
+    @primitive
+    def exp(x):
+        return v.exp(x)
+
+    @rrule.register(exp)
+    def exp_rrule(x):
+        return v.exp(x), lambda y_bar: (v.exp(x) * y_bar,)
+
+    return export(exp, to="torch")
+
+
+def holding_result():
+    @primitive
+    def exp(x):
+        return v.exp(x)
+
+    @rrule.register(exp)
+    def exp_rrule(x):
+        y = v.exp(x)
+        return y, lambda y_bar: (y * y_bar,)
+
+    return export(exp, to="torch")
+
+
+@pytest.mark.parametrize("what", ["operand", "result"])
+@pytest.mark.parametrize("written", ["operand", "result", "nothing"])
+def test_a_closure_holds_what_it_saw_where_saved_tensors_may_be_written_to(what, written):
+    f = holding_operand() if what == "operand" else holding_result()
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        x = X.clone().requires_grad_()
+        a = x * 1.0
+        y = f(a)
+        if written == "operand":
+            a.mul_(3.0)
+        z = y.mul_(3.0) if written == "result" else y
+        if what == written:
+            with pytest.raises(MutationError, match="holds it, where PyTorch cannot exchange it"):
+                torch.autograd.grad(z.sum(), x)
+        else:
+            slope = torch.exp(X) * (3.0 if written == "result" else 1.0)
+            torch.testing.assert_close(torch.autograd.grad(z.sum(), x)[0], slope)
