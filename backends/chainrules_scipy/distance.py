@@ -130,6 +130,7 @@ _METRICS: dict[str, _Metric] = {
     "braycurtis": _braycurtis,
     "jensenshannon": _jensenshannon,
 }
+_PLAIN = ("p", "centered", "base", "axis", "keepdims")
 _SHORT = {"l2": "euclidean", "l1": "cityblock", "manhattan": "cityblock", "linf": "chebyshev"}
 
 
@@ -152,7 +153,11 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
     if name not in _METRICS:
         msg = f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}"
         raise UnsupportedKeywordError(msg)
-    given = {k: value for k, value in options.items() if value is not None}
+    given = {
+        k: value if k in _PLAIN else array_of(value)
+        for k, value in options.items()
+        if value is not None
+    }
     if name == "seuclidean" and "V" not in given:
         given["V"] = v.var(v.concat(*rows, axis=0), axis=0, correction=1)
     if name == "mahalanobis" and "VI" not in given:
@@ -286,8 +291,7 @@ def _of_vectors(name: str) -> Callable[..., Any]:
         bound = signature.bind(*args, **options)
         bound.apply_defaults()
         given = bound.arguments
-        plain = ("p", "centered", "base", "axis", "keepdims")
-        a, b, *rest = (x if k in plain or x is None else array_of(x) for k, x in given.items())
+        a, b, *rest = (x if k in _PLAIN or x is None else array_of(x) for k, x in given.items())
         return metric(a, b, **dict(zip([*given][2:], rest, strict=True)))
 
     distance.__doc__ = f"Compute what ``scipy.spatial.distance.{name}`` does, of its parameters."

@@ -389,6 +389,8 @@ def curve_fit(
         raise UnsupportedKeywordError(msg)
     start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
     y = array_of(ydata)
+    if isinstance(xdata, (list, tuple, np.ndarray)):  # of which SciPy makes floats
+        xdata = array_of(xdata)
     errors = None if sigma is None else array_of(sigma)
 
     factor = None if errors is None or errors.ndim < 2 else v.cholesky(errors)

@@ -54,6 +54,14 @@ class _Call:
         self.shapes = tuple(map(array_of, shapes))
         self.plain_shapes = tuple(map(readable, self.shapes))
         self.valid = np.asarray(dist._argcheck(*self.plain_shapes)) & (readable(self.scale) > 0)
+        place = (self.x, self.loc, self.scale)
+        shape = np.broadcast_shapes(*map(np.shape, (*place, *self.shapes)))
+        if np.broadcast_shapes(self.valid.shape, *map(np.shape, place)) != shape:
+            msg = (
+                f"scipy.stats.{dist.name} looks at one element of a shape parameter that is an "
+                f"array, as its conditions leave it out; give it an x of shape {shape}"
+            )
+            raise NotDifferentiableError(msg)
 
     def plainly(self, name: str) -> Any:
         """Call SciPy's own method on the values."""
@@ -158,6 +166,7 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
 
 def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     """Integrate the density from the nearer end of the support, or of the turn of a circle."""
+    z = v.broadcast_to(array_of(z), shape=np.broadcast_shapes(*map(np.shape, (z, *shapes))))
     plain, at = tuple(map(readable, shapes)), readable(z)
     first, middle, last = (dist.ppf(q, *plain) for q in (0.25, 0.5, 0.75))
     low, high = dist._get_support(*plain)
@@ -171,12 +180,11 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     def density(x: Any, *s: Any) -> Any:
         """0, and constant, where it is too small for a number."""
         some = readable(_log_density(dist, readable(x), *map(readable, s))) > least
-        inside = v.where(some, x, middle if np.ndim(middle) == 0 else np.max(middle))
+        inside = v.where(some, x, np.max(middle, initial=-np.inf))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
 
     ends = (np.asarray(low, float), np.asarray(high, float))
-    below = np.broadcast_to(at <= middle, np.shape(at))
-    return integrated(density, ends, below, np.asarray(last - first), z, *shapes)
+    return integrated(density, ends, at <= middle, np.asarray(last - first), z, *shapes)
 
 
 def _of_distribution(name: str, upper: bool) -> _Compute:

@@ -28,6 +28,28 @@ def test_metrics(metric):
         check_same(*of_vectors, A[0], B[0], **options, w=W)
 
 
+@pytest.mark.parametrize(
+    "metric, options",
+    [
+        ("seuclidean", {"V": [1.0, 2.0, 3.0]}),
+        ("mahalanobis", {"VI": [[2.0, 0.1, 0.0], [0.1, 2.0, 0.3], [0.0, 0.3, 1.5]]}),
+        ("euclidean", {"w": [1, 2, 3]}),
+        ("correlation", {"w": [1.0, 2.0, 3.0]}),
+        ("minkowski", {"p": 3, "w": (1, 2, 3)}),
+    ],
+)
+def test_options_as_lists(metric, options):
+    for name, xs in (("cdist", (A, B)), ("pdist", (B,))):
+        check_same(getattr(ours, name), getattr(theirs, name), *xs, metric=metric, **options)
+
+
+def test_variances_in_a_list():
+    """Some numbers of a list may be traced."""
+    f = lambda s, m: np.sum(m.pdist(A, "seuclidean", V=[s, 2.0, 3.0]))
+    slope = (f(1.5 + 1e-6, theirs) - f(1.5 - 1e-6, theirs)) / 2e-6
+    assert abs(grad(lambda s: f(s, ours))(1.5) - slope) < 1e-7
+
+
 def test_at_one_point():
     assert not grad(lambda a: np.sum(ours.pdist(a)))(np.ones((2, 2))).any()
 

@@ -101,3 +101,11 @@ def test_what_is_not_taken():
         ours.least_squares(lambda p: p - 2.0, [0.0], loss=np.square)
     with pytest.raises(UnsupportedKeywordError, match="loss"):
         ours.curve_fit(_decay, T, Y, method="trf", loss="cauchy")
+
+
+@pytest.mark.parametrize("places", [[0, 1, 2], (0.0, 1.0, 2.0), np.arange(3)])
+def test_places_in_any_form(places):
+    """SciPy makes floats of a list, a tuple and an array of whole numbers."""
+    y = np.array([0.5, 1.1, 2.0])
+    slopes = grad(lambda y: ours.curve_fit(lambda t, a, b: a + b * t, places, y)[0][1])(y)
+    np.testing.assert_allclose(slopes, [-0.5, 0.0, 0.5], atol=1e-9)

@@ -10,9 +10,10 @@ import scipy.stats
 from scipy.stats._distr_params import distcont, distdiscrete
 
 import chainrules_scipy
-from chainrules_py import ChainRulesError
+from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
+from chainrules_scipy.stats.cumulative import INTEGRATED
 from chainrules_tape import grad, hessian, jacobian, jvp
 from tests.libraries.scipy.samples.judge import samples
 
@@ -97,6 +98,37 @@ def test_every_method(name, method):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         _check(name, CONTINUOUS[name], method)
+
+
+@pytest.mark.parametrize("name", sorted(INTEGRATED))
+def test_several_shapes_at_one_place(name):
+    """Where the density is integrated as well: an array, a list, and none at all."""
+    dist, ours = getattr(scipy.stats, name), Distribution(getattr(scipy.stats, name))
+    shapes = CONTINUOUS[name]
+    x = float(dist.ppf(0.35, *shapes))
+    last = np.array([shapes[-1], shapes[-1] * 1.01])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for method in ("cdf", "logsf"):
+            whole = jacobian(lambda s, m=method: getattr(ours, m)(x, *shapes[:-1], s))(last)
+            each = [
+                grad(lambda s, m=method: getattr(ours, m)(x, *shapes[:-1], s))(float(s))
+                for s in last
+            ]
+            np.testing.assert_allclose(whole, np.diag(each), rtol=1e-9)
+        listed = grad(lambda z: np.sum(ours.cdf(x, *shapes[:-1], last.tolist(), scale=z)))(1.0)
+        apart = grad(lambda z: np.sum(ours.cdf(x, *shapes[:-1], last, scale=z)))(1.0)
+        assert listed == apart
+        assert grad(lambda z: np.sum(ours.cdf(x, *shapes, scale=z)))(np.zeros(0)).shape == (0,)
+
+
+def test_conditions_that_leave_a_shape_out():
+    """Of an array u SciPy gives one element: another value, or an error."""
+    dist = Distribution(scipy.stats.dpareto_lognorm)
+    f = lambda x: grad(lambda u: np.sum(dist.logpdf(x, u, 1.0, 2.0, 1.5)))(np.array([0.1, 0.2]))
+    with pytest.raises(NotDifferentiableError, match="one element"):
+        f(0.5)
+    assert f(np.array([0.5, 0.5])).shape == (2,)
 
 
 @pytest.mark.parametrize("name", REFUSED)
