@@ -15,7 +15,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe refusers",
     "chainrules_py.config": "Always",
     "chainrules_py.values.arrays": (
-        "Tracer beside lazy_array_type number_home number_homes set_class stood_for"
+        "Tracer beside lazy_array_type number_home number_homes number_readers set_class stood_for"
     ),
     "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",
@@ -31,7 +31,7 @@ _HOMES: dict[str, str] = {
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
-    "chainrules_py.values.holding": "attributes content",
+    "chainrules_py.values.holding": "OPAQUE attributes content inside",
     "chainrules_py.values.tracers": "find_tracers hidden highest_tracer is_opaque untraced varies",
     "chainrules_py.values.type_info": (
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "

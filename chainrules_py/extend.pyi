@@ -355,6 +355,7 @@ from chainrules_py.values.arrays import (
     lazy_array_type,
     number_home,
     number_homes,
+    number_readers,
     set_class,
     stood_for,
 )
@@ -373,8 +374,10 @@ from chainrules_py.values.generators import (
     with_generators,
 )
 from chainrules_py.values.holding import (
+    OPAQUE,
     attributes,
     content,
+    inside,
 )
 from chainrules_py.values.library import (
     Library,
@@ -445,6 +448,7 @@ from chainrules_py.values.type_info import (
 __all__ = [
     "LEAF",
     "ONLY_HERE",
+    "OPAQUE",
     "PLAIN",
     "REQUIRED",
     "UFUNC_KEYWORDS",
@@ -591,6 +595,7 @@ __all__ = [
     "in_words",
     "indexing_composites",
     "innermost",
+    "inside",
     "inner_standard",
     "interp_standard",
     "invalidate",
@@ -635,6 +640,7 @@ __all__ = [
     "note_rule",
     "number_home",
     "number_homes",
+    "number_readers",
     "on_change",
     "once_more",
     "outer_standard",

@@ -127,12 +127,15 @@ number_homes: dict[str, Any] = {}
 
 Tracing does so first: ``np.log(0.0)`` is -inf with a warning, where ``math.log`` raises.
 """
+number_readers: list[Any] = []
+"""Functions of such modules that read an attribute of a number as it is: of a float, a float."""
 
 
 def number_home(f: Any) -> Any | None:
     """Return the namespace whose scalars a function makes of Python's numbers, or None."""
     module = getattr(f, "__module__", None) or type(f).__module__
-    return number_homes.get(module.partition(".")[0])
+    home = number_homes.get(module.partition(".")[0])
+    return None if home is not None and any([f is g for g in number_readers]) else home
 
 
 _beside: contextvars.ContextVar[Any] = contextvars.ContextVar("beside", default=None)

@@ -48,12 +48,15 @@ def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
     return any([y is OPAQUE or is_it(y) for y in inside(x)])
 
 
-def inside(x: Any) -> Iterator[Any]:
-    """Yield a value and all that it holds, each once; `OPAQUE` for what is not looked into."""
+def inside(x: Any, passed: Callable[[Any], bool] = lambda _: False) -> Iterator[Any]:
+    """Yield a value and all that it holds, each once; `OPAQUE` for what is not looked into.
+
+    What is ``passed`` by, is left out with what it holds.
+    """
     seen, waiting = dict[int, Any](), [x]  # which keeps ids from being given again
     while waiting and len(seen) < _MOST:
         y = waiting.pop()
-        if id(y) not in seen and not issubclass(type(y), _NOTHING):
+        if not (id(y) in seen or issubclass(type(y), _NOTHING) or passed(y)):
             seen[id(y)] = y
             yield y
             found = _parts(y)
@@ -68,7 +71,7 @@ def inside(x: Any) -> Iterator[Any]:
 @functools.cache
 def may_hold(cls: type) -> bool:
     """Tell whether values of a class may be, or hold, a number that is not whole."""
-    return not (cls.__module__.partition(".")[0] in MACHINERY or issubclass(cls, _NOTHING))
+    return not (str(cls.__module__).partition(".")[0] in MACHINERY or issubclass(cls, _NOTHING))
 
 
 OPAQUE = object()
@@ -86,7 +89,7 @@ def _parts(x: Any) -> list[Any] | None:
         return [*vars(x).values(), *x.__bases__]
     if hasattr(cls, "dtype"):  # an array, or what stands for one
         return [*elements(x)] if holds_objects(x) else []
-    if cls.__module__.startswith("chainrules_"):
+    if str(cls.__module__).startswith("chainrules_"):  # None of a class of ctypes
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
         return [x.__array__()]
@@ -142,7 +145,7 @@ _OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
 @functools.cache
 def _is_closed(cls: type) -> bool:
     """Tell whether values of a class keep what they hold in C, where the collector cannot look."""
-    home = cls.__module__.partition(".")[0]
+    home = str(cls.__module__).partition(".")[0]
     of_python = cls.__name__ in _OF_PYTHON or cls.__flags__ & _COLLECTED
     if of_python if home == "builtins" else home in sys.stdlib_module_names:
         return False

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import inspect
 import operator
-from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from enum import Enum
-from numbers import Number
-from types import MappingProxyType, ModuleType
+from functools import partial
+from numbers import Integral, Number
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, forgets, kind_of, name_of
+from chainrules_py.extend import OPAQUE, describe, forgets, inside, kind_of, name_of
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -232,22 +231,39 @@ def _check_no_numbers(x: Any) -> None:
 
 
 def _holds_numbers(x: Any) -> bool:
-    if isinstance(x, (str, bytes, int)):
+    """Tell whether a value holds real numbers, wherever it keeps them; code is looked past."""
+    if x is None or isinstance(x, (str, bytes, int)):
         return False
     if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
         return True  # a Fraction, a Decimal
-    if isinstance(x, (AbstractSet, deque, UserList, MappingProxyType, ChainMap, UserDict)):
-        inside = x.values() if isinstance(x, Mapping) else x
-        return any([kind_of(e) in ("real", "complex") for e in inside])
-    code = callable(x) or isinstance(x, ModuleType)
-    attributes = {} if code else getattr(x, "__dict__", {})
-    if any([kind_of(value) in ("real", "complex") for value in attributes.values()]):
-        return True  # an object that nobody registered
+    return any([y is not OPAQUE and _is_real(y) for y in inside(x, _is_fixed)])
+
+
+def _is_real(x: Any) -> bool:
+    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
+        return not isinstance(x, Integral)
+    return kind_of(x) in ("real", "complex") or _format_of(x) in _FLOATS
+
+
+def _is_fixed(x: Any) -> bool:
+    """Tell whether a value is constant, whatever it holds: code, a name for something, bytes."""
+    if isinstance(x, _FIXED) or (callable(x) and type(x).__module__.startswith("chainrules_")):
+        return True
+    return _format_of(x) not in (None, "O", "T", *_FLOATS)  # of objects, and of records
+
+
+_FIXED = (
+    str, bytes, int, type, Enum, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial,
+)  # fmt: skip
+
+
+def _format_of(x: Any) -> str | None:
+    """Return the mark of the elements of a buffer, None for what is none."""
     buffer: Any = x
     try:
-        return memoryview(buffer).format.lstrip("<>=@!")[:1] in _FLOATS
-    except (TypeError, ValueError):  # ValueError: dates of NumPy's
-        return False
+        return memoryview(buffer).format.lstrip("<>=@!")[:1]
+    except (TypeError, ValueError, BufferError):  # ValueError: dates of NumPy's
+        return None
 
 
 def _is_of_numbers(dtype: Any) -> bool:

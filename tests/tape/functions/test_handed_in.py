@@ -5,11 +5,16 @@ from __future__ import annotations
 import array
 import collections
 import ctypes
+import datetime as dt
 import decimal
 import enum
 import fractions
+import functools
+import itertools
+import pathlib
 import re
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -182,6 +187,63 @@ def test_a_missing_key_is_no_zero():
     assert jvp(f, ({"a": 1.0, "b": 2.0},), ({"a": 1.0, "b": ZeroTangent()},))[1] == 2.0
 
 
+class Slotted:
+    """What keeps its numbers in slots."""
+
+    __slots__ = ("w", "name")
+
+    def __init__(self, w):
+        self.w, self.name = w, "w"
+
+
+class Named:
+    """What keeps them in attributes."""
+
+    def __init__(self, w):
+        self.w = w
+
+
+class Called(Named):
+    """A function with numbers of its own."""
+
+    def __call__(self, x):
+        return self.w * x
+
+
+KEEPERS = {
+    "slots": Slotted,
+    "an attribute": Named,
+    "of something called": Called,
+    "a list in an attribute": lambda w: Named([w]),
+    "an object in a slot": lambda w: Slotted(Called(w)),
+    "values": lambda w: {"w": w}.values(),
+    "items": lambda w: {"w": w}.items(),
+    "a slice": lambda w: slice(0, w),
+    "an iterator": lambda w: iter([1, w]),
+    "of a dict": lambda w: iter({"w": w}.items()),
+    "backwards": lambda w: reversed([w]),
+    "counted": lambda w: enumerate([w]),
+    "mapped": lambda w: map(abs, [w]),
+    "zipped": lambda w: zip([1], [w], strict=True),
+    "a generator": lambda w: (x for x in (w, w)),
+    "a cycle": lambda w: itertools.cycle([w]),
+    "a deque": lambda w: collections.deque([w]),
+    "a namespace": lambda w: types.SimpleNamespace(w=w),
+    "a reference": lambda w: weakref.ref(KEPT.setdefault(0, Named(w))),
+}
+KEPT: dict = {}
+NUMBERS = {"a float": 1.5, "a complex number": 2j, "an array": np.ones(3), "float32": np.float32(2)}
+KEPT_NUMBERS = {
+    "polynomial": np.poly1d([1.0, 2.0]),
+    "another": np.polynomial.Polynomial([1.0, 2.0]),
+    "elements": np.ones(3).flat,
+    "an iterator of NumPy's": np.nditer(np.ones(3)),
+    "enumerated": np.ndenumerate(np.ones(3)),
+    "broadcast": np.broadcast(np.ones(3), 1),
+    "a vector of ctypes": [(ctypes.c_double * 2)(1.0, 2.0)],
+    **{f"{what} in {how}": lambda keep=keep, x=x: keep(x)
+       for how, keep in KEEPERS.items() for what, x in NUMBERS.items()},
+}  # fmt: skip
 UNKNOWN = {
     "objects": np.ones(3, object),
     "objects in a list": [np.ones(3, object), 1.0],
@@ -219,11 +281,25 @@ HELD = {
 }
 UNKNOWN |= HELD
 NONE_HELD = {
+    **{
+        f"{what} in {how}": keep(x)
+        for how, keep in KEEPERS.items()
+        if how != "a reference"
+        for what, x in {"a text": "text", "a count": 3, "an index": np.arange(3)}.items()
+    },
+    "an object of functions": types.SimpleNamespace(f=lambda x, a=2.0: a * x, g=np.sin),
+    "bytes in a slot": Slotted(b"bytes"),
+    "a partial": functools.partial(pow, 2.0),
+    "a dtype": np.dtype(float),
+    "a path": pathlib.Path("a/b"),
+    "a pattern": re.compile("a"),
+    "a day": dt.date(2020, 1, 1),
+    "random numbers": np.random.default_rng(0),
+    "an enumeration": enum.Enum("Sizes", {"SMALL": 0.5}).SMALL,
     "deque of texts": collections.deque(["a"]),
     "whole numbers": array.array("i", [1]),
     "records of whole numbers": np.zeros(2, [("a", "i4")]),
     "dates": np.array(["2020-01-01"], "M8[D]"),
-    "a generator": (x for x in (1.0, 2.0)),
     "a module": np,
     "a type": np.ndarray,
 }
@@ -242,6 +318,21 @@ def test_numbers_that_no_derivative_is_known_in_do_not_count_as_fixed(x):
         with pytest.raises(NotDifferentiableError, match="holds numbers that no derivative"):
             door()
     assert np.all(grad(f)(np.ones(2), x) == 2.0)
+
+
+@pytest.mark.parametrize("name", KEPT_NUMBERS)
+def test_numbers_are_found_wherever_they_are_kept(name):
+    x = KEPT_NUMBERS[name]
+    x = x() if isinstance(x, types.FunctionType) else x
+    f = lambda w, *_: np.sum(w * w)
+    for door in (
+        lambda: vjp(f, np.ones(2), x),
+        lambda: linearize(f, np.ones(2), x),
+        lambda: grad(lambda d: f(d["w"]))({"w": np.ones(2), "x": [x]}),
+        lambda: jacobian(lambda d: f(d[0]))([np.ones(2), x]),
+    ):
+        with pytest.raises(NotDifferentiableError, match="holds numbers that no derivative"):
+            door()
 
 
 @pytest.mark.parametrize("x", NONE_HELD.values(), ids=list(NONE_HELD))
