@@ -51,7 +51,7 @@ def tie_share_numpy(
 def divide_numpy(x: np.ndarray | Scalar, y: np.ndarray | Scalar) -> Any:
     """np.divide, silent."""
     # To be silent costs 1 us, as much as four divisions of a small array.
-    if type(y) is np.ndarray:
+    if isinstance(y, np.ndarray):
         if y.size < 2000 and np.count_nonzero(y) == y.size:
             return np.divide(x, y)
     elif y:

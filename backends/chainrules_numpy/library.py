@@ -13,6 +13,7 @@ from chainrules_numpy.memory import MEMORY
 from chainrules_py.extend import (
     Library,
     number_homes,
+    number_readers,
     register_array_type,
     register_scalar_type,
     stood_for,
@@ -48,6 +49,7 @@ def finite(t: Any) -> bool:
 
 
 number_homes["numpy"] = np
+number_readers += [np.real, np.imag]
 stood_for.update((np.ndarray, np.memmap, np.recarray))
 stood_for.update([cls for cls in np.sctypeDict.values() if issubclass(cls, np.number)])
 NUMPY = Library(

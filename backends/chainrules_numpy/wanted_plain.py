@@ -22,9 +22,18 @@ def refuse(error: BaseException) -> None:
     TracerError
         In its place, with what to write instead.
     """
+    if isinstance(error, ValueError) and not isinstance(error, TracerError):
+        _refuse_said(error)
     if not isinstance(error, (TypeError, struct.error)) or isinstance(error, TracerError):
         return
     x = _taken(error)
+    if x is not None and "__init__() missing" in str(error):
+        msg = (
+            f"type(x) is a class of the engine's where x is being differentiated, and makes no "
+            f"numbers ({error}); write x.dtype.type(2.0), or np.asarray(2.0, x.dtype), for one as "
+            f"wide as x"
+        )
+        raise TracerError(msg) from error
     if x is not None:
         msg = (
             f"{describe(x.__payload__)} is being differentiated, and was given to what takes plain "
@@ -32,6 +41,30 @@ def refuse(error: BaseException) -> None:
             f"x.value, which is a constant, or make a primitive, with a rule, of the function"
         )
         raise TracerError(msg) from error
+
+
+_SAID = {
+    "Error setting single item of array": "b.flat[i] = x writes to plain memory: make the array "
+    "like what is written, as b = np.zeros(n, like=x), and write b[i] = x",
+    "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
+    "b[...] = rng.random(b.shape)",
+}
+"""How errors of NumPy's begin that name no tracer, and what to write instead."""
+
+
+def _refuse_said(error: ValueError) -> None:
+    line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
+    held = _held(error)
+    if line and held:
+        msg = f"{describe(held[0].__payload__)} is being differentiated, and {line} ({error})"
+        raise TracerError(msg) from error
+
+
+def _held(error: BaseException) -> list[Any]:
+    """List the tracers among the names of the code nearest to an error that has any."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    found = [find_tracers(tuple(frame.f_locals.values())) for frame in frames]
+    return next((held for held in reversed(found) if held), [])
 
 
 def _taken(error: BaseException) -> Any:
@@ -44,6 +77,8 @@ def _taken(error: BaseException) -> Any:
     usual = str(error).startswith(("unsupported operand", "'"))
     for x in find_tracers(tuple(frames[-1].f_locals.values())):
         named = f"{type(x).__name__.partition('[')[0]}[" in str(error) and not usual
+        made = any([f"{cls.__name__}.__init__() missing" in str(error) for cls in type(x).__mro__])
+        named = named or made
         if module in _STANDARD or named or type(error) is struct.error:
             return x
     return None

@@ -125,12 +125,14 @@ def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
         msg = f"{describe(t)} of {theirs} is no tangent of {of!r} of {ours}; give an array like it"
         raise ProjectionError(msg)
     try:
-        found = project(t, of)
+        whole = of.dtype is None and issubclass(type(t), int)  # a member of an enumeration, maybe
+        found = project(float(t) if whole else t, of)
     except (OverflowError, TypeError) as error:  # of a number too large, or another library
         msg = f"{describe(t)} is no tangent of {of!r}: {error}; give a number, or an array like it"
         raise ProjectionError(msg) from error
     if of.dtype is None or of.kind == "int":
-        return widened(found)
+        found = widened(found)
+        return found + 0j if of.kind == "complex" and kind_of(found) == "real" else found
     if getattr(getattr(found, "dtype", of.dtype), "itemsize", 0) < getattr(of.dtype, "itemsize", 0):
         msg = f"{describe(found)} is no tangent of {of!r}, which is wider; give an array like it"
         raise ProjectionError(msg)

@@ -23,7 +23,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
-from chainrules_py.values.pytree import flatten, map_leaves, unflatten
+from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
 from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
@@ -224,25 +224,24 @@ def _unshared(result: Any, operands: tuple[Any, ...]) -> Any:
     return result
 
 
-def _untraced(leaf: Any) -> Any:
-    return untraced(leaf) if issubclass(type(leaf), Tracer) else leaf
-
-
 def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Return the result of a function, marked where the library itself would give a view."""
     if not undecided[f](operands, keywords):
         return _unshared(result, operands)
-    given = [x for x in find_tracers((operands, keywords)) if hasattr(x, "view_unclearly")]
-    plain = map_leaves(_untraced, (operands, keywords))
-    truth, (found, tree) = flatten(f(*plain[0], **plain[1]))[0], flatten(result)
+    leaves, layout = flatten((operands, keywords))
+    plain = [untraced(leaf) if issubclass(type(leaf), Tracer) else leaf for leaf in leaves]
+    xs, options = unflatten(layout, plain)
+    given = [y for y in zip(leaves, plain, strict=True) if hasattr(y[0], "view_unclearly")]
+    truth, (found, tree) = flatten(f(*xs, **options))[0], flatten(result)
 
     def marked(x: Any, theirs: list[Any]) -> Any:
-        owners = [y for y in given if any([share_memory(a, untraced(y)) for a in theirs])]
-        same = any([x is y for y in given])
-        if same and not owners:
-            return x.copy()
-        if not same and not owners:
-            return _unshared(x, operands)
+        for y, known in given:
+            if len(theirs) == 1 and theirs[0] is known:  # the very array, as of astype(copy=False)
+                return y
+        owners = [y for y, known in given if any([share_memory(a, known) for a in theirs])]
+        same = any([x is y for y, _ in given])
+        if not owners:
+            return x.copy() if same else _unshared(x, operands)
         if not same and hasattr(x, "view_unclearly"):
             x.view_unclearly(owners[0], f)
         return x

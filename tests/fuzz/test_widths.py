@@ -5,6 +5,7 @@ A sample; `tests/fuzz/test_generators.py` has them all. With another ``CHAINRULE
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import warnings
@@ -26,6 +27,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import project
 from chainrules_tape import grad, jvp, linearize, vjp
+from tests.fuzz.classes import CLASSES, wrong
 from tests.fuzz.widths import beside_single, check, entered, of_calls
 
 SEED = int(os.environ.get("CHAINRULES_SEED", "0"))
@@ -60,6 +62,37 @@ def test_derivatives_have_the_digits_of_the_value_beside_single_precision():
 @pytest.mark.parametrize("group", range(20))
 def test_so_they_have_in_every_call(group):
     assert not said(range(group, len(entered()), 20))
+
+
+def test_arrays_of_derived_classes_are_numpys():
+    draws = zip(range(0, len(entered()), 20), itertools.cycle(CLASSES))
+    assert not [*filter(None, itertools.starmap(wrong, draws))]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, m: x / m,
+        lambda x, m: 1 / m,
+        lambda x, m: np.log(m * x),
+        lambda x, m: np.arctan2(x, m),
+        lambda x, m: np.log1p(m) * np.cbrt(m),
+    ],
+)
+def test_quotients_by_arrays_of_derived_classes(f, kind):
+    x = np.linspace(0.5, 2.0, 4)
+    m = (x * x).view(CLASSES[kind])
+    for found, want in zip(vjp(f, x, m)[1](x), vjp(f, x, x * x)[1](x), strict=True):
+        assert np.allclose(found, want, rtol=1e-14)
+    for at in (m, x * x):
+        assert np.allclose(jvp(f, (x, at), (x, x))[1], jvp(f, (x, x * x), (x, x))[1], rtol=1e-14)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", CLASSES)
+def test_arrays_of_derived_classes_are_numpys_everywhere(kind):
+    assert not [*filter(None, [wrong(n, kind) for n in range(len(entered()))])]
 
 
 NUMBERS = {

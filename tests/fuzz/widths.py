@@ -154,7 +154,7 @@ def _check(drawn: Narrow) -> bool:
     point = Point(call, f=f, draws=drawn.draw)
     xs = [_numbers(x, drawn, i in drawn.places) for i, x in enumerate(point.xs)]
     wide = [_widened(x, drawn) for x in xs]
-    function = functools.partial(_numbers_of, point)
+    function = functools.partial(numbers_of, point)
     rtol = _tolerance(drawn, function, xs)
     if not rtol:
         return False
@@ -264,7 +264,7 @@ def _numbers(x: Any, drawn: Narrow, given: bool) -> Any:
     return np.clip(whole, max(info.min, -1000), min(info.max, 1000)).astype(dtype)
 
 
-def _numbers_of(point: Point, *xs: Any, real: bool = True) -> list[Any]:
+def numbers_of(point: Point, *xs: Any, real: bool = True) -> list[Any]:
     """List the numbers in a result, whole ones as real ones, or as they are."""
     found = []
     for leaf in leaves(point.gauged(*xs)):
@@ -361,7 +361,7 @@ def beside_single(number: int) -> str:
     point = Point(call, f=f)
     if call.complex or len(point.xs) < 2 or call.name.startswith(COMPUTED_NARROW):
         return ""
-    function, rng = functools.partial(_numbers_of, point), np.random.default_rng(number)
+    function, rng = functools.partial(numbers_of, point), np.random.default_rng(number)
     for i, x in enumerate(point.xs):
         if not isinstance(x, np.ndarray) or x.dtype != np.float64:
             continue

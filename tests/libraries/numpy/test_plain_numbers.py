@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import enum
 import math
 import re
 from math import sin
@@ -10,8 +11,8 @@ from math import sin
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError
-from chainrules_tape import grad
+from chainrules_py import ChainRulesError, TracerError
+from chainrules_tape import grad, jvp, linearize, vjp
 
 X = np.arange(1.0, 4.0)
 
@@ -36,3 +37,71 @@ X = np.arange(1.0, 4.0)
 def test_the_refusal_names_the_function_to_write(f, line, point):
     with pytest.raises(TracerError, match=f"does not become a plain .*write {re.escape(line)}"):
         grad(f)(point)
+
+
+def _flat(x):
+    b = np.zeros(3)
+    b.flat[0] = x[0]
+    return np.sum(b)
+
+
+def _drawn(x):
+    b = x * 0.0
+    np.random.default_rng(0).random(out=b)
+    return np.sum(b * x)
+
+
+def test_plain_memory_is_named():
+    for f, line in ((_flat, "np.zeros(n, like=x)"), (_drawn, "b[...] = rng.random(b.shape)")):
+        with pytest.raises(TracerError, match=re.escape(line)):
+            grad(f)(X)
+
+
+@pytest.mark.parametrize("x", [2.0, np.float32(2.0), X], ids=str)
+def test_a_class_of_the_engine_makes_no_numbers(x):
+    for run in (lambda f: grad(f)(x), lambda f: jvp(f, (x,), (x,))):
+        with pytest.raises(TracerError, match=r"write x\.dtype\.type"):
+            run(lambda x: np.sum(type(x)(2.0) * x))
+
+
+NAMES = sorted({name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)} | {
+    "real", "imag", "angle", "abs", "round", "clip", "nan_to_num", "real_if_close", "sinc", "i0",
+    "sum", "mean", "std", "max", "ravel", "squeeze", "copy", "asarray", "atleast_1d", "where",
+    "linalg.norm", "conj", "unwrap", "trapezoid", "diff", "cumsum", "sort", "stack",
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [0.7, 0.7 + 0.2j, np.float32(0.7), np.float64(0.7)], ids=repr)
+def test_results_of_a_number_are_of_the_plain_class(x):
+    """So that what stands beside them is as wide as in the plain program."""
+    found = {}
+    for name in NAMES:
+        f = getattr(np, name) if "." not in name else np.linalg.norm
+
+        def seen(x, f=f, name=name):
+            y = f(x)
+            found[name].append(getattr(type(y), "__dispatch_type__", type(y)))
+            return y
+
+        found[name] = []
+        try:
+            with np.errstate(all="ignore"):
+                seen(x)
+                for run in (vjp, linearize):
+                    run(seen, x)
+        except (TypeError, ValueError, IndexError, ChainRulesError):
+            found[name] = found[name][:1]
+    assert not {name: kinds for name, kinds in found.items() if len(set(kinds)) > 1}
+    assert len([kinds for kinds in found.values() if len(kinds) > 1]) > 40
+
+
+class _Level(enum.IntEnum):
+    TWO = 2
+
+
+@pytest.mark.parametrize("seed", [1, 1.0, True, _Level.TWO], ids=repr)
+@pytest.mark.parametrize("x", [1.5, 1.0 + 1j], ids=repr)
+def test_seeds_of_a_number_become_numbers_of_its_class(x, seed):
+    f = lambda z: z * 2
+    found = vjp(f, x)[1](seed)[0], jvp(f, (x,), (seed,))[1], linearize(f, x)[1](seed)
+    assert {type(t) for t in (*found, vjp(lambda z: z, x)[1](seed)[0])} == {type(x)}

@@ -12,7 +12,7 @@ from chainrules_py import LinearMap, MutationError, NoTangent, TracerError, Zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, register_array_type
 from chainrules_py.primitives.dispatch import invalidate
-from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, vjp
+from chainrules_tape import Tape, grad, hook, jacobian, jvp, linearize, value_and_grad, vjp
 
 RNG = np.random.default_rng(11)
 LINE = RNG.uniform(0.5, 1.5, 6)
@@ -621,3 +621,21 @@ def test_what_numpy_writes_into_on_its_way_may_be_traced():
     x, m = np.array([[1.0, 2.0], [4.0, 7.0]]), np.array([[0.5, 1.0]])
     bar = grad(lambda m: np.sum(x.var(axis=0, mean=m)))(m)
     assert np.allclose(bar, -2 * np.mean(x - m, axis=0))
+
+
+@pytest.mark.parametrize("of", [lambda x: x * 1.0, lambda x: x.copy(), lambda x: (x * 1.0)[1:]])
+def test_astype_without_a_copy_gives_the_array_itself(of):
+    def f(x):
+        y = of(x)
+        v = y.astype(float, copy=False)
+        v *= 3.0
+        w = y.astype(np.float32, copy=False)
+        w *= 2.0
+        return np.sum(v * y)
+
+    x = np.array([0.5, 1.5, 2.0])
+    assert f(x) == np.sum(9 * of(x) ** 2)
+    y, y_bar = value_and_grad(f)(x)
+    assert y == f(x)
+    assert np.allclose(y_bar[-2:], 18 * x[-2:])
+    assert np.isclose(jvp(f, (x,), (x,))[1], 2 * f(x))
