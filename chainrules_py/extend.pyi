@@ -183,6 +183,8 @@ from chainrules_py.registry.bind.kept import (
     owning,
 )
 from chainrules_py.registry.bind.reals import (
+    NOT_REAL,
+    as_counts,
     once_more,
 )
 from chainrules_py.registry.bind.transpose import (
@@ -447,6 +449,7 @@ from chainrules_py.values.type_info import (
 
 __all__ = [
     "LEAF",
+    "NOT_REAL",
     "ONLY_HERE",
     "OPAQUE",
     "PLAIN",
@@ -688,6 +691,7 @@ __all__ = [
     "register_table",
     "as_array",
     "as_arrays",
+    "as_counts",
     "row",
     "scalar_at_home",
     "scale",

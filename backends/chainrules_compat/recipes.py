@@ -22,11 +22,13 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import (
+    NOT_REAL,
     Bound,
     OneMode,
     Request,
     Statement,
     annotate,
+    as_counts,
     asks_wanted,
     captured,
     check_captured,
@@ -168,7 +170,7 @@ class PushedRecipe(_Custom):
 
         y, y_dot = run(xs)
         y = y if home is None else home(y, xs)
-        _, y_dot = once_more(xs, y, run, self.fixed) or (y, y_dot)
+        _, y_dot = once_more(xs, y, run) or (y, y_dot)
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
@@ -235,7 +237,9 @@ class AugmentedRecipe(_Custom):
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
             y, saved, of, onto, read = self._augmented(request, xs, given)
-            again = None
+            again = spare = None
+            if read is not xs:
+                spare = frozen(self.augmented)[0], given, as_counts(xs)
             if self.recompute:
                 again, saved = (frozen(self.augmented)[0], wanted | options), read
             # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
@@ -245,9 +249,11 @@ class AugmentedRecipe(_Custom):
             if is_later and backward is self.backward:
                 backward = None
             named = [options[k] if k in options else wanted[k] for k in self.options]
-            return y, (pull, links, backward, again, tree, of, *onto, *named, *leaves)
+            made = again, spare, tree
+            return y, (pull, links, backward, made, of, *onto, *named, *leaves)
 
-        def pull(y_bar: Any, backward: Any, again: Any, tree: Any, of: Any, *kept: Any) -> Any:
+        def pull(y_bar: Any, backward: Any, made: Any, of: Any, *kept: Any) -> Any:
+            again, spare, tree = made
             onto, named, kept = kept[:n], kept[n : n + m], kept[n + m :]
             saved = kept if tree is None else unflatten(tree, kept)
             if again is not None:
@@ -255,9 +261,15 @@ class AugmentedRecipe(_Custom):
                 given = {k: x for k, x in options.items() if k not in hidden}
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
             options = dict(zip(self.options, named, strict=True))
-            bars = self._pulled(
-                statement, backward or self.backward, saved, (y_bar, of), onto, options
-            )
+            rest = (y_bar, of), onto, options
+            try:
+                bars = self._pulled(statement, backward or self.backward, saved, *rest)
+            except NOT_REAL:
+                if spare is None:
+                    raise
+                augmented, given, whole = spare
+                _, saved = self._pair(statement, whole, augmented(*whole, **given))
+                bars = self._pulled(statement, backward or self.backward, saved, *rest)
             for i in closures:
                 flowing(bars[i], statement)
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
@@ -274,7 +286,7 @@ class AugmentedRecipe(_Custom):
 
         y, saved, read = run(xs)
         y = y if home is None else home(y, xs)
-        _, saved, read = once_more(xs, y, run, self.fixed) or (y, saved, read)
+        _, saved, read = once_more(xs, y, run) or (y, saved, read)
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_compat import custom_jvp, custom_vjp
-from chainrules_py import LinearMap, NoTangent, primitive, rule
+from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule
 from chainrules_tape import grad, jvp
 from tests.fuzz.wholes import DOORS, ENGINES, IN_K, TAPE, everything, wrong
 
@@ -104,6 +104,37 @@ def test_what_is_no_number_to_vary_stays_whole(name):
         found = grad(lambda x, f=f: np.sum(f(x, k)))(WIDE)
         assert np.array_equal(found, pull(np.ones_like(value)))
         assert np.array_equal(jvp(lambda x, f=f: f(x, k), (WIDE,), (WIDE,))[1], value)
+
+
+def placed(x, k):
+    hot = np.arange(300) == k[:, None]  # which takes any number
+
+    def pull(bar):
+        full = np.zeros(300, like=bar)
+        full[k] = bar
+        return full * 2.0
+
+    return np.sum(hot * x, axis=1) * 2.0, pull
+
+
+def test_places_that_only_the_second_half_takes_stay_whole():
+    k = np.array([3, 250, 7], np.uint8)
+    want = np.zeros(300)
+    want[k] = 2.0
+    g = custom_vjp(lambda x, k: placed(x, k)[0])
+    g.defvjp(placed, lambda pull, bar: (pull(bar), None))
+    h = custom_vjp(lambda x, k: placed(x, k)[0], nondiff_argnums=1)
+    h.defvjp(lambda x, k: (placed(x, k)[0], x), lambda k, x, bar: (placed(x, k)[1](bar),))
+    p = primitive(lambda x, k: placed(x, k)[0])
+
+    @rrule.register(p)
+    def p_rrule(x, k):
+        y, pull = placed(x, k)
+        return y, lambda bar: (pull(bar), NoTangent())
+
+    for f in (g, h, p):
+        assert np.array_equal(grad(lambda x, f=f: np.sum(f(x, k)))(WIDE), want)
+        assert np.array_equal(jvp(lambda x, f=f: f(x, k), (WIDE,), (WIDE,))[1], 2 * WIDE[k])
 
 
 def test_of_what_is_drawn_the_derivative_is_that_of_the_value():

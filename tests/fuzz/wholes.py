@@ -110,6 +110,13 @@ def _region(f: Any) -> Any:
     return g
 
 
+def _held(f: Any) -> Any:
+    """The narrow numbers held fixed."""
+    g = custom_vjp(f, nondiff_argnums=1)
+    g.defvjp(lambda x, k: (f(x, k), x), lambda k, x, bar: (bar * (k * k),))
+    return g
+
+
 def _of_dict(f: Any) -> Any:
     """The narrow numbers in a dict, beside what is differentiated."""
     g = custom_vjp(lambda p: f(p["x"], p["k"]))
@@ -137,6 +144,7 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "defjvps": _jvps,
     "user_grad": _region,
     "custom_vjp of a dict": _of_dict,
+    "nondiff_argnums": _held,
 }
 KINDS = {
     "int8": [100, 3], "uint8": [200, 3], "int16": [300, 3], "uint16": [300, 3],
@@ -228,6 +236,8 @@ def wrong(form: str, kind: str, point: str, door: str) -> str:
     x, k = POINTS[point](np.array([0.5, 1.5])), POINTS[point](np.array(KINDS[kind], kind))
     if door.startswith(("torch", "jax", "autograd")) and form == "user_grad":
         return ""  # a region is code of the tape's
+    if form == "nondiff_argnums" and door in (*IN_K, "vjp of both", "compile jvp"):
+        return ""  # these differentiate in k as well
     wide = k.astype(np.float64)
     due = 2 * wide * x if door in IN_K else wide * wide
     value = f(x, k)

@@ -12,7 +12,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import agrees, once_more
+from chainrules_py.registry.bind.reals import NOT_REAL, agrees, as_counts, once_more
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -396,12 +396,26 @@ class RruleRecipe(_Written, OneMode):
             y, pullback = answer
             y = y if home is None else home(y, xs)
             if not ours:
-                _, pullback = once_more(xs, y, lambda reals: rrule(*reals, **options)) or answer
+                again = lambda xs: rrule(*xs, **options)
+                if (found := once_more(xs, y, again)) is not None:
+                    pullback = _either(found[1], again, as_counts(xs))
             if (fields := keyed(y)) is not None:
                 pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
+
+
+def _either(pullback: Any, again: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
+    """Return a pullback of real numbers, which may need whole ones: for places, say."""
+
+    def either(y_bar: Any) -> Any:
+        try:
+            return pullback(y_bar)
+        except NOT_REAL:
+            return again(xs)[1](y_bar)
+
+    return either
 
 
 def _half(half: Any, name: str, statement: Statement) -> Any:

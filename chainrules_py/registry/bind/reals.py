@@ -22,9 +22,11 @@ from chainrules_py.vocabulary.linalg import resolution
 _PLAIN = frozenset((float, int, bool, complex, str, type(None)))
 
 
-def once_more(
-    xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any], held: Any = frozenset()
-) -> Any:
+NOT_REAL = (TypeError, IndexError)
+"""How Python's code and libraries say that they take no real numbers: for places, lengths, bits."""
+
+
+def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]) -> Any:
     """Run a rule with the real numbers that whole operands are; None where that is no use.
 
     Numbers that it takes for places, bits or lengths stay whole, as wide as the library has them.
@@ -39,14 +41,12 @@ def once_more(
         The value of them.
     run : callable
         Gives a tuple of them: a value first, then what is asked for.
-    held : set of int
-        Which operands are no numbers to vary.
     """
-    if not _has_whole(xs, held):
+    if not any([any(map(_is_whole, _leaves(x))) for x in xs]):
         return None
     for read in (real_numbers, counts):
         try:
-            reals = tuple([x if i in held else _read(x, read, y) for i, x in enumerate(xs)])
+            reals = tuple([_read(x, read, y) for x in xs])
             if all([a is b for a, b in zip(xs, reals, strict=True)]):
                 return None
             found = run(reals)
@@ -56,8 +56,9 @@ def once_more(
     return None
 
 
-def _has_whole(xs: tuple[Any, ...], held: Any) -> bool:
-    return any([i not in held and any(map(_is_whole, _leaves(x))) for i, x in enumerate(xs)])
+def as_counts(xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands with whole numbers as wide as the library has them: for a second half."""
+    return tuple([_read(x, counts, None) for x in xs])
 
 
 def _leaves(x: Any) -> list[Any]:
