@@ -12,6 +12,7 @@ from typing import Any
 
 from chainrules_py.tangents.promotion import counts, real_numbers
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import flatten, partition, unflatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import untraced
@@ -20,6 +21,9 @@ from chainrules_py.vocabulary import reductions
 from chainrules_py.vocabulary.linalg import resolution
 
 _PLAIN = frozenset((float, int, bool, complex, str, type(None)))
+_known: set[tuple[type, Any]] = set()
+"""Classes with dtypes that hold no whole numbers."""
+forgets(lambda: (_known,))
 
 
 NOT_REAL = (TypeError, IndexError)
@@ -42,7 +46,7 @@ def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]
     run : callable
         Gives a tuple of them: a value first, then what is asked for.
     """
-    if not any([any(map(_is_whole, _leaves(x))) for x in xs]):
+    if not any([_may_wrap(x) for x in xs]):
         return None
     for read in (real_numbers, counts):
         try:
@@ -59,6 +63,18 @@ def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]
 def as_counts(xs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return operands with whole numbers as wide as the library has them: for a second half."""
     return tuple([_read(x, counts, None) for x in xs])
+
+
+def _may_wrap(x: Any) -> bool:
+    """Tell whether an operand holds whole numbers that may wrap; most often none does."""
+    cls, dtype = type(x), getattr(x, "dtype", None)
+    if cls in _PLAIN or (dtype is not None and (cls, dtype) in _known):
+        return False
+    if any(map(_is_whole, _leaves(x))):
+        return True
+    if dtype is not None and kind_of(x) in ("real", "complex"):
+        _known.add((cls, dtype))
+    return False
 
 
 def _leaves(x: Any) -> list[Any]:
@@ -97,9 +113,9 @@ def _near(p: Any, q: Any) -> bool:
     if kind_of(p) not in ("real", "complex") or type_info(type(p)).is_hidden:
         return True
     try:
-        same = (p == q) | ((p != p) & (q != q))
-        if _holds(same):
+        if _holds(p == q):
             return True
+        same = (p == q) | ((p != p) & (q != q))
         most = _rounding(p) * (abs(p) + abs(q) + _size(p))
         return _holds(same | (abs(p - q) <= most))
     except Exception:  # as an engine says that it has no numbers yet
