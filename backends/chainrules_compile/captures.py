@@ -50,29 +50,31 @@ class Captures:
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self._roots = tuple(roots)
+        self.reach: Reach
+        self._values: list[Any]
         self._look()
-        self._look(*functions_from([*self._roots, *self._values()]))
+        self._functions = functions_from([*self._roots, *self._values])
+        self._first = {*map(id, self._functions)}
+        if any([place.fills for place in self.reach.places]):
+            self._look(*self._functions)
 
     def _look(self, *besides: Any) -> None:
         # These first: what is come to by an object of a library counts for less.
         self._first = {*map(id, besides)}
         self.reach = Reach((*besides, *self._roots))
-        self._known: dict[int, Any] = {id(x): path for path, x in self.reach.values()}
+        found = [*self.reach.values()]
+        self._values = [x for _, x in found]
+        self._known: dict[int, Any] = {id(x): path for path, x in found}
         self._known |= dict.fromkeys(map(id, self._roots))
         self.arrays = {id(x): named(self._known.get(id(x))) or "f" for x in self.reach.arrays}
 
     def ask_identity(self) -> bool:
         """Tell whether code that is reached may ask which values are one object."""
-        functions = functions_from([*self._roots, *self._values()])
-        return any([asks_identity(f.__code__) for f in functions])
+        return any([asks_identity(f.__code__) for f in self._functions])
 
     def asks_class(self) -> str:
         """Return the name of code that asks for the exact class of numbers; or an empty text."""
-        functions = functions_from([*self._roots, *self._values()])
-        return next((f.__qualname__ for f in functions if asks_class(f)), "")
-
-    def _values(self) -> list[Any]:
-        return [x for _, x in self.reach.values()]
+        return next((f.__qualname__ for f in self._functions if asks_class(f)), "")
 
     def has(self, x: Any) -> bool:
         """Tell whether a value was reached."""
@@ -105,7 +107,7 @@ class Captures:
 
     def iterator(self) -> Any:
         """Return an iterator that was reached, if there is one: what it gives is gone then."""
-        found = [x for x in self._values() if hasattr(type(x), "__next__")]
+        found = [x for x in self._values if hasattr(type(x), "__next__")]
         return found[0] if found else None
 
     # --------------------------------------------------------------- what is compared at each call
@@ -118,7 +120,7 @@ class Captures:
         set of Primitive
             The words that were called, or can be.
         """
-        values = self._values()
+        values = self._values
         found = [x for x in values if isinstance(x, Primitive)]
         rules = [f for word in {*words, *found} for f in stated(word)]
         known = [*rules, *self._roots, *values, *[place.x for place in self.reach.places]]
@@ -126,8 +128,8 @@ class Captures:
         again = rules or not self._first.issuperset(map(id, functions))
         if again or not self.reach.lasts():
             self._look(*functions, *rules)
-        made = {id(d) for x in (*self._roots, *self._values()) if is_made(x) for d in dicts_of(x)}
-        values = self._values()
+        made = {id(d) for x in (*self._roots, *self._values) if is_made(x) for d in dicts_of(x)}
+        values = self._values
         kept = memories(values)
         self._held = [
             holding(place, id(place.x) in kept)

@@ -375,7 +375,7 @@ def check_static(f: Callable[..., Any], static: tuple[int | str, ...]) -> None:
         With their names.
     """
     try:
-        parameters = inspect.signature(f).parameters
+        parameters = inspect.signature(f).parameters if static else {}
     except (TypeError, ValueError):
         return
     kinds = [p.kind for p in parameters.values()]

@@ -26,7 +26,7 @@ from chainrules_compile.notes import is_compact
 from chainrules_compile.prints import Prints, UnsaidError, module_of
 from chainrules_compile.scope import Scope
 from chainrules_py import Primitive
-from chainrules_py.extend import LEAF, Space, TreeDef, is_library, structure_of
+from chainrules_py.extend import LEAF, Space, TreeDef, is_library, structure_of, type_info
 from chainrules_py.vocabulary.views import Index
 
 FOLDER = Folder("chainrules_compile", "CHAINRULES_COMPILE_CACHE", ".program")
@@ -140,9 +140,17 @@ def to_text(x: Any, prints: Prints, scope: Scope | None = None, name: str = "") 
     try:
         return _of(x, each)
     except UnsaidError:  # without a name: it computes a word, most often of Python's numbers
-        if scope is None or id(x) not in scope.computing or people:
-            raise
-        return "computing", *map(each, scope.computing[id(x)])
+        if scope is not None and id(x) in scope.computing and not people:
+            return "computing", *map(each, scope.computing[id(x)])
+        for field in _SHORT:
+            for key, function in getattr(type_info(np.ndarray).library, field).items():
+                if function is x:
+                    return "short", field, each(key)
+        raise
+
+
+_SHORT = ("adjoint", "half")
+"""Fields of a library that have short ways of its own, by the functions of rules."""
 
 
 def _of(x: Any, each: Any) -> tuple[Any, ...]:
@@ -224,6 +232,10 @@ def _named(x: Any) -> tuple[str, str]:
     vdot: Any = np.vdot
     if x is getattr(vdot, "_implementation", None):
         return "numpy", "vdot._implementation"
+    if module and is_library(module):  # of a function that another one made, as it is called there
+        for called, y in vars(home).items() if home is not None else ():
+            if y is x:
+                return module, called
     return module_of(x), short
 
 
@@ -299,6 +311,7 @@ _READ: dict[str, Callable[..., Any]] = {
     ),
     "module": lambda _, name: importlib.import_module(name),
     "computing": lambda each, word, types: each(word).implementation(each(types)),
+    "short": lambda each, field, key: getattr(type_info(np.ndarray).library, field)[each(key)],
     "part": lambda _, number: Part(number),
     "made": lambda each, factory, args: each(factory)(*each(args)),
 }

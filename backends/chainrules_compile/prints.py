@@ -415,7 +415,15 @@ def stamp(folder: str) -> str:
     return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()
 
 
+@functools.cache
+def _beside() -> dict[str, str]:
+    folders = Path(__file__).parent.parent.glob("chainrules_*/")
+    return {each.name: stamp(str(each)) for each in folders}
+
+
 def versions() -> list[tuple[str, str]]:
-    """Return the versions of Python, NumPy, and all packages of ours that are there."""
-    ours = sorted({n for n in sys.modules if n.startswith("chainrules_") and "." not in n})
-    return [(name, version_of(name)) for name in ("sys", "numpy", *ours)]
+    """Return the versions of Python, NumPy, and all packages of ours, loaded so far or not."""
+    mine = _beside()
+    loaded = {n for n in sys.modules if n.startswith("chainrules_") and "." not in n}
+    ours = {name: version_of(name) for name in loaded - mine.keys()} | mine
+    return [*[(name, version_of(name)) for name in ("sys", "numpy")], *sorted(ours.items())]

@@ -75,9 +75,16 @@ def same(y: Any, expected: Any) -> bool:
         if type(x) is not type(want):
             return False
         x, want = np.asarray(x), np.asarray(want)
-        if x.dtype != want.dtype or not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
+        if x.dtype != want.dtype or x.shape != want.shape:
+            return False
+        if x.size <= _FEW and x.tobytes() == want.tobytes():
+            continue  # which takes a twentieth of the time
+        if not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
             return False
     return True
+
+
+_FEW = 1000
 
 
 def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
