@@ -24,6 +24,7 @@ from chainrules_compile.kept import FOLDER, Kept
 from chainrules_compile.making import CompiledProgram, Making, Setting
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
+from chainrules_compile.reasons import why_many
 from chainrules_compile.refusals import NOT_CALLED, another_result, refusal
 from chainrules_compile.results import close, moved_results, same
 from chainrules_compile.save import module_of
@@ -124,8 +125,8 @@ class Compiled(Generic[P, R]):
             self.programs = (*self._halves.values.programs, *self._halves.given.programs)
             return y
         if len(self.programs) + self._unkept >= MOST:
-            last = f"the last was recorded for {self.programs[0]!r}" if self.programs else ""
-            self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {last}")
+            why = why_many(self.programs)
+            self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {why}")
             return f(*args, **keywords)
         age, kept = self._age, None
         try:

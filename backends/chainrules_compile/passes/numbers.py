@@ -58,6 +58,8 @@ _GAINS = {root: 90, over: 12, over_silently: 12}
 _GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
 """Nanoseconds: a sum of numbers, one of an array without axes, a ufunc that is given a number; and
 what it takes to make one plain, to read it plain, to take it out, to make it NumPy's again."""
+_LIFTED = 190
+"""What is spared of one that was made of Python's."""
 
 
 def with_plain_numbers(program: Program) -> Program:
@@ -67,7 +69,7 @@ def with_plain_numbers(program: Program) -> Program:
     if not plain or any([state in ("raise", "call") for state in np.geterr().values()]):
         return program
     of = together(plain)
-    made = {call.results[0]: call for call in program.calls if call.function is read}
+    made = {call.results[0]: call for call in program.calls if call.function in (read, v.lift)}
     compared = [call.results[0] for call in program.calls if call.function in _COMPARISONS]
     uses = uses_of(program, [*[x for x in of if x.type is np.float64], *compared])
     gains: dict[Value, int] = {}
@@ -158,7 +160,17 @@ def entering(x: Value, call: Call | None) -> int:
         return 0
     if is_array(x):
         return _ITEM
+    if call is not None and is_lifted(call):
+        return _LIFTED
     return _READ if call is not None and is_element(call) else _FROM
+
+
+def is_lifted(call: Call) -> bool:
+    """Tell whether a call makes one of NumPy's numbers of one of Python's."""
+    if call.function is not v.lift or call.results[0].type is not np.float64:
+        return False
+    x = call.operands[0]
+    return type(x) is Value and x.type is float
 
 
 def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
@@ -234,6 +246,9 @@ class _Lowering:
                 needed = not plain and wants(self.before, self.uses, i, x)
                 instead[x] = self.numpys(x) if needed else self.plain[x]
         call = replaced(call, instead) if instead else call
+        if call.results and call.results[0] in self.chosen and is_lifted(call):
+            self.plain[call.results[0]] = call.operands[0]
+            return
         if len(call.results) == 1 and call.results[0] in self.chosen and is_element(call):
             y = self.plain[call.results[0]] = number(call.results[0])
             self.calls.append(call_of(read, call.operands, call.options, (y,), call.values))

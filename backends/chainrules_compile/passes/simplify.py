@@ -30,7 +30,15 @@ from chainrules_compile.passes.values import (
     size,
 )
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import astype, conj, divide, matrix_transpose, real, reshape
+from chainrules_py.vocabulary import (
+    astype,
+    conj,
+    divide,
+    matrix_transpose,
+    real,
+    reshape,
+    strong_multiply,
+)
 
 UFUNCS = {
     operator.add: np.add,
@@ -93,6 +101,17 @@ def simplified(program: Program) -> Program:
     return changed(program, calls=tuple(walk.calls), outputs=outputs)
 
 
+def weakened(call: Call) -> Call:
+    """Return a plain product, where a strong one has a factor that is known not to be zero."""
+    c, p = call.operands
+    known = type(c) in (float, np.float64) and c != 0 and math.isfinite(c)
+    double = call.results[0].type in (float, np.float64) and type(p) is Value and p.type in _DOUBLES
+    return Call(operator.mul, (c, p), {}, call.results) if known and double else call
+
+
+_DOUBLES = (float, np.float64)
+
+
 class _Walk:
     def __init__(self, program: Program) -> None:
         self.calls: list[Call] = []
@@ -114,6 +133,9 @@ class _Walk:
         if self.instead:
             two = met(call, self.instead) if name in PRODUCTS else None
             call = self._apart(call, two) if two else replaced(call, self.instead)
+        if function is strong_multiply:
+            call = weakened(call)
+            function = call.function
         if function in _REWRITTEN:
             call = canonical(call)
             function = call.function

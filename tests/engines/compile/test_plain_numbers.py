@@ -67,3 +67,28 @@ def test_numbers_stay_numpys_where_errors_are_raised():
     with np.errstate(over="raise"):
         f(np.ones(2))
         assert ".item" not in f.source
+
+
+LIKELIHOODS = {
+    "weights": lambda x, y: 0.5 * np.log(x) * np.sqrt(y) + x / y,
+    "a product": lambda x, y: np.log(x * y + 0.3) * y,
+    "a recursion": lambda x, y: np.log(0.1 + x / y + 0.3 * np.log(0.5 + x * y)) * -2.0,
+}
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_what_numpy_computes_of_pythons_numbers_is_given_these(name):
+    f = value_and_grad(LIKELIHOODS[name], (0, 1))
+    g = compile(f)
+    assert same(g(1.3, 0.7), f(1.3, 0.7))
+    assert "lift" not in g.source
+    assert "strong_multiply_numpy(number" not in g.source
+    with np.errstate(all="ignore"):
+        for x, y in itertools.product((0.5, -1.0, 0.0, np.inf, np.nan, 1e308, 1e-320), repeat=2):
+            try:
+                wanted = f(x, y)
+            except Exception as error:
+                with pytest.raises(type(error)):
+                    g(x, y)
+                continue
+            assert same(g(x, y), wanted), (x, y)

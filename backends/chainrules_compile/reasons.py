@@ -1,0 +1,87 @@
+"""Reasons why one function has many programs: what was asked, and answered otherwise each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from chainrules_compile.calls import expect, expect_form, name_of
+from chainrules_compile.making import CompiledProgram
+from chainrules_compile.writers.spelling import OPERATORS
+from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import read
+
+_MOST = 3
+"""How many questions are told."""
+
+
+def why_many(programs: Sequence[CompiledProgram]) -> str:
+    """Return a text of what programs differ in, that which does most first, and what to write.
+
+    These are arguments that are part of a program, and the questions of the function that have
+    had different answers.
+    """
+    facts: dict[str, set[str]] = {}
+    for program in programs:
+        for name, fact in program.facts:
+            facts.setdefault(name, set()).add(fact)
+    asked: dict[tuple[str, str], list[Any]] = {}
+    for program in programs:
+        if program.calls is not None:
+            for key, answer in dict(_questions(program.recorded)).items():
+                asked.setdefault(key, []).append(answer)
+    found = [
+        (len(each), f"{name} was {_some(sorted(each))}", _REMEDIES["argument"])
+        for name, each in facts.items()
+    ]
+    for (kind, text), answers in asked.items():
+        different = [*dict.fromkeys(map(repr, answers))]
+        said = f"{kind}({text}) was asked in {len(answers)} programs, and was {_some(different)}"
+        found.append((len(different), said, _REMEDIES.get(kind, _REMEDIES["int"])))
+    # A branch has two answers, and what is asked after it may be another question.
+    told = sorted([x for x in found if x[0] > 1], key=lambda x: -x[0])[:_MOST]
+    if not told:
+        return "they differ in what was captured, or in how arguments lie in memory"
+    remedies = dict.fromkeys([remedy for _, _, remedy in told])
+    return f"{'; '.join([said for _, said, _ in told])}: {'; '.join(remedies)}"
+
+
+_REMEDIES = {
+    "argument": "pass what varies as an array or a floating number, and arrays of few shapes",
+    "bool": "write np.where(test, x, y) for a branch by a number",
+    "int": "use the number as a place alone, x[i], or compute with it in arrays",
+    "shape": "write np.where(mask, x, 0) for x[mask], whose shape hangs on numbers",
+}
+
+
+def _some(texts: Sequence[str]) -> str:
+    shown = ", ".join(texts[:_MOST])
+    return f"{shown} ... ({len(texts)} in all)" if len(texts) > _MOST else shown
+
+
+def _questions(program: Program) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield what was asked in a program, by kind and text, with the answer."""
+    made = {y: call for call in program.calls for y in call.results}
+    for call in program.calls:
+        if call.function is expect:
+            kind: Callable[[Any], Any] = call.options["kind"]
+            name = "int" if kind.__name__ == "index" else kind.__name__
+            yield (name, _text(call.operands[0], made, 3)), call.operands[1]
+        elif call.function is expect_form:
+            yield ("shape", _text(call.operands[0], made, 3)), call.operands[1][0]
+
+
+def _text(x: Any, made: dict[Value, Call], depth: int) -> str:
+    """Return a value as people would write it, with what is far inside left out."""
+    call = made.get(x) if type(x) is Value else None
+    if call is None:
+        return x.name if type(x) is Value else repr(x)[:20]
+    if not depth:
+        return "..."
+    operands = [_text(y, made, depth - 1) for y in call.operands]
+    sign = OPERATORS.get(call.function)
+    if sign is not None and len(operands) == 2:
+        return f"{operands[0]} {sign} {operands[1]}"
+    if call.function is read and len(operands) == 1:
+        return f"{operands[0]}[{repr(call.options['index'])[6:-1]}]"
+    return f"{name_of(call.function)}({', '.join(operands)})"

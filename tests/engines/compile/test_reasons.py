@@ -1,0 +1,48 @@
+"""Which question has had so many answers that a function has all the programs that it may have."""
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_tape import value_and_grad
+
+RNG = np.random.default_rng(0)
+B = RNG.standard_normal((4, 4))
+TABLE = [*range(50)]
+
+
+def branches(x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + (np.sin(x[i]) if 2 * x[i] > 0 else -x[i])
+    return total
+
+
+CASES = {
+    "number": (
+        lambda b, at: np.sum(b) * TABLE[at[1]],
+        [(B, np.array([0, i])) for i in range(33)],
+        r"int\(at\[1\]\) was asked in 32 programs, and was 31, 30, 29 ... \(32 in all\).*x\[i\]",
+    ),
+    "argument": (
+        lambda b, n: np.sum(b) * n,
+        [(B, n) for n in range(33)],
+        r"n was 0, 1, 10 ... \(32 in all\).*array or a floating number",
+    ),
+    "shape": (np.sum, [(np.ones(n),) for n in range(33)], r"float64\[0\].*arrays of few shapes"),
+    "branch": (
+        value_and_grad(branches),
+        [(RNG.standard_normal(12),) for _ in range(33)],
+        r"bool\(2 \* x\[0\] > 0\) was asked in 32 programs, and was (True|False), .*np.where",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_warning_names_what_the_programs_differ_in(name):
+    f, calls, said = CASES[name]
+    compiled = compile(f)
+    for call in calls[:-1]:
+        compiled(*call)
+    with pytest.warns(RecordingWarning, match=said):
+        compiled(*calls[-1])
