@@ -142,6 +142,47 @@ def solved(columns: list[Flat], rhs: Flat) -> Flat:
     return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
 
 
+def falls(columns: list[Flat]) -> bool:
+    """Tell whether a symmetric matrix has a direction along which its form is negative.
+
+    Rows and columns are divided by the roots of what stands on the diagonal, which changes no sign;
+    what rounding may have made of 0 is none.
+    """
+    if isinstance(columns[0], list):
+        return _falls_of_numbers(columns)
+    matrix = v.stack(*columns, axis=-1)
+    eps = eps_of([matrix])
+    diagonal = v.abs(v.diagonal(matrix))
+    least = eps * v.max(v.abs(matrix), axis=-1)
+    units = v.sqrt(_not_zero(v.where(diagonal < least, least, diagonal)))
+    scaled = matrix / (v.expand_dims(units, axis=-1) * v.expand_dims(units, axis=-2))
+    roots = v.eigvalsh(scaled)
+    return bool(v.any(v.index(roots, (..., 0)) < -10 * eps**0.5))
+
+
+def _falls_of_numbers(columns: list[list[float]]) -> bool:
+    """By elimination with the largest element of the diagonal as pivot: J. Bunch (1971)."""
+    left, eps = list(range(len(columns))), 2.0**-52
+    units = [
+        max(abs(column[k]), eps * max(map(abs, column))) ** 0.5 or 1.0
+        for k, column in enumerate(columns)
+    ]
+    a = [
+        [x / (units[i] * units[k]) for i, x in enumerate(column)]
+        for k, column in enumerate(columns)
+    ]
+    while left:
+        pivot = max(left, key=lambda k: a[k][k])
+        if not a[pivot][pivot] > 10 * eps**0.5:  # of no negative form the rest is 0 as well
+            return any(abs(a[i][k]) > 10 * eps**0.5 for i in left for k in left)
+        left.remove(pivot)
+        for i in left:
+            factor = a[i][pivot] / a[pivot][pivot]
+            for k in left:
+                a[i][k] -= factor * a[pivot][k]
+    return False
+
+
 def _not_zero(largest: Any) -> Any:
     return v.where(v.equal(largest, 0.0), v.ones_like(largest), largest)
 

@@ -28,6 +28,7 @@ from chainrules_solvers.systems import (
     System,
     accepted,
     fixed_by_iteration,
+    least,
     newton,
     solve_linear,
     verify,
@@ -129,7 +130,7 @@ def minimize(
         y, g = gradient.with_value(system.tree.build(leaves), *params)
         return number(refuse_traced(y, f, "minimize")), Tree(g).leaves
 
-    def least(system: System, tol: float | None, max_steps: int | None) -> Vector:
+    def descend(system: System, tol: float | None, max_steps: int | None) -> Vector:
         found = descended(slope, system.start, 1000 if max_steps is None else max_steps)
         if size(found) > SMALL and not batch:
             return accepted(system, found, tol)
@@ -142,9 +143,9 @@ def minimize(
                 f"value is greater than at the start; start elsewhere, or pass a solver"
             )
             raise ConvergenceError(msg)
-        return found
+        return least(system, found)
 
-    return _solved(system, x0, solver, value, least, **how)
+    return _solved(system, x0, solver, value, descend, **how)
 
 
 @_computes(v.linear_solve)

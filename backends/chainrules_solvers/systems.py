@@ -21,7 +21,7 @@ from chainrules_py.extend import (
     project_exactly,
     refuse_traced,
 )
-from chainrules_solvers.dense import Coordinates, Flat, solved
+from chainrules_solvers.dense import Coordinates, Flat, falls, solved
 from chainrules_solvers.krylov import conjugate_gradients, gmres
 from chainrules_solvers.vectors import (
     Vector,
@@ -61,7 +61,11 @@ class System:
         The word that f was given to.
     batch : int
         How many leading axes count independent problems.
+    columns : list, optional
+        Those of the Jacobian that was last computed.
     """
+
+    columns: list[Flat] | None = None
 
     def __init__(
         self, f: Callable[..., Any], x0: Any, params: tuple[Any, ...], name: str, batch: int = 0
@@ -126,7 +130,8 @@ class System:
         r, pull = self.linearised(leaves)
         coordinates = Coordinates(leaves, self.batch)
         rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
-        return r, transposed(rows)
+        self.columns = transposed(rows)
+        return r, self.columns
 
     def pushed(self, leaves: Vector, direction: Vector) -> Vector:
         """Multiply the Jacobian by a vector."""
@@ -359,6 +364,26 @@ def accepted(system: System, x: Vector, tol: float | None) -> Vector:
     raise ConvergenceError(msg)
 
 
+def least(system: System, leaves: Vector) -> Vector:
+    """Return the stationary point that Newton's method came to, if it is a minimum.
+
+    Raises
+    ------
+    ConvergenceError
+        If the value falls to a side of it.
+    """
+    if system.columns is None:
+        system.jacobian(leaves)
+    if system.columns and falls(system.columns):
+        msg = (
+            "minimize came to a stationary point that is no minimum: the Hessian has a negative "
+            "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
+            "point is what you want, call root of the gradient"
+        )
+        raise ConvergenceError(msg)
+    return leaves
+
+
 def verify(system: System, solver: Any) -> None:
     """See that a solution, where the system starts, is isolated, so that it has a derivative.
 
@@ -370,8 +395,16 @@ def verify(system: System, solver: Any) -> None:
     ------
     NotDifferentiableError
         If the Jacobian is singular there.
+    ConvergenceError
+        If minimize was asked for, and the Hessian, where it is written out, is not definite.
     """
-    leaves, batch = system.start, system.batch
+    leaves = system.start
+    _verify_isolated(system, leaves, system.batch, solver)
+    if system.name == "minimize" and system.columns:
+        least(system, leaves)
+
+
+def _verify_isolated(system: System, leaves: Vector, batch: int, solver: Any) -> None:
     try:
         r, solve = _correction(system, leaves, solver)
         first = solve(r)

@@ -528,6 +528,7 @@ TOPICS = {
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/test_values.py": "values of special functions, traced and plain",
+    "tests/engines/solvers/test_minima.py": "saddle points and maxima, which minimize refuses",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
     "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of results, a generator",
     "tests/libraries/scipy/test_numbers.py": "results of one number, and their classes",
