@@ -190,7 +190,9 @@ def _roll(s: Speller, call: Call) -> str | None:
 def _divide(s: Speller, call: Call) -> str | None:
     """Write the quotient of two numbers as Python's, which NumPy has nothing to say about."""
     x, y = call.operands
-    if not (is_double(x) and is_double(y)) or type(y) is not Value or y.type is float:
+    if not (is_double(x) and is_double(y)) or type(y) is not Value:
+        return None
+    if y.type is float and not (type(x) is float or (type(x) is Value and x.type is float)):
         return None
     below, otherwise = s.text(y), s.bound(s.implementation(call.function, call.operands))
     return f"{s.text(x)} / {below} if {below} else {otherwise}({s.text(x)}, {below})"
