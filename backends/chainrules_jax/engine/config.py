@@ -162,7 +162,7 @@ class _Out:
 class JaxPullback:
     """Pullback from ``jax.vjp`` that takes and gives tangents as rules know them."""
 
-    __slots__ = ("avals", "layout", "out", "places", "transpose", "tree")
+    __slots__ = ("avals", "layout", "leaves", "out", "places", "transpose", "tree")
 
     def __init__(
         self,
@@ -171,11 +171,13 @@ class JaxPullback:
         out: _Out,
         places: list[int],
         avals: list[Any],
-        tree: Any = None,
+        around: Any = None,
     ) -> None:
         self.transpose = transpose
         # Around placeholders, which JAX counts as no leaves, it cannot be asked for any more.
-        self.tree = jax.tree_util.tree_structure(transpose) if tree is None else tree
+        self.leaves: list[Any]
+        self.tree: Any
+        self.leaves, self.tree = around or jax.tree_util.tree_flatten(transpose)
         self.layout = layout
         self.out = out
         self.places = places
@@ -195,14 +197,15 @@ class JaxPullback:
 
     def around(self, leaves: Any) -> JaxPullback:
         """Return the same pullback with other residuals."""
-        transpose = jax.tree_util.tree_unflatten(self.tree, list(leaves))
-        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals, self.tree)
+        around = list(leaves), self.tree
+        transpose = jax.tree_util.tree_unflatten(self.tree, around[0])
+        return JaxPullback(transpose, self.layout, self.out, self.places, self.avals, around)
 
 
 # What it saved is seen by whoever keeps it.
 register_structure(
     JaxPullback,
-    lambda p: list(enumerate(jax.tree_util.tree_leaves(p.transpose))),
+    lambda p: list(enumerate(p.leaves)),
     lambda p, leaves: p.around(leaves),
     hollow=True,
 )
