@@ -10,9 +10,10 @@ import functools
 import numbers
 import operator
 import sys
+import typing
 import weakref
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from chainrules_py.errors import NotDifferentiableError, TracerError, describe
 from chainrules_py.primitives.dispatch import Cache
@@ -196,12 +197,31 @@ class _Askers(dict[str, bool | None]):
 _askers = _Askers()
 
 
-def _answer(x: Any) -> type:
+def _answer(x: Any, depth: int = 1) -> type:
     """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
-    frame: Any = sys._getframe(1)
+    frame: Any = sys._getframe(depth)
     while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
         frame = frame.f_back
     return type(x) if sees else x.__dispatch_type__
+
+
+def _asked_by(check: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Have what asks `type(x)` where a program asks `isinstance` ask a tracer's `x.__class__`."""
+
+    @functools.wraps(check)
+    def instancecheck(self: Any, x: Any) -> bool:
+        if issubclass(type(x), Tracer) and getattr(x, "__dispatch_type__", None) in stood_for:
+            return bool(self.__subclasscheck__(_answer(x, 2)))
+        return check(self, x)
+
+    return instancecheck
+
+
+# Python 3.12 asks so itself of a Union; a subclass of `float` a tracer cannot be.
+for _alias in ("_BaseGenericAlias", "_UnionGenericAlias"):
+    _cls = getattr(typing, _alias, None)
+    if "__instancecheck__" in vars(_cls or object):
+        cast("Any", _cls).__instancecheck__ = _asked_by(vars(_cls)["__instancecheck__"])
 
 
 class Classes(dict[type, Any]):

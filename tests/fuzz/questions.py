@@ -29,6 +29,16 @@ TYPES: tuple[Any, ...] = (
     *(collections.abc.Mapping, collections.abc.Callable, collections.abc.Iterable),
 )
 
+_UNITED: tuple[tuple[Any, ...], ...] = (
+    *((float, int), (str, np.floating), (int, np.ndarray), (collections.abc.Sequence, complex)),
+    *((float, None), (np.ndarray, None), (np.float64, None)),
+)
+UNIONS: tuple[Any, ...] = (
+    *[typing.Union.__getitem__(types) for types in _UNITED],
+    *(typing.Hashable, typing.Sized, typing.Iterable, typing.Sequence, typing.Callable),
+    (str, typing.Union.__getitem__((float, np.ndarray))),
+)
+
 
 def _matched(x: Any) -> str:
     match x:
@@ -63,6 +73,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         f"isinstance(x, {cls.__module__}.{cls.__name__})": functools.partial(_is_one, cls)
         for cls in TYPES
     },
+    **{f"isinstance(x, {union})": functools.partial(_is_one, union) for union in UNIONS},
     "isinstance(x, (int, float))": lambda x: isinstance(x, (int, float)),
     "isinstance(x, np.ndarray | float)": lambda x: isinstance(x, np.ndarray | float),
     "np.isscalar(x)": np.isscalar,

@@ -23,7 +23,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, alias, around, kind_of
+from chainrules_py.extend import UFUNC_KEYWORDS, Tracer, alias, around, kind_of, type_info
 from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.ufuncs.asked import asking
 
@@ -101,12 +101,45 @@ def stated(
 ) -> Any:
     """Declare a ufunc's word and state its partials; None for an operand that has none here."""
     word = declared(name, *operands.split(), depth=depth)
+    partials = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])
     if None not in partials and flat not in partials:
         scalar_rule(word, *partials, singular=True, **options)
     else:
         given = [p if p in (None, flat) else _single(p) for p in partials]
         _state(word, given, lambda y: (y,), _times, _times_conj, **options)
     return word
+
+
+def _of_poles(partial: Partial) -> Partial:
+    """Compute a partial without a warning, and of Python's numbers as of NumPy's where it raises.
+
+    Of what is divided by zero `v.strong_multiply` takes the infinity or the NaN.
+    """
+
+    @functools.wraps(partial)
+    def function(*xs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            try:
+                return partial(*xs)
+            except ArithmeticError:
+                return partial(*map(_of_numpy, xs))
+
+    return function
+
+
+def _of_numpy(x: Any) -> Any:
+    if isinstance(x, tuple):  # several results
+        return tuple(map(_of_numpy, x))
+    if not type_info(type(x)).is_python_number:
+        return x
+    given: Any = x
+    return v.lift(given, to=np) if isinstance(x, Tracer) else np.asarray(x)[()]
+
+
+def _counted(x: Any) -> Any:
+    """Read truths as whole numbers: of two of them + is "or", and - an error."""
+    is_array = kind_of(x) == "bool" and hasattr(x, "dtype")
+    return v.astype(x, dtype=np.dtype(np.int64)) if is_array else x
 
 
 def _single(partial: Partial) -> Partial:
@@ -152,13 +185,13 @@ def _state(
         if complex is None and "complex" in map(kind_of, xs):
             msg = f"scipy.special.{word.__name__} is differentiated at real operands alone"
             raise NotDifferentiableError(msg)
-        y = word(*xs)
+        y, at = word(*xs), tuple(map(_counted, xs))
         found: list[Any] = []
         for x, slope, refusal in zip(xs, slopes, refusals, strict=True):
             if slope in (None, flat) and kind_of(x) in ("int", "bool"):
                 found.append(NoTangent())
             else:
-                found.append(LinearMap(push, pull, slope or refusal, results(y), xs))
+                found.append(LinearMap(push, pull, slope or refusal, results(y), at))
         return y, tuple(found)
 
     of_number: tuple[Any, ...] = (  # a rule has as many parameters as its word
@@ -171,8 +204,8 @@ def _state(
 
 
 def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convert arrays of NumPy's dtypes to those that SciPy computes with."""
-    types = [getattr(x, "dtype", type(x)) for x in xs]
+    """Convert arrays of NumPy's dtypes to those that SciPy computes with, which do not wrap."""
+    types = [getattr(x, "dtype", None) or type_info(type(x)).dispatch_type for x in xs]
     if not all(isinstance(t, np.dtype) or t in (int, float, complex) for t in types):
         return xs
     taken = ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))
@@ -207,6 +240,7 @@ def several(name: str, operands: str, *slopes: Partial | None, complex: str | No
     A slope is of the results and the operands, and gives as many as there are results.
     """
     word = declared(name, *operands.split(), depth=2)
+    slopes = tuple([slope and _of_poles(slope) for slope in slopes])
     _state(word, slopes, tuple, _push, _pull, complex, is_several=True)
     return word
 
