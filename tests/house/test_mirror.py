@@ -525,6 +525,7 @@ TOPICS = {
     "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
     "tests/libraries/scipy/test_forms.py": "stacks of matrices, bands, counts of frequencies",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
+    "tests/libraries/scipy/test_operands.py": "ufuncs of whole numbers, and of Python's",
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/test_values.py": "values of special functions, traced and plain",
