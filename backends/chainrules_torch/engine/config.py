@@ -27,6 +27,7 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
+from chainrules_torch.engine.opaque import is_writing_down
 
 _C: Any = torch._C
 _func: Any = torch.func
@@ -235,6 +236,10 @@ class TorchConfig(Config):
         while isinstance(x, torch.Tensor) and _is_wrapped(x):
             x = _C._functorch.get_unwrapped(x)
         return x.detach() if isinstance(x, torch.Tensor) else untraced(x)
+
+    def sees(self, x: Any) -> bool:
+        """Tell whether a value's numbers can be looked at: not where a program is written down."""
+        return super().sees(x) and not is_writing_down()
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

@@ -43,6 +43,7 @@ from chainrules_torch.engine.functorch import (
 )
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
+from chainrules_torch.engine.opaque import is_writing_down
 from chainrules_torch.engine.outputs import owned, split, wrap
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
@@ -110,6 +111,8 @@ class Plain(Function):
     def forward(ctx: Any, call: Any, *leaves: Any) -> Any:
         """Run the rule, and keep what it saved."""
         plan, needs = call.plan, ctx.needs_input_grad[1:]
+        if is_writing_down():
+            return _later(ctx, call, leaves)
         operands = call.operands(leaves)
         error = None
         try:
@@ -138,6 +141,19 @@ class Plain(Function):
             refuse_rewritten(error, ctx.record.call)
             raise
         return None, *pulled(ctx, saved, bars, ctx.needs_input_grad[1:])
+
+
+def _later(ctx: Any, call: AnyCall, leaves: Sequence[Any]) -> Any:
+    """Compute the value alone, where PyTorch writes down a program: a pull runs the rule.
+
+    A rule may look at values, or ask PyTorch for derivatives, of which there are none there.
+    """
+    y = call.value(leaves)
+    outputs, treedef = split(y)
+    ctx.record = Again(call, leaves, outputs, treedef)
+    ctx.save_for_backward(*[x for x in (*leaves, *outputs) if isinstance(x, Tensor)])
+    ctx.set_materialize_grads(False)
+    return y
 
 
 def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[Any]:

@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 
 class Later(Protocol):
@@ -36,6 +38,16 @@ def is_abstract(x: Any) -> bool:
     while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
         x = _C._functorch.get_unwrapped(x)
     return isinstance(x, (FakeTensor, FunctionalTensor))
+
+
+def is_writing_down() -> bool:
+    """Tell whether PyTorch writes down a program of what runs: for `make_fx`, `torch.export`.
+
+    What `torch.compile` writes down is value and derivative together.
+    """
+    if _C._len_torch_dispatch_stack() and get_proxy_mode() is not None:
+        return torch.compiler.is_exporting() or TracingContext.try_get() is None
+    return torch.compiler.is_exporting()
 
 
 def asked(tensors: Iterable[Any]) -> tuple[Any, ...]:

@@ -1,0 +1,104 @@
+"""Programs that PyTorch writes down, by `torch.export` and `make_fx`, of functions with a rule."""
+
+import numpy as np
+import pytest
+
+from chainrules_compat import augmented_rule, custom_jvp, custom_vjp
+from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py import vocabulary as v
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+X = torch.tensor([0.5, -0.3, 1.2], dtype=torch.float64)
+
+
+def plain():
+    @primitive
+    def f(x):
+        return v.sin(x)
+
+    return f
+
+
+def by_scalar_rule():
+    f = plain()
+    scalar_rule(f, lambda y, x: 3.0 * v.cos(x))
+    return f
+
+
+def by_rule():
+    f, times = plain(), lambda t, slope: slope * t
+    rule(f)(lambda x: (f(x), (LinearMap(times, times, 3.0 * v.cos(x)),)))
+    return f
+
+
+def by_rrule():
+    f = plain()
+    rrule.register(f)(lambda x: (f(x), lambda y_bar: (3.0 * v.cos(x) * y_bar,)))
+    return f
+
+
+def by_frule():
+    f = plain()
+    frule.register(f)(lambda ts, x: (f(x), 3.0 * v.cos(x) * ts[0]))
+    return f
+
+
+def by_augmented():
+    f = plain()
+    augmented_rule(f, lambda x: (f(x), (x,)), lambda x, y_bar: (3.0 * v.cos(x) * y_bar,))
+    return f
+
+
+def by_vjp():
+    f = custom_vjp(lambda x: v.sin(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, y_bar: (3.0 * v.cos(x) * y_bar,))
+    return f
+
+
+def by_jvp():
+    f = custom_jvp(lambda x: v.sin(x))
+    f.defjvp(lambda xs, ts: (f(*xs), 3.0 * v.cos(*xs) * ts[0]))
+    return f
+
+
+def by_jvps():
+    f = custom_jvp(lambda x: v.sin(x))
+    f.defjvps(lambda t, y, x: 3.0 * v.cos(x) * t)
+    return f
+
+
+FORMS = (
+    by_scalar_rule, by_rule, by_rrule, by_frule, by_augmented, by_vjp, by_jvp, by_jvps,
+)  # fmt: skip
+
+
+class Module(torch.nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+        self.w = torch.nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
+
+    def forward(self, x):
+        return self.f(self.w * x)
+
+
+@pytest.mark.parametrize("strict", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_module_is_exported_where_gradients_are_enabled(form, strict):
+    program = torch.export.export(Module(export(form(), to="torch")), (X,), strict=strict)
+    torch.testing.assert_close(program.module()(X), torch.sin(2.0 * X))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_gradient_that_is_written_down_is_the_rule_s(form):
+    f = export(form(), to="torch")
+    leaf = X.clone().requires_grad_()
+    backward = lambda x: torch.autograd.grad(f(x).sum(), x)[0]
+    for slope, x in ((backward, leaf), (torch.func.grad(lambda x: f(x).sum()), X)):
+        written = make_fx(slope)(x)
+        torch.testing.assert_close(written(x).detach(), 3.0 * torch.cos(X))
+    np.testing.assert_allclose(make_fx(f)(leaf)(X).detach(), np.sin(X))
