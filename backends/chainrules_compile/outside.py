@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import gc
 import types
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
 from chainrules_compile.alike import PLAIN, bits_of
-from chainrules_compile.errors import MISS, Unfit
+from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_py import Primitive
-from chainrules_py.extend import Cache, Mode, attributes, is_library, type_info, written
+from chainrules_py.extend import Cache, Mode, attributes, describe, is_library, type_info, written
 
 RULES = Cache()
 """Another table, after any rule was stated of a primitive that somebody has asked about."""
@@ -76,7 +77,7 @@ class State:
             if place.mark is not None and not place.fills and not _is_ours(place.x)
         ]
         self._arrays = [
-            (x, memory, memory.fingerprint(x, True), x.copy() if x.size <= _MOST else None)
+            (x, memory, _marks(x, memory), x.copy() if x.size <= _MOST else None)
             for x in arrays
             if (memory := None if hasattr(x, "recorder") else type_info(type(x)).memory) is not None
             and hasattr(x, "copy")
@@ -94,7 +95,7 @@ class State:
     def changed(self) -> list[str]:
         """Return how the code writes what was changed."""
         told = [shown(place, key) for place, key, _ in self.changes()]
-        written = any([memory.fingerprint(x, True) != p for x, memory, p, _ in self._arrays])
+        written = any([_marks(x, memory) != before for x, memory, before, _ in self._arrays])
         return [*dict.fromkeys(told), *(["an array that it captured"] if written else [])]
 
     def put_back(self) -> None:
@@ -102,11 +103,44 @@ class State:
         for place, key, was in list(self.changes()):
             _put_back(place, key, was, self._held(place))
         for x, memory, before, kept in self._arrays:
-            if kept is not None and memory.fingerprint(x, True) != before and x.flags.writeable:
+            _lay_back(x, before[1:])
+            if kept is not None and _marks(x, memory) != before and x.flags.writeable:
                 x[...] = kept
 
     def _held(self, place: Any) -> Any:
         return next([*before.values()] for known, before in self._places if known is place)
+
+
+_LAYOUT = ("dtype", "shape", "strides")
+"""What of an array of NumPy's a program may assign, in the order in which it is put back."""
+
+
+def _marks(x: Any, memory: Any) -> tuple[Any, ...]:
+    """Return what tells whether an array was written to, and what tells how it lies in memory."""
+    return (memory.fingerprint(x, True), *[getattr(x, name, None) for name in _LAYOUT])
+
+
+def _lay_back(x: Any, layout: tuple[Any, ...]) -> None:
+    """Have an array lie in memory as it did.
+
+    Raises
+    ------
+    RecordingError
+        If NumPy does not let it: what owns less memory than before takes no longer strides.
+    """
+    for name, was in zip(_LAYOUT, layout, strict=True):
+        if getattr(x, name, None) == was:
+            continue
+        try:
+            with warnings.catch_warnings():  # NumPy will not let them be assigned for ever
+                warnings.simplefilter("ignore", DeprecationWarning)
+                setattr(x, name, was)
+        except (AttributeError, TypeError, ValueError) as error:
+            msg = (
+                f"the function assigns x.{name} of an array that it captured, {describe(x)}, which "
+                f"cannot be undone; assign it to a view: x = x.view(); x.{name} = ..."
+            )
+            raise RecordingError(msg) from error
 
 
 def _is_ours(x: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -86,3 +88,11 @@ def test_second_derivatives_where_a_series_replaces_a_quotient() -> None:
     sharp = grad(grad(special.voigt_profile, 1), 1)(0.7, 0.0, 0.9)
     bend = grad(grad(special.voigt_profile))(0.7, 0.0, 0.9)
     assert np.isclose(sharp, bend, rtol=1e-12)
+
+
+@pytest.mark.parametrize("point", [(7.0, 1.0, 0.3, 200.0), (60.0, 2.0, 0.3, 127.0)])
+def test_roots_that_scipy_finds_to_a_thousandth(point: tuple[float, ...]) -> None:
+    dfn, dfd, p, f = point
+    root: Any = lambda q: float(special.ncfdtrinc(dfn, dfd, q, f))
+    slope = (root(p + 1e-2) - root(p - 1e-2)) / 2e-2
+    assert np.isclose(grad(special.ncfdtrinc, 2)(*point), slope, rtol=3e-2)
