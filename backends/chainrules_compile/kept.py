@@ -163,6 +163,14 @@ def _of(x: Any, each: Any) -> tuple[Any, ...]:
     return "named", *_named(x)
 
 
+def _items(x: Any, each: Any) -> tuple[Any, ...]:
+    if type(x) in (tuple, list):
+        return (type(x).__name__, *map(each, x))
+    if not hasattr(x, "_fields"):
+        raise UnsaidError
+    return "fields", each(type(x)), *map(each, x)
+
+
 def _dtype(x: np.dtype[Any], _: Any) -> tuple[Any, ...]:
     if np.dtype(x.str) != x or x.hasobject:
         raise UnsaidError
@@ -190,7 +198,7 @@ def _tree(x: TreeDef, each: Any) -> tuple[Any, ...]:
 
 _WRITTEN: tuple[tuple[Any, Callable[[Any, Any], tuple[Any, ...]]], ...] = (
     (Index, lambda x, each: ("Index", *map(each, x))),
-    ((tuple, list), lambda x, each: (type(x).__name__, *map(each, x))),
+    ((tuple, list), _items),
     (slice, lambda x, each: ("slice", each(x.start), each(x.stop), each(x.step))),
     (np.dtype, _dtype),
     (np.generic, lambda x, each: ("number", each(x.dtype), x.tobytes())),
@@ -294,6 +302,7 @@ def _read_tree(each: Any, *parts: Any) -> Any:
 _READ: dict[str, Callable[..., Any]] = {
     "tuple": lambda each, *parts: tuple(map(each, parts)),
     "list": lambda each, *parts: [*map(each, parts)],
+    "fields": lambda each, cls, *parts: each(cls)(*map(each, parts)),
     "Index": lambda each, *parts: Index(map(each, parts)),
     "slice": lambda each, *parts: slice(*map(each, parts)),
     "dots": lambda _: ...,

@@ -378,7 +378,15 @@ def test_numbers_and_pullbacks_are_found():
     def pulled(x):
         return ct.vjp(lambda x: np.sin(x) * x, x)
 
-    for f, x in ((ct.value_and_grad(np.sin), 2.0), (ct.value_and_grad(np.log), 2.0), (pulled, X)):
+    matrix = np.eye(3) + 0.5
+    for f, x in (
+        (ct.value_and_grad(np.sin), 2.0),
+        (ct.value_and_grad(np.log), 2.0),
+        (ct.grad(lambda x: np.dot(x, x)), X),
+        (np.linalg.slogdet, matrix),
+        (lambda x: np.linalg.qr(x), matrix),
+        (pulled, X),
+    ):
         compile(f, keep=True)(x)
         before = cache_info().hits
         compile(f, keep=True)(x)
