@@ -241,6 +241,8 @@ class _Walk:
     def _divided(self, call: Call) -> Call:
         """Return NumPy's division where the word asks whether a divisor is zero, and none is."""
         y = call.operands[1]
+        if type(y) in (int, float, np.float64) and y:
+            return Call(np.divide, call.operands, {}, call.results)
         if not is_array(y) or size(y) >= _ASKED or not self.bounds.at_least(y) > 0:
             return call
         return Call(np.divide, call.operands, {}, call.results)

@@ -190,12 +190,27 @@ def _roll(s: Speller, call: Call) -> str | None:
 def _divide(s: Speller, call: Call) -> str | None:
     """Write the quotient of two numbers as Python's, which NumPy has nothing to say about."""
     x, y = call.operands
+    if type(y) is Value and y.type is np.ndarray and 0 < size(y) < _ASKED:
+        return _divided(s, call)
     if not (is_double(x) and is_double(y)) or type(y) is not Value:
         return None
     if y.type is float and not (type(x) is float or (type(x) is Value and x.type is float)):
         return None
     below, otherwise = s.text(y), s.bound(s.implementation(call.function, call.operands))
     return f"{s.text(x)} / {below} if {below} else {otherwise}({s.text(x)}, {below})"
+
+
+def _divided(s: Speller, call: Call) -> str:
+    """Write NumPy's division beside the question that its word asks: whether a divisor is zero."""
+    x, y = map(s.text, call.operands)
+    count, direct_one = s.bound(np.count_nonzero), s.bound(np.divide)
+    word = s.bound(s.implementation(call.function, call.operands))
+    n = size(call.operands[1])
+    return f"{direct_one}({x}, {y}) if {count}({y}) == {n} else {word}({x}, {y})"
+
+
+_ASKED = 2000
+"""From how many elements on the word does not ask, but has NumPy say nothing."""
 
 
 @spells(over, over_silently)
