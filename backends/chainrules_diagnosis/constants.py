@@ -182,19 +182,38 @@ def numbers_in(functions: Iterable[Any]) -> tuple[list[Any], bool]:
     ([37.0, 2.0], True)
     >>> numbers_in([lambda x: 3 * x])
     ([3], False)
+    >>> def solve(x):
+    ...     for _ in range(300):
+    ...         x = x / 2
+    ...     return x
+    >>> numbers_in([solve])
+    ([2], False)
     """
     reach = walked(functions)
     codes = [code for f in reach if isinstance(f, FunctionType) for code in _with_inner(f.__code__)]
     steps = [step for code in codes for step in _steps(code)]
+    rounds = {id(step) for code in codes for step in _rounds(_steps(code))}
     names = {name for code in codes for name in code.co_names}
     names |= {getattr(x, "__name__", "") for x in reach if callable(x)}
     asks = bool(_EQUAL & names) or any(map(_asks_if_equal, steps))
     held = [n for x in reach for n in (x.tolist() if _is_short(x) else (x,))]
-    written = tuple([s.argval for s in steps if "CONST" in s.opname or "INT" in s.opname])
+    consts = [s for s in steps if "CONST" in s.opname or "INT" in s.opname]
+    written = tuple([s.argval for s in consts if id(s) not in rounds])
     found = dict.fromkeys(
         [n for n in (*compared_in(functions), *held, *_flat(written)) if _is_number(n)]
     )
     return list(found)[:_MANY], asks or any(type(x) is dict for x in reach)
+
+
+def _rounds(steps: list[Any]) -> Iterator[Any]:
+    """List constants that count rounds, ``for _ in range(n)``: no length has to do with them."""
+    steps = [s for s in steps if s.opname not in ("CACHE", "PRECALL", "PUSH_NULL", "NOT_TAKEN")]
+    read = {name for s in steps if "LOAD_FAST" in s.opname for name in _flat(s.argval)}
+    for k in range(len(steps) - 5):
+        asks, n, *loop, place = steps[k : k + 6]
+        is_loop = [s.opname.partition("_")[0] for s in loop] == ["CALL", "GET", "FOR"]
+        if asks.argval == "range" and is_loop and place.argval not in read:
+            yield n
 
 
 def _is_number(n: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -267,6 +268,85 @@ def turned(index: Any, n: int) -> Any:
     some = index.reshape(-1)[::-2]
     some[...] = np.where(some < 0, some + n, some - n)
     return index
+
+
+def other_masks(mask: Any) -> list[Any]:
+    """List other masks, or the other flag: each with something in it; of what is no mask none.
+
+    Examples
+    --------
+    >>> other_masks(np.array([True, True, False]))
+    [array([False,  True, False]), array([False,  True,  True]), array([False, False,  True])]
+    >>> other_masks(True), other_masks(1)
+    ([False], [])
+    """
+    if isinstance(mask, (bool, np.bool_)):
+        return [type(mask)(not mask)]
+    if type(mask) is not np.ndarray or mask.dtype != bool:
+        return []
+    first = mask.copy()
+    first.reshape(-1)[:1] ^= True
+    rolled = np.roll(mask.reshape(-1), 1).reshape(mask.shape)
+    made = {x.tobytes(): x for x in (first, rolled, ~mask)}
+    return [x for key, x in made.items() if key != mask.tobytes() and x.any()]
+
+
+def reordered(xs: tuple[Any, ...], i: int) -> list[tuple[Any, ...]]:
+    """List operands with whole numbers in rising order, and the last of them first.
+
+    Then the same with the arrays beside them in that order as well: a function of places gives the
+    same numbers, in one of both. Where all places are one, the last is another. Empty for a number.
+
+    Examples
+    --------
+    >>> [index for _, index in reordered((np.array([5.0, 7.0]), np.array([0, 0])), 1)]
+    [array([0, 1]), array([1, 0]), array([1, 0])]
+    """
+    index = xs[i]
+    if not index.ndim or len(index) < 2:
+        return []
+    if np.all(index == index[0]):
+        index = index.copy()
+        index[-1] += 1
+    roll = partial(np.roll, shift=1, axis=0)
+    beside = [roll(x) if is_float_array(x) and x.shape[:1] == index.shape[:1] else x for x in xs]
+    kinds = (xs, index), (xs, roll(index)), (tuple(beside), roll(index))
+    return [(*some[:i], places, *some[i + 1 :]) for some, places in kinds]
+
+
+def tied(xs: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Give the same numbers, and one object, for the first two operands that are alike.
+
+    Of several points in rows, of which there may be more in one, some are those of the other.
+
+    Examples
+    --------
+    >>> [(name, len(xs[1])) for name, xs in tied((np.ones((2, 3)), np.zeros((4, 3))))]
+    [('ties', 4)]
+    """
+    for i, k in itertools.combinations(range(len(xs)), 2):
+        x, other = xs[i], xs[k]
+        if not (is_float_array(x) and is_float_array(other) and x.dtype == other.dtype):
+            continue
+        if x.ndim == other.ndim and x.shape[-1:] == other.shape[-1:]:
+            yield "ties", (*xs[:k], np.resize(x, other.shape), *xs[k + 1 :])
+            if x.shape == other.shape:
+                yield "the same object twice", (*xs[:k], x, *xs[k + 1 :])
+            return
+
+
+def meet(x: Any, y: Any) -> bool:
+    """Tell whether arrays are equal, or have a row in common: there a distance has a kink.
+
+    Examples
+    --------
+    >>> meet(np.ones((2, 3)), np.ones((4, 3))), meet(np.zeros((2, 3)), np.ones((4, 3)))
+    (True, False)
+    """
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
+        return np.array_equal(x, y)
+    rows = [{row.tobytes() for row in a.reshape(-1, a.shape[-1])} for a in (x, y)]
+    return not rows[0].isdisjoint(rows[1])
 
 
 def strided(x: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import functools
 import linecache
 import sys
@@ -104,7 +105,7 @@ _CONTAINERS = tuple, list, set, frozenset
 def _inside(x: Any, by: FunctionType | None) -> Iterable[Any]:
     """List what a function holds, a container, or an object that a function asks for names."""
     if isinstance(x, FunctionType):
-        named = [x.__globals__[name] for name in names_in(x.__code__) if name in x.__globals__]
+        named = [x.__globals__[name] for name in _globals_in(x.__code__) if name in x.__globals__]
         held = [y for y in named if _is_own(y, x)]
         for cell in x.__closure__ or ():
             with contextlib.suppress(ValueError):  # it is empty yet
@@ -154,6 +155,16 @@ def _is_of_library(module: str | None) -> bool:
 def names_in(code: CodeType) -> list[str]:
     """List the names that code asks for, with what is defined in it."""
     return [*code.co_names, *[n for inner in _codes(code) for n in names_in(inner)]]
+
+
+@functools.lru_cache(maxsize=512)
+def _globals_in(code: CodeType) -> list[str]:
+    """List the global names that code asks for: an attribute, as ``.T``, may be called the same."""
+    own = [step.argval for step in dis.get_instructions(code) if step.opname in _GLOBAL]
+    return list(dict.fromkeys(own + [n for inner in _codes(code) for n in _globals_in(inner)]))
+
+
+_GLOBAL = "LOAD_GLOBAL", "LOAD_NAME"
 
 
 def source_of(function: Any) -> Source | None:

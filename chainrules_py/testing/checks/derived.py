@@ -106,15 +106,14 @@ def point_calls(case: Case) -> Iterator[Call]:
             name = "large operands" if abs(factor) > 1.0 else "small operands"
             if factor > 0.0 or len(places) == 1:
                 yield _call(case, name, partial(make.times, factor), places)
-    yield from _same_twice(case)
+    yield from [Call(name, xs, case.options) for name, xs in make.tied(case.operands)]
     yield _call(case, "negative operands", partial(make.times, -1.0), places)
     yield _call(case, "operands of both signs", make.of_both_signs, places)
     yield _call(case, "operands of both signs", partial(make.of_both_signs, first=-1.0), places)
     # What is sorted may have to be, unless the function gives the same numbers in another order.
-    back = _call(case, "another order of the elements", _reversed, places)
-    ys = [np.sort(value_vector(y)) for y in (case.y, value_at(case, back.operands))]
-    same = ys[0].shape == ys[1].shape and np.allclose(ys[0], ys[1])
-    if same and any(map(is_sorted, case.operands)):
+    flip = lambda x: np.flip(x, -1).copy() if x.ndim else x
+    back = _call(case, "another order of the elements", flip, places)
+    if any(map(is_sorted, case.operands)) and _alike(case, case.operands, back.operands):
         yield back
     places = [i for i in places if not is_sorted(case.operands[i])]
     real = [i for i in places if case.parts[i].kind == "real"]
@@ -172,8 +171,10 @@ def _number_calls(case: Case) -> Iterator[Call]:
             )
 
 
-def _reversed(x: Any) -> Any:
-    return np.flip(x, -1).copy() if x.ndim else x
+def _alike(case: Case, *calls: tuple[Any, ...]) -> bool:
+    """Tell whether another call gives the numbers of the first, in whatever order."""
+    ys = [np.sort(value_vector(value_at(case, operands))) for operands in calls]
+    return any(y.shape == ys[0].shape != (0,) and np.allclose(y, ys[0]) for y in ys[1:])
 
 
 def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[int]) -> Call:
@@ -181,18 +182,6 @@ def _call(case: Case, name: str, change: Callable[[Any], Any], places: Iterable[
 
 
 _TOLERANCES = {"tol", "rtol", "atol", "max_steps", "maxiter"}
-
-
-def _same_twice(case: Case) -> Iterator[Call]:
-    """Give one object for two operands that are alike."""
-    xs = case.operands
-    for i, x in enumerate(xs):
-        for k in range(i + 1, len(xs)):
-            alike = is_float_array(x) and is_float_array(xs[k]) and x.shape == xs[k].shape
-            if alike and x.dtype == xs[k].dtype:
-                yield Call("ties", (*xs[:k], x.copy(), *xs[k + 1 :]), case.options)
-                yield Call("the same object twice", (*xs[:k], x, *xs[k + 1 :]), case.options)
-                return
 
 
 # ------------------------------------------------------------------------------ other shapes
@@ -316,12 +305,17 @@ def _is_of_all(case: Case, operands: tuple[Any, ...], arrays: list[int]) -> bool
 
 
 def _index_calls(case: Case) -> Iterator[Call]:
-    """Whole numbers that may be indices, repeated and from the end."""
+    """Other masks and flags; whole numbers that may be indices, repeated, from the end, in turn."""
     xs = case.operands
     lengths = {n for x in xs if is_float_array(x) for n in x.shape}
     for i, x in enumerate(xs):
+        for mask in [] if _is_promise(case, i) else make.other_masks(x):
+            yield Call("another mask", (*xs[:i], mask, *xs[i + 1 :]), case.options)
         if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size:
             continue
+        orders = make.reordered(xs, i)
+        if orders and _alike(case, *orders):
+            yield Call("another order of the indices", orders[1], case.options)
         several = np.repeat(x, 2, -1) if x.ndim and x.size == 1 else x
         repeated = np.full_like(several, x.reshape(-1)[0])
         yield Call("a repeated index", (*xs[:i], repeated, *xs[i + 1 :]), case.options)
@@ -368,6 +362,11 @@ def _numbers(y: Any) -> Any:
 _KNOWN = ("axis", "keepdims")
 _PROMISES = ("_", "assume", "symmetric", "hermitian", "overwrite", "check", "unique", "sorted")
 """How options are called that say of the operands what only who calls can know."""
+
+
+def _is_promise(case: Case, i: int) -> bool:
+    names = getattr(case.f, "operands", ())
+    return isinstance(case.operands[i], bool) and str(names[i : i + 1])[2:].startswith(_PROMISES)
 
 
 def option_calls(case: Case) -> Iterator[Call]:

@@ -20,6 +20,7 @@ from chainrules_diagnosis import (
     is_numpy,
     is_said,
     is_sorted,
+    meet,
     name_at_call,
     other_axes,
     with_zeros,
@@ -132,7 +133,7 @@ def _is_nobodys(case: Case, varied: Case, name: str) -> bool:
     if extreme and not np.any(varied.seen(varied.y)) and varied.settled:
         return not np.any(varied.judged()[0])  # all underflows
     arrays = [x for x in varied.operands if is_numpy(x) and x.size]
-    equal = any(np.array_equal(x, y) for x, y in itertools.combinations(arrays, 2))
+    equal = any(meet(x, y) for x, y in itertools.combinations(arrays, 2))
     case.is_distance = equal and (case.is_distance or any(map(np.any, arrays)))
     return case.is_distance and not varied.settled
 

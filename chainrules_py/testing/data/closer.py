@@ -148,7 +148,7 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     lost = jumps(there, size)
     if not is_single:  # some have no derivative, and looked by chance as if they had
         found, error = looked[0]
-        lost |= 50 * error > case.settling * np.abs(found)
+        lost |= 50 * error > case.settling * np.fmax(np.abs(found), np.abs(have[places] - found))
         want[places] = np.where(gap != 0.0, found, want[places])
         allowed[places] = np.maximum(allowed[places], 10 * error)
     allowed[places[lost & (gap != 0.0)]] = np.inf
