@@ -82,10 +82,12 @@ def _judge_variant(
             varied = Case(case.f, operands, options, *how, few=few, derived=True, near=case)
         except Exception:
             return  # the function itself does not take it
-        if not np.all(np.isfinite(varied.vector_of_values())):
+        varied.jointly, varied.is_extreme = not few, "large" in name or "small" in name
+        ys = [np.abs(c.vector_of_values()) for c in (case, varied)]
+        most = np.inf if varied.is_extreme else 1e60 * max(1.0, np.max(ys[0], initial=0.0))
+        if not np.all(ys[1] < most):  # what iterates may diverge there
             return
         call = operands, options
-        varied.jointly, varied.is_extreme = not few, "large" in name or "small" in name
         if not name and any(map(varied.is_held, range(len(operands)))):
             return  # what was a whole number stays one: the rule says so
         is_told = few or varied.precision > 1e-4 or is_continuous(varied)  # but for rounding
