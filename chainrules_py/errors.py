@@ -1,9 +1,10 @@
 """The errors: one tree, each class saying what was wrong and what to write instead.
 
-Everything that chainrules_py raises on purpose derives from `ChainRulesError`, so that ``except
-ChainRulesError`` catches all of it and nothing else. A message is one sentence of fact, with types
-and shapes as `describe` draws them, one of remedy, and, where a rule is concerned, its file and
-line.
+Whatever says that a derivative does not exist, is not known or would be lost derives from
+`ChainRulesError`, as does what is said of rules and engines. An argument that Python or NumPy would
+refuse is the `ValueError`, `TypeError` or `IndexError` that they raise. A message is one sentence
+of fact, with types and shapes as `describe` draws them, one of remedy, and, where a rule is
+concerned, its file and line.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def advise(error: BaseException) -> None:
 class ChainRulesError(Exception):
     """The root of the tree, never raised itself.
 
-    Catch it to catch whatever chainrules_py raises on purpose.
+    Catch it to catch whatever chainrules_py says of derivatives, rules and engines.
     """
 
 

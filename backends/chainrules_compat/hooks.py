@@ -10,6 +10,7 @@ import contextvars
 from collections.abc import Callable
 from typing import Any, Self, final
 
+import chainrules_py.vocabulary as v
 from chainrules_py import (
     MutationError,
     NotDifferentiableError,
@@ -71,11 +72,12 @@ class Hook:
 class Passing:
     """The passing of a cotangent through what a person hung on."""
 
-    __slots__ = ("f", "linear")
+    __slots__ = ("_is_compared", "f", "linear")
 
     def __init__(self, f: Callable[[Any], Any], linear: bool) -> None:
         self.f = f
         self.linear = linear
+        self._is_compared = not linear
 
     def __call__(self, bar: Any, of: Any) -> Any:
         """Return the cotangent to go on with; None leaves it."""
@@ -109,7 +111,23 @@ class Passing:
                 f"hook is linear, or give None in hooks that only look"
             )
             raise NotDifferentiableError(msg)
+        if not (self._is_compared or traced or is_zero(bar) or 0 in getattr(bar, "shape", ())):
+            self._is_compared = True
+            self._compare(shown, bar)
         return bar if is_zero(bar) else project_exactly(bar, of, "cotangent")
+
+    def _compare(self, shown: Any, bar: Any) -> None:
+        """Raise if three times a cotangent does not give three times what it gave."""
+        many = self.f(3.0 * shown)
+        off = abs((3.0 * shown if many is None else unthunk(many)) - 3.0 * bar)
+        most, size = [v.max(t) if getattr(t, "shape", ()) else t for t in (off, abs(bar))]
+        if not bool(most > 0.02 * size):  # nor where one is NaN
+            return
+        msg = (
+            f"the hook {name_of(self.f)} is said to be linear, and of three times a cotangent it "
+            f"does not give three times as much: leave linear=True out"
+        )
+        raise NotDifferentiableError(msg)
 
     def transposed(self, t: Any) -> Any:
         """Push a tangent: by the transpose of the hook, which is linear."""

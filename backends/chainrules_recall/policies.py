@@ -26,7 +26,8 @@ def nbytes(x: Any) -> int:
 
 def check_save(save: Save) -> None:
     """Raise for what is no policy."""
-    names = not isinstance(save, (str, int)) and all([isinstance(n, str) for n in save])
+    is_listed = isinstance(save, Collection) and not isinstance(save, str)
+    names = is_listed and all([isinstance(n, str) for n in save])  # type: ignore[union-attr]
     budget = type(save) is int and save >= 0
     if not (names or budget or save in ("all", "nothing", "cheap", "mincut")):
         msg = (

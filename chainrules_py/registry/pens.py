@@ -140,6 +140,9 @@ def scalar_rule(
             f"say 'holomorphic' or 'real', or leave it out"
         )
         raise RuleError(msg)
+    if type(outputs) is not int or outputs < 1:
+        msg = f"outputs={outputs!r} in scalar_rule({primal.__name__}); say how many: 1 or more"
+        raise RuleError(msg)
     if all(p is None for p in partials):
         msg = (
             f"scalar_rule({primal.__name__}) gives no partial; "

@@ -178,6 +178,10 @@ def check_library(library: Library) -> None:
     _check(library, "adjoint", isinstance(library.adjoint, Mapping), "a mapping")
     _check(library, "dots", library.dots is None or library.sums is not None, "beside sums")
     _check(library, "memory", memory is None or type(memory) is Memory, "a Memory")
+    for field in ("devices", "by_words"):
+        _check(library, field, type(getattr(library, field)) is bool, "True or False")
+    fuses = library.fuser is None or callable(getattr(library.fuser, "together", None))
+    _check(library, "fuser", fuses, "a Fuser")
     if memory is not None:
         for field, given in memory._asdict().items():
             optional = given is None and field in memory._field_defaults

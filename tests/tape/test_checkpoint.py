@@ -590,3 +590,16 @@ def test_dataclasses_go_through():
     assert isinstance(have, Tangent[Params])
     assert np.all(have.w == want.w)
     assert have.b == want.b
+
+
+@pytest.mark.parametrize("save", [1.5, None, -1, True, [1]], ids=repr)
+def test_what_is_no_policy_is_refused(save):
+    with pytest.raises(ValueError, match="write 'nothing', 'cheap'"):
+        checkpoint(np.sin, save=save)
+
+
+@pytest.mark.parametrize("n", [-1, 3.0, "3", None], ids=repr)
+def test_what_is_no_number_of_steps_is_refused(n):
+    for how in ({}, {"slots": 2}):
+        with pytest.raises(ValueError, match="a whole number"):
+            checkpoint_chain(lambda x, k: x, n, **how)

@@ -51,6 +51,9 @@ def checkpoint_chain(
     >>> grad(checkpoint_chain(lambda x, k: x * (k + 1), 4, slots=2))(1.0)
     24.0
     """
+    if type(n) is not int or n < 0:
+        msg = f"checkpoint_chain(step, {n!r}): n is how many steps there are, a whole number"
+        raise ValueError(msg)
     if slots is not None:
         return _binomial(step, n, slots, segments)
     segments = max(1, math.isqrt(n)) if segments is None else segments

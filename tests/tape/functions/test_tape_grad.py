@@ -471,3 +471,18 @@ def test_a_hook_may_write_to_a_cotangent_of_an_inner_level():
         return bar
 
     np.testing.assert_allclose(grad(slope)(A), 8 * A + 1.0)
+
+
+def test_a_hook_that_is_said_to_be_linear_is_compared():
+    def f(x, bend):
+        y = x * x
+        hook(y, bend, linear=True)
+        return np.sum(3.0 * y)
+
+    x = np.array([0.5, 1.0])
+    for given in (x, 0.5):
+        with pytest.raises(NotDifferentiableError, match="leave linear=True out"):
+            grad(f)(given, lambda b: b * b)
+    np.testing.assert_allclose(grad(f)(x, lambda b: 2.0 * (b - np.mean(b))), 0.0)
+    np.testing.assert_allclose(grad(f)(x, lambda b: None), 6.0 * x)
+    np.testing.assert_allclose(grad(f)(x, lambda b: -b), -6.0 * x)
