@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 import scipy.optimize
-from scipy.integrate import DenseOutput, OdeSolution, OdeSolver
+from scipy.integrate import DenseOutput, OdeSolution
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
@@ -18,26 +17,20 @@ from chainrules_py.extend import default_engine, untraced, varies
 from chainrules_scipy.following import follow_class
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
-from chainrules_scipy.precision import plainly
-from chainrules_scipy.results import Answer, Later, Unstated, answer, unstated
-from chainrules_scipy.rows import array_of, nested, readable, stands_for
+from chainrules_scipy.results import Answer, Unstated, answer, unstated
+from chainrules_scipy.rows import anchored, array_of, nested, of_values, readable, stands_for
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
 }
 _OF_LSODA = 2.0**-26
 """The tolerances of ``odeint`` by default."""
-_MESSAGES = (
-    "The solver successfully reached the end of the integration interval.",
-    "A termination event occurred.",
-)
 _odeint: Any = scipy.integrate.odeint
 _solve_ivp: Any = scipy.integrate.solve_ivp
 _solve_bvp: Any = scipy.integrate.solve_bvp
 _root: Any = scipy.optimize.root
 
 
-_SOLVERS = ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")
 for _cls in (DenseOutput, *DenseOutput.__subclasses__()):
     follow_class(_cls, constructs=False)
 follow_class(OdeSolution, "__call__", constructs=False)
@@ -66,7 +59,7 @@ def odeint(
     tfirst : bool
         Whether time is the first argument.
     *given, **options
-        ``rtol`` and ``atol``; those that only say how LSODA is to search are not looked at.
+        ``rtol`` and ``atol``; those that say how LSODA is to search, it gets.
 
     Returns
     -------
@@ -94,16 +87,26 @@ def odeint(
     y0 = array_of(y0)
     y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
+    if not options and not wants_all:
+        lsoda = (tolerances.get(name) or _OF_LSODA for name in ("rtol", "atol"))
+        if (ys := solved(turned, y0, t, args, *lsoda)) is not None:
+            return ys
+    rate, dfun = of_values(func, args), options.get("Dfun")
+    if dfun is not None:
+        options["Dfun"] = of_values(dfun, args)
+
+    def plain(*at: Any) -> Any:
+        y = at[tfirst]
+        # LSODA writes to its arrays again
+        rates = rate(*[x.copy() if x is y else x for x in at])
+        return np.reshape(readable(array_of(rates)), y.shape)
+
+    asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
+    found = _odeint(plain, readable(y0), readable(t), **asked)
     ys = _states(turned, y0, t, args, **tolerances)
     if not wants_all:
-        return ys
-
-    def plain(y: Any, at: Any) -> Any:
-        # LSODA writes to its arrays again
-        return np.reshape(readable(array_of(turned(y.copy(), at, *args))), y.shape)
-
-    found = _odeint(plain, readable(y0), readable(t), full_output=True, **tolerances)
-    return answer("odeint(...)", found, _0=ys)
+        return anchored(found, ys)
+    return answer("odeint(...)", found, _0=anchored(found[0], ys))
 
 
 def _states(
@@ -138,25 +141,6 @@ def _of_numbers(event: Any, args: Any) -> Any:
     return plain
 
 
-def _check(method: Any, start: Any, end: Any, times: Any) -> None:
-    """Raise where SciPy does."""
-    is_solver = isinstance(method, type) and issubclass(method, OdeSolver)
-    if not is_solver and method not in _SOLVERS:
-        msg = f"`method` must be one of {_SOLVERS} or OdeSolver class."
-        raise ValueError(msg)
-    if times is None:
-        return
-    times, msg = np.asarray(plainly(times)), ""
-    if times.ndim != 1:
-        msg = "`t_eval` must be 1-dimensional."
-    elif np.any(times < min(start, end)) or np.any(times > max(start, end)):
-        msg = "Values in `t_eval` are not within `t_span`."
-    elif np.any(np.diff(times) * np.sign(end - start) <= 0):
-        msg = "Values in `t_eval` are not properly sorted."
-    if msg:
-        raise ValueError(msg)
-
-
 @stands_for(scipy.integrate.solve_ivp)
 def solve_ivp(
     fun: Any,
@@ -172,8 +156,9 @@ def solve_ivp(
 ) -> Any:
     """Solve dy/dt = ``fun(t, y, *args)`` over an interval.
 
-    As `odeint`, by LSODA or a formula of Runge and Kutta, with tolerances of 1e-6 and 1e-9 where
-    SciPy's are larger: its default ones leave three digits.
+    The values are SciPy's, with its method and tolerances. Derivatives are those of the solution
+    as `odeint` has it, by LSODA or a formula of Runge and Kutta, with tolerances of 1e-6 and 1e-9
+    where the given ones are larger: SciPy's default ones leave three digits.
 
     Parameters
     ----------
@@ -183,8 +168,8 @@ def solve_ivp(
         From when, and until when.
     y0 : array, shape (n,)
         The first state.
-    method : str
-        "RK23", or any other one, for which "RK45" stands.
+    method : str or class
+        As SciPy has it.
     t_eval : array, optional
         The times that are asked for; by default those at which SciPy's steps end.
     args : tuple, optional
@@ -194,12 +179,12 @@ def solve_ivp(
     events : callable, or sequence of them, optional
         Of time, state and ``args``; the times at which they are 0 have derivatives.
     vectorized, **options
-        Of the options ``rtol`` and ``atol`` are taken; of ``jac`` and others there is no need.
+        As SciPy has them.
 
     Returns
     -------
     OptimizeResult
-        With ``t``, of shape (m,), ``y``, of shape (n, m), ``success``, ``status``, ``message``.
+        As ``scipy.integrate.solve_ivp``: ``t``, of shape (m,), ``y``, of shape (n, m), and others.
 
     Examples
     --------
@@ -209,14 +194,10 @@ def solve_ivp(
     """
     asked_for = _listed(events)
     start, end = map(array_of, t_span)
-    _check(method, readable(start), readable(end), t_eval)
     args = args or ()
 
     def turned(y: Any, t: Any, *args: Any) -> Any:
         return fun(t, y[:, None] if vectorized else y, *args)
-
-    def rate(t: Any, y: Any) -> Any:
-        return np.reshape(readable(array_of(turned(y, t, *args))), y.shape)
 
     tolerances = {
         "rtol": min(options.get("rtol", 1e-3), 1e-6),
@@ -231,19 +212,10 @@ def solve_ivp(
         ys = _states(turned, array_of(y0), asked, args, method=formula, **tolerances)
         return v.matrix_transpose(ys if first else ys[1:])
 
-    def found(**more: Any) -> Any:
-        return _solve_ivp(
-            rate, tuple(map(readable, t_span)), readable(array_of(y0)),
-            "RK45" if method not in ("RK23", "DOP853") else method,
-            **{k: x for k, x in options.items() if k != "jac"} | more,
-        )  # fmt: skip
-
-    plain: Any = SimpleNamespace(status=0, t_events=())
-    if asked_for:
-        plain = found(events=[_of_numbers(e, args) for e in asked_for], **tolerances)
-    elif t_eval is None:
-        plain = found()
-    stopped = plain.status == 1
+    plain = _as_scipy(
+        fun, t_span, y0, args, method=method, t_eval=t_eval, dense_output=dense_output,
+        vectorized=vectorized, events=asked_for, **options,
+    )  # fmt: skip
     times = _times(plain, t_eval, start, end)
 
     def at(t: Any) -> Any:
@@ -267,79 +239,98 @@ def solve_ivp(
         return s
 
     t_events = [
-        v.stack(*[when(e, float(s)) for s in ts]) if len(ts) else np.zeros(0)
+        anchored(ts, v.stack(*[when(e, float(s)) for s in ts])) if len(ts) else np.zeros(0)
         for e, ts in zip(asked_for, plain.t_events or [], strict=True)
     ]
-    if stopped:
-        end = _last(t_events, plain)
+    if plain.status == 1:
+        end = _last(t_events, plain, np.sign(readable(end) - readable(start)))
         if t_eval is None:
             times = v.concat(times[:-1], v.reshape(end, shape=(1,)), axis=0)
-
-    def counted() -> Any:
-        """Solve as SciPy does, whoever asks how often."""
-        events = [_of_numbers(e, args) for e in asked_for] or None
-        span, first = tuple(map(readable, t_span)), readable(array_of(y0))
-        return _solve_ivp(
-            rate, span, first, method, dense_output=dense_output, events=events, **options
-        )
-
     return Answer(
-        **_counts(functools.cache(counted), options.get("jac")),
         t=times,
-        y=states(times),
-        success=True,
-        status=int(stopped),
-        message=_MESSAGES[stopped],
-        sol=_Solution(at, start, end) if dense_output else None,
+        y=anchored(plain.y, states(times)),
+        sol=_Solution(at, start, end, plain.sol) if dense_output else None,
         t_events=t_events if asked_for else None,
-        y_events=_states_at(at, t_events) if asked_for else None,
+        y_events=_states_at(at, t_events, plain.y_events) if asked_for else None,
+        **{name: plain[name] for name in ("success", "status", "message", "nfev", "njev", "nlu")},
     )
+
+
+def _as_scipy(
+    fun: Any,
+    t_span: Any,
+    y0: Any,
+    args: Any,
+    *,
+    vectorized: bool,
+    t_eval: Any,
+    events: Any,
+    jac: Any = None,
+    **how: Any,
+) -> Any:
+    """Solve as SciPy does, by its own steps, with the numbers of what is traced."""
+    rate, slope = of_values(fun, args), None if jac is None else _plain_jacobian(jac, args)
+
+    def plain(t: Any, y: Any) -> Any:
+        return np.reshape(readable(array_of(rate(t, y[:, None] if vectorized else y))), y.shape)
+
+    return _solve_ivp(
+        plain,
+        tuple(map(readable, t_span)),
+        readable(array_of(y0)),
+        t_eval=None if t_eval is None else readable(array_of(t_eval)),
+        events=[_of_numbers(e, args) for e in events] or None,
+        **(how if jac is None else how | {"jac": slope}),
+    )
+
+
+def _plain_jacobian(jac: Any, args: Any) -> Any:
+    """Return a Jacobian that is given, of plain numbers; it may be sparse."""
+    if not callable(jac):
+        return readable(array_of(jac)) if varies(jac) else jac
+    known = of_values(jac, args)
+
+    def plain(t: Any, y: Any) -> Any:
+        found = known(t, y)
+        return readable(array_of(found)) if varies(found) else found
+
+    return plain
 
 
 def _times(plain: Any, t_eval: Any, start: Any, end: Any) -> Any:
     """Return the times that are asked for, or those at which SciPy's steps end."""
-    stopped = plain.status == 1
     if t_eval is not None:
-        times = array_of(t_eval)
-        way = np.sign(readable(end) - readable(start))
-        return times[way * readable(times) <= way * plain.t[-1]] if stopped else times
+        return array_of(t_eval)[: len(plain.t)]
+    if plain.status or not varies((start, end)):
+        return plain.t
     share = (plain.t - plain.t[0]) / (plain.t[-1] - plain.t[0])
-    return plain.t if stopped else start + share * (end - start)
+    return anchored(plain.t, start + share * (end - start))
 
 
-def _states_at(at: Callable[[Any], Any], times: list[Any]) -> list[Any]:
+def _states_at(at: Callable[[Any], Any], times: list[Any], known: list[Any]) -> list[Any]:
     """Return the states at the times of events."""
-    return [v.matrix_transpose(at(t)) if t.shape[0] else t for t in times]
+    return [
+        anchored(ys, v.matrix_transpose(at(t))) if t.shape[0] else ys
+        for t, ys in zip(times, known, strict=True)
+    ]
 
 
-def _counts(found: Callable[[], Any], jac: Any) -> dict[str, Any]:
-    """Return how often SciPy calls and factorizes, which is counted when it is read.
-
-    A Jacobian that is given may be of traced values; then there are no counts.
-    """
-
-    def later(name: str) -> Later:
-        return Later(lambda: getattr(found(), name))
-
-    return {} if jac is not None else {name: later(name) for name in ("nfev", "njev", "nlu")}
-
-
-def _last(t_events: Any, plain: Any) -> Any:
-    """Return the time of the event that ended it."""
-    pairs = zip(t_events, plain.t_events, strict=True)
-    return next(ts for ts, near in pairs if plain.t[-1] in near)[-1]
+def _last(t_events: Any, plain: Any, way: float) -> Any:
+    """Return the time of the event that ended it: none is later on the way."""
+    pairs = [pair for pair in zip(t_events, plain.t_events, strict=True) if len(pair[1])]
+    return max(pairs, key=lambda pair: way * pair[1][-1])[0][-1]
 
 
 class _Solution:
     """The state at any time between two, as SciPy's ``OdeSolution``; the steps are not kept."""
 
-    def __init__(self, at: Any, start: Any, end: Any) -> None:
-        self._at = at
+    def __init__(self, at: Any, start: Any, end: Any, known: Any) -> None:
+        self._at, self._known = at, known
         is_forward = readable(start) <= readable(end)
         self.t_min, self.t_max = (start, end) if is_forward else (end, start)
 
     def __call__(self, t: Any) -> Any:
-        return self._at(t)
+        return anchored(self._known(readable(array_of(t))), self._at(t))
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("ts", "ts_sorted", "interpolants", "n_segments"):

@@ -13,7 +13,7 @@ import chainrules_scipy
 from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_scipy.integrate import flows, odeint
 from chainrules_scipy.integrate.systems import NotLinesError, differentiated, recorded
-from chainrules_tape import grad, hessian, jacobian, jvp, vjp
+from chainrules_tape import grad, hessian, jacobian, jvp, value_and_grad, vjp
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 TIMES = np.linspace(0.0, 3.0, 7)
@@ -309,3 +309,88 @@ def test_stopped_on_the_way_back():
         (t, y), _ = jvp(solved, (1.1,), (1.0,))
     np.testing.assert_array_equal(t, solved(1.1)[0])
     np.testing.assert_allclose(y, solved(1.1)[1], rtol=1e-7)
+
+
+_METHODS = ("RK45", "DOP853", "Radau", "BDF", "LSODA", scipy.integrate.Radau)
+_FIELDS = ("t", "y", "t_events", "y_events", "nfev", "njev", "nlu", "status", "success", "message")
+
+
+def _fallen(t, y):
+    return y[0] - 0.5
+
+
+_fallen.terminal = True
+
+
+@pytest.mark.parametrize("method", _METHODS, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"rtol": 0.1},
+        {"events": _fallen, "dense_output": True},
+        {"events": [_fallen], "t_eval": np.linspace(0.0, 10.0, 9)},
+        {"max_step": 0.5, "first_step": 0.1, "vectorized": True},
+    ],
+    ids=["defaults", "rough", "stopped", "asked", "steps"],
+)
+def test_values_are_those_of_scipys_steps(method, options):
+    """To the last bit, by the method and the tolerances that are given."""
+
+    def solved(z):
+        f = lambda t, y: np.stack([-z[0] * y[0], y[0] - z[1] * y[1]])
+        return scipy.integrate.solve_ivp(f, (0.0, 10.0), [1.0, 2.0], method, **options)
+
+    z, seen = np.array([0.5, 1.1]), []
+
+    def last(z):
+        found = solved(z)
+        plain = lambda x: getattr(x, "value", x)
+        seen[:] = [
+            [*map(plain, found[n])] if isinstance(found[n], list) else plain(found[n])
+            for n in _FIELDS
+        ]
+        if options.get("dense_output"):
+            seen.append(plain(found.sol(0.7)))
+        return np.sum(found.y[:, -1])
+
+    with chainrules_scipy.install():
+        value, slopes = value_and_grad(last)(z)
+    known = solved(z)
+    theirs = [known[n] for n in _FIELDS]
+    if options.get("dense_output"):
+        theirs.append(known.sol(0.7))
+    assert value == np.sum(known.y[:, -1])
+    for name, x, y in zip((*_FIELDS, "sol"), seen, theirs, strict=False):
+        np.testing.assert_equal(x, y, err_msg=name)
+    if "events" not in options:
+        options = {**options, "rtol": 1e-11, "atol": 1e-13}
+        sides = []
+        for s in (1e-5, -1e-5):
+            f = lambda t, y, a=0.5 + s: np.stack([-a * y[0], y[0] - 1.1 * y[1]])
+            y = scipy.integrate.solve_ivp(f, (0.0, 10.0), [1.0, 2.0], "DOP853", **options).y
+            sides.append(np.sum(y[:, -1]))
+        assert abs(slopes[0] - (sides[0] - sides[1]) / 2e-5) < 1e-5
+
+
+@pytest.mark.parametrize(
+    "size, options",
+    [
+        (abs, {}),
+        (abs, {"rtol": 0.1, "atol": 0.1}),
+        (abs, {"hmax": 0.1}),
+        (lambda x: x, {"hmax": 0.1}),
+    ],
+)
+def test_values_are_those_of_lsoda(size, options):
+    """Of rates that are no lines, and with what says how LSODA is to search."""
+
+    def solved(z, solver, **more):
+        f = lambda y, t: [-z[0] * size(y[0]), y[0] - z[1] * y[1]]
+        return solver(f, [1.0, 2.0], np.linspace(0.0, 10.0, 5), **options, **more)
+
+    z = np.array([0.5, 1.1])
+    known = solved(z, scipy.integrate.odeint)
+    np.testing.assert_array_equal(vjp(lambda z: solved(z, odeint), z)[0], known)
+    full = vjp(lambda z: solved(z, odeint, full_output=True)[0], z)[0]
+    np.testing.assert_array_equal(full, known)
