@@ -78,7 +78,9 @@ def odeint(
      [0.135335]]
     """
     args = args if isinstance(args, tuple) else (args,)
-    tolerances = {name: options.pop(name) for name in ("rtol", "atol") if name in options}
+    tolerances: dict[str, Any] = {
+        name: options.pop(name) for name in ("rtol", "atol") if name in options
+    }
     wants_all = options.pop("full_output", False)
     rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
     if given or rest:
