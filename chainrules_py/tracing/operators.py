@@ -15,7 +15,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
-from chainrules_py.errors import NotDifferentiableError, TracerError, describe
+from chainrules_py.errors import (
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+    describe,
+)
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
@@ -329,7 +334,7 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             msg = "pow(x, y, z) of a traced value has no derivative; write pow(x, y) % z"
-            raise TypeError(msg)
+            raise UnsupportedKeywordError(msg)
         return _squared(self) if type(other) is int and other == 2 else power(self, other)
 
     return method

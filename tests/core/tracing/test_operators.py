@@ -10,7 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError, TracerError, ZeroTangent
+from chainrules_py import (
+    NotDifferentiableError,
+    TracerError,
+    UnsupportedKeywordError,
+    ZeroTangent,
+)
 from chainrules_tape import grad, jvp, vjp
 
 INF, NAN = math.inf, math.nan
@@ -206,3 +211,8 @@ def test_bits_with_truths():
         assert y == f(3)
         assert type(y) is type(f(3))
         pull(1.0)
+
+
+def test_a_modulus_is_refused_in_our_words():
+    with pytest.raises(UnsupportedKeywordError, match="write pow"):
+        grad(lambda x: pow(x, 2, 5))(3.0)
