@@ -191,8 +191,8 @@ def solve_ivp(
     Examples
     --------
     >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=[0.5, 1.0])
-    >>> print(found.y.round(4))
-    [[0.6065 0.3679]]
+    >>> print(found.y.round(3))
+    [[0.606 0.368]]
     """
     asked_for = _listed(events)
     start, end = map(array_of, t_span)
