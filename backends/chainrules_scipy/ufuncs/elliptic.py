@@ -76,10 +76,13 @@ elliprj = _integral("elliprj", "x y z p", 1.5, 0.5, 0.5, 0.5, 1.0)
 
 
 def _in_first(x: Any, y: Any, z: Any) -> Any:
-    """∂R_G/∂x = (R_F - x R_D(y, z, x) / 3) / 4: 19.16.3 under the integral."""
+    """∂R_G/∂x = (R_F - x R_D(y, z, x) / 3) / 4: 19.16.3 under the integral; R_G(x, 0, 0) = √x/2."""
     zero = v.equal(x, 0)
+    alone = v.logical_and(v.logical_and(v.equal(y, 0), v.equal(z, 0)), x > 0)
+    y = v.where(alone, 1.0, y)
     part = v.where(zero, 0.0, x * elliprd(y, z, v.where(zero, 1.0, x)))
-    return 0.25 * (elliprf(x, y, z) - part / 3)
+    beside = 0.25 * (elliprf(x, y, z) - part / 3)
+    return v.where(alone, 0.25 / v.sqrt(v.where(alone, x, 1.0)), beside)
 
 
 elliprg: Any = stated(

@@ -319,16 +319,20 @@ eval_hermite: Any = stated(
 eval_hermitenorm: Any = stated(
     "eval_hermitenorm", "n x", None, lambda _y, n, x: 1.0 * n * eval_hermitenorm(_lower(n), x)
 )
-eval_chebyu: Any = stated(
-    "eval_chebyu",
-    "n x",
-    None,
-    lambda _y, n, x: (
-        v.where(n < 0, -1.0, 1.0)
-        * _factor(n, 2.0)
-        * eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
-    ),
-)
+
+
+def _chebyu(_y: Any, n: Any, x: Any) -> Any:
+    """2 C(n - 1, 2), which overflows at orders beyond 170: there that of sin((n + 1) θ) / sin θ."""
+    by_c = _factor(n, 2.0) * eval_gegenbauer(_lower(_mirrored(n, 2)), 2.0, x)
+    by_c = v.where(n < 0, -1.0, 1.0) * by_c
+    known = v.logical_or(v.isfinite(by_c), v.abs(x) >= 1)
+    inside = v.where(known, 0.5, x)
+    turn, sine = (n + 1) * v.acos(inside), v.sqrt(1 - inside * inside)
+    far = (inside * v.sin(turn) / sine - (n + 1) * v.cos(turn)) / (sine * sine)
+    return v.where(known, by_c, far)
+
+
+eval_chebyu: Any = stated("eval_chebyu", "n x", None, _chebyu)
 eval_chebyt: Any = stated(
     "eval_chebyt", "n x", None, lambda _y, n, x: 1.0 * n * eval_chebyu(v.where(n == 0, 0, n - 1), x)
 )

@@ -96,3 +96,16 @@ def test_roots_that_scipy_finds_to_a_thousandth(point: tuple[float, ...]) -> Non
     root: Any = lambda q: float(special.ncfdtrinc(dfn, dfd, q, f))
     slope = (root(p + 1e-2) - root(p - 1e-2)) / 2e-2
     assert np.isclose(grad(special.ncfdtrinc, 2)(*point), slope, rtol=3e-2)
+
+
+@pytest.mark.parametrize("n", [171.0, 200.0, 401.0])
+@pytest.mark.parametrize("x", [-0.7, 0.3, 0.95])
+def test_chebyshev_of_high_orders(n: float, x: float) -> None:
+    truth = mp.diff(lambda t: mp.sin((n + 1) * mp.acos(t)) / mp.sqrt(1 - t * t), x)
+    assert np.isclose(grad(special.eval_chebyu, 1)(n, x), float(truth), rtol=1e-8)
+    assert np.isclose(grad(special.eval_sh_chebyu, 1)(n, (x + 1) / 2), 2 * float(truth), rtol=1e-8)
+
+
+def test_carlsons_integral_of_one_operand() -> None:
+    assert grad(special.elliprg)(2.0, 0.0, 0.0) == 0.25 / np.sqrt(2.0)
+    assert grad(special.elliprg, 2)(0.0, 0.0, 2.0) == 0.25 / np.sqrt(2.0)
