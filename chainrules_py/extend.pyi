@@ -252,11 +252,6 @@ from chainrules_py.rules.special.quadrature import (
     half_line,
     zeta_shape,
 )
-from chainrules_py.rules.support.shifts import (
-    Shift,
-    extremes,
-    shifted,
-)
 from chainrules_py.tangents.arithmetic import (
     accumulate,
     canonicalize,
@@ -498,7 +493,6 @@ __all__ = [
     "Rule",
     "Settled",
     "SettledCalls",
-    "Shift",
     "Site",
     "Source",
     "Space",
@@ -569,7 +563,6 @@ __all__ = [
     "enter",
     "exactly",
     "explain_error",
-    "extremes",
     "fields_of",
     "find_primal",
     "find_rule",
@@ -702,7 +695,6 @@ __all__ = [
     "settled",
     "share_memory",
     "shares_a_run",
-    "shifted",
     "solve_triangular_standard",
     "solving_rules",
     "spread_all",

@@ -106,8 +106,12 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
         classes = FastVariable.results
         if differentiable or (trap.entered() is not None and trap.get()):
             notes, classes = KeptNotes(differentiable), KeptVariable.results
-        watch = guard if type(guard) is Guard else Guard(guard)
-        super().__init__(watch, classes, persistent or differentiable, notes)
+        super().__init__(
+            guard if type(guard) is Guard else Guard(guard),
+            classes,
+            persistent or differentiable,
+            notes,
+        )
         self.extremes: list[tuple[int, tuple[int, ...]]] = []
 
 

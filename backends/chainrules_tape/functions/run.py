@@ -140,12 +140,13 @@ class Run:
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break
-        self.aux = None
-        if has_aux:
-            y, self.aux = split_aux(f, y)
+        if not has_aux:
+            self.aux = None
+            self._leave(y)
+            return
+        y, aux = split_aux(f, y)
         self._leave(y)
-        if has_aux:
-            self.aux = map_leaves(lambda x: self._plain(self._lasting(x)), self.aux)
+        self.aux = map_leaves(lambda x: self._plain(self._lasting(x)), aux)
 
     def _leave(self, y: Any) -> None:
         """Take a result apart, with plain values for the tracers of this run."""
