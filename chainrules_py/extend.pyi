@@ -441,6 +441,11 @@ from chainrules_py.values.type_info import (
     register_scalar_type,
     type_info,
 )
+from chainrules_py.vocabulary.shifts import (
+    Shift,
+    extremes,
+    shifted,
+)
 
 __all__ = [
     "LEAF",
@@ -493,6 +498,7 @@ __all__ = [
     "Rule",
     "Settled",
     "SettledCalls",
+    "Shift",
     "Site",
     "Source",
     "Space",
@@ -563,6 +569,7 @@ __all__ = [
     "enter",
     "exactly",
     "explain_error",
+    "extremes",
     "fields_of",
     "find_primal",
     "find_rule",
@@ -695,6 +702,7 @@ __all__ = [
     "settled",
     "share_memory",
     "shares_a_run",
+    "shifted",
     "solve_triangular_standard",
     "solving_rules",
     "spread_all",

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py.extend import Recorder, SettledCalls
+from chainrules_py.extend import Recorder, SettledCalls, Shift, extremes, shifted
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.functions.shift_words import Shift, extremes, shifted
 
 
 class NotesExtremes(SettledCalls, BareVariable):
