@@ -423,6 +423,7 @@ from chainrules_py.values.tables import (
     tables,
 )
 from chainrules_py.values.tracers import (
+    call_plain,
     find_tracers,
     hidden,
     highest_tracer,
@@ -541,6 +542,7 @@ __all__ = [
     "build",
     "by_name",
     "call_native",
+    "call_plain",
     "canonicalize",
     "captured",
     "check_captured",

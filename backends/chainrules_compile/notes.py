@@ -398,7 +398,7 @@ class Notes:
         """Guard the class, or shape and dtype, of a result where they hang on numbers."""
         power = function is operator.pow and value.type in NUMBERS
         if (power and not is_whole(operands[1])) or (
-            value.shape is None and not has_form(function, values)
+            value.dtype is None and not has_form(function, values)
         ):
             self.calls.append(Call(expect, (value, value.type), {"kind": type}, ()))
             return

@@ -20,6 +20,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Call,
     Lowering,
+    call_plain,
     find_tracers,
     in_own_context,
     static_types,
@@ -48,7 +49,8 @@ class Asked:
 
     def __call__(self, x: Any, *given: Any) -> Any:
         """Call the function."""
-        return self.native(x, **dict(self.options), **dict(zip(self.names, given, strict=True)))
+        arrays = dict(zip(self.names, given, strict=True))
+        return call_plain(self.native, (x,), {**dict(self.options), **arrays})
 
 
 static_types.add(Asked)
@@ -119,7 +121,9 @@ class _Asking:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if low.is_numpys(x):
-                self.native(untraced(x), **{n: untraced(o) for n, o in options.items()})
+                call_plain(
+                    self.native, (untraced(x),), {n: untraced(o) for n, o in options.items()}
+                )
 
     def _in_words(self, x: Any, options: dict[str, Any]) -> Any:
         with np.errstate(all="ignore"):

@@ -25,7 +25,7 @@ from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
 from chainrules_py.values.tables import as_array, is_asked, is_read, is_table
-from chainrules_py.values.tracers import find_tracers, highest_tracer, untraced
+from chainrules_py.values.tracers import call_plain, find_tracers, highest_tracer, untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import shaping, with_memory
 
@@ -232,7 +232,7 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
     plain = [untraced(leaf) if issubclass(type(leaf), Tracer) else leaf for leaf in leaves]
     xs, options = unflatten(layout, plain)
     given = [y for y in zip(leaves, plain, strict=True) if hasattr(y[0], "view_unclearly")]
-    truth, (found, tree) = flatten(f(*xs, **options))[0], flatten(result)
+    truth, (found, tree) = flatten(call_plain(f, xs, options))[0], flatten(result)
 
     def marked(x: Any, theirs: list[Any]) -> Any:
         for y, known in given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from chainrules_py.errors import TracerError, describe
@@ -135,3 +135,14 @@ def untraced(x: Any) -> Any:
         return map_leaves(untraced, x)
     host = type_info(cls).constant
     return x if host is None else host(x)
+
+
+def call_plain(f: Any, xs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Call a library's function, or method, on what tracers stand for.
+
+    That need not be of the library: a value that a compiler notes has methods of its own.
+    """
+    home = getattr(f, "__objclass__", None)
+    if home is None or isinstance(xs[0], home):
+        return f(*xs, **options)
+    return getattr(xs[0], f.__name__)(*xs[1:], **options)

@@ -155,7 +155,26 @@ def places(form, x):
     return rows[0]
 
 
+OPTIONS = {
+    "dtype": (np.float64, "sum prod mean std var cumsum cumprod"),
+    "where": (SCORES > 0.5, "sum prod mean std var"),
+    "initial": (0.5, "sum prod max min"),
+    "copy": (False, "astype"),
+}
+METHODS = {
+    f"x.{name}({option}=)": (
+        lambda x, name=name, given={option: value}: np.sum(
+            getattr(x, name)(*["f8"][: name == "astype"], **given) * x
+        ),
+        SCORES,
+    )
+    for option, (value, names) in OPTIONS.items()
+    for name in names.split()
+}
 EVERYDAY = {
+    **METHODS,
+    "to_device": (lambda x: np.sum(x.to_device("cpu") ** 2), SCORES),
+    "min_scalar_type": (lambda x: np.sum(x) * np.min_scalar_type(x[0]).itemsize, SCORES),
     "pivots": (eliminated, np.random.default_rng(0).standard_normal((4, 4))),
     "a list of places": (lambda x: np.sum(x[[0, np.argmax(x)]] ** 2), SCORES),
     "a list in a tuple": (
