@@ -174,6 +174,7 @@ class Program:
     calls: tuple[Call, ...]
     outputs: tuple[Any, ...]
     constants: Mapping[Value, Any] = field(default_factory=dict)
+    _functions: frozenset[Any] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         given = (*self.inputs, *self.constants)
@@ -204,6 +205,14 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.calls)
+
+    @property
+    def functions(self) -> frozenset[Any]:
+        """The functions that are called: a pass looks here first whether it has anything to do."""
+        if self._functions is None:
+            found = frozenset([call.function for call in self.calls])
+            object.__setattr__(self, "_functions", found)
+        return self._functions or frozenset()
 
     def definitions(self) -> dict[Value, Call]:
         """Return the call that gives each value; inputs and constants are given by none.

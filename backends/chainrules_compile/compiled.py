@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import threading
 import time
 import types
@@ -15,6 +14,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
+from chainrules_compile.collecting import collecting_later
 from chainrules_compile.entry import check_static
 from chainrules_compile.errors import MISS, RecordingError, Unfit, refused, warn
 from chainrules_compile.explaining import explained
@@ -128,6 +128,11 @@ class Compiled(Generic[P, R]):
             why = why_many(self.programs)
             self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {why}")
             return f(*args, **keywords)
+        with collecting_later():
+            return self._recorded(args, keywords)
+
+    def _recorded(self, args: Any, keywords: Any) -> Any:
+        f: Any = self._f
         age, kept = self._age, None
         try:
             if self._setting.keep:
@@ -206,8 +211,6 @@ class Compiled(Generic[P, R]):
             warn(f"{self.__name__} {text}")
 
     def _made(self, args: Any, keywords: Any, kept: Kept | None) -> CompiledProgram:
-        collecting = gc.isenabled()
-        gc.disable()  # it would look through all calls noted so far, again and again
         found: list[BaseException] = []
         token = refused.set(found)
         try:
@@ -216,8 +219,6 @@ class Compiled(Generic[P, R]):
             return made
         finally:
             refused.reset(token)
-            if collecting:
-                gc.enable()
 
     def _making(self, args: Any, keywords: Any) -> Making:
         return Making(self._setting, self._f, args, keywords)

@@ -23,6 +23,7 @@ from chainrules_compile.labels import labels_of
 from chainrules_compile.loops import nested
 from chainrules_compile.outside import Known, State, modes, refuse_living
 from chainrules_compile.passes import ASKING, Pass, passes_of
+from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.prints import Prints, UnsaidError, versions
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import defects
@@ -333,10 +334,13 @@ class Making:
             return run, source, body.program or program
 
         program, steps = noted, [("recorded", len(noted))]
-        standby, left = None, dict(passes)
+        standby, left, clean = None, dict(passes), None
         for title, step in passes.items():
             del left[title]
-            before, program = program, step(program)
+            before = program
+            if program is not clean or step is not without_dead_code:
+                program = step(program)
+            clean = program if step is without_dead_code else clean
             steps.append((title, len(program)))
             if step in ASKING and program is not before and standby is None:
                 rest = tuple([each for each in left.values() if each not in ASKING])

@@ -11,10 +11,10 @@ from __future__ import annotations
 import opcode
 import operator
 import sys
-import weakref
 from collections.abc import Callable
 from sys import getrefcount
 from typing import Any, ClassVar, NoReturn
+from weakref import ref
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class Noted:
         self.recorder = recorder
         self.noted = noted
         self.reading: Reading | None = None
-        self.views: list[weakref.ref[Noted]] | None = None
-        recorder.living.append(weakref.ref(self))
+        self.views: list[ref[Noted]] | None = None
+        recorder.living.append(ref(self))
 
     def __init_subclass__(cls) -> None:
         CLASSES.add(cls)

@@ -22,11 +22,12 @@ from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_settled
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
+from chainrules_compile.raising import TOTAL, in_try, may_fail
 from chainrules_compile.refusals import check_leaves, check_nothing, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
+    Space,
     flatten,
-    is_library,
     is_mutable_destination,
     is_structure_type,
     kind_of,
@@ -37,7 +38,10 @@ from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import Index, read
 
 PLAIN = (tuple, list, dict)
-_PLAIN = frozenset((int, float, bool, complex, str, type(None), slice, Index))
+_NUMPYS = (np.float64, *map(type, map(np.dtype, "?lfdFD")))
+_PLAIN = frozenset(
+    (int, float, bool, complex, str, type(None), slice, Index, type, Space, *_NUMPYS)
+)
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
 
@@ -191,9 +195,9 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if type(function) is np.ufunc or function in TOTAL:
+        if function in TOTAL or type(function) is np.ufunc:
             return y
-        if may_fail(function) and in_try():
+        if may_fail(function, y) and in_try():
             for x in [x for x in flatten(y)[0] if isinstance(x, Noted)][:1]:
                 self.calls.append(Call(needed, (x.current,), {}, ()))
         return y
@@ -329,7 +333,8 @@ class Notes:
 
     def _taken(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Return what stands for operands, their payloads, and the values; None for structures."""
-        if options and not _PLAIN.issuperset(map(type, options.values())):
+        plain_ones = not options or _PLAIN.issuperset(map(type, options.values()))
+        if not plain_ones and not all(map(is_static, options.values())):
             return None
         places: list[Any] = []
         payloads: list[Any] = []
@@ -348,6 +353,10 @@ class Notes:
             elif cls is np.ndarray:
                 value = self.constant(x)
                 payloads.append(x)
+            elif cls is tuple and is_static(x):
+                places.append(x)
+                payloads.append(x)
+                continue
             else:
                 return None
             places.append(value)
@@ -419,7 +428,7 @@ class Notes:
         key = (kind, id(value))
         if key not in self._asked:
             answer = self._asked[key] = kind(answer)
-            self.calls.append(Call(expect, (value, answer), {"kind": kind}, ()))
+            self.calls.append(call_of(expect, (value, answer), {"kind": kind}, (), (value,)))
         return self._asked[key]
 
     # ------------------------------------------------------------------------------- the program
@@ -431,47 +440,14 @@ class Notes:
         return changed(empty, calls=calls, outputs=outputs)
 
 
-def may_fail(function: Any) -> bool:
-    """Tell whether a function may raise for some numbers, and for others not."""
-    return function in PARTIAL or getattr(function, "__name__", "") in LINEAR
-
-
-TOTAL = frozenset(
-    (
-        operator.add,
-        operator.sub,
-        operator.mul,
-        operator.neg,
-        np.add,
-        np.multiply,
-        np.subtract,
-        np.negative,
-        np.divide,
-    )
-)
-"""The most frequent of those that raise for no number, whose results have a form of their own."""
-LINEAR = frozenset(np.linalg.__all__)
-"""Names of functions that raise for some matrices."""
-PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
-"""Operators that raise for some of Python's numbers."""
-
-
-def in_try() -> bool:
-    """Tell whether a function of people's that is under way may handle an error."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_exceptiontable:
-            name = frame.f_globals.get("__name__", "")
-            if name == "chainrules_compile.compiled":  # which has one, around the recording
-                return False
-            if not is_library(name):
-                return True
-        frame = frame.f_back
-    return False
-
-
 ELSEWHERE = Value("elsewhere")
 """Whose memory an array has that cannot be written to, and is no view of anything noted."""
+
+
+def is_static(x: Any) -> bool:
+    """Tell whether a value stands in a call as it is: a plain one, or a tuple of such."""
+    cls = type(x)
+    return cls in _PLAIN or (cls is tuple and _PLAIN.issuperset(map(type, x)))
 
 
 def is_whole(p: Any) -> bool:

@@ -15,15 +15,22 @@ from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read, store
 
 Place = tuple[int, ...]
+_TAKEN = frozenset((store, read, *FILLING))
 
 
 def with_elements(program: Program) -> Program:
     """Return the program with the numbers themselves where they were written to an array."""
-    if not any([call.function is store and place_of(call, 2) is not None for call in program]):
+    if store not in program.functions or not any(
+        [call.function is store and place_of(call, 2) is not None for call in program.calls]
+    ):
         return program
     walk = _Walk()
     for call in program.calls:
-        walk.take(replaced(call, walk.instead) if walk.instead else call)
+        call = replaced(call, walk.instead) if walk.instead else call
+        if call.function in _TAKEN:
+            walk.take(call)
+        else:
+            walk.calls.append(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(walk.instead).operands
     return without_lost(changed(program, calls=tuple(walk.calls), outputs=outputs))
 
@@ -84,12 +91,13 @@ def without_lost(program: Program) -> Program:
     It is unread where each array up to then is used by the next writing alone.
     """
     calls = program.calls
-    uses = uses_of(program, [call.results[0] for call in calls if call.function is store])
+    stores = [i for i, call in enumerate(calls) if call.function is store]
+    uses = uses_of(program, [calls[i].results[0] for i in stores])
     over: dict[int, set[Place]] = {}  # by a writing what it and those that follow write to
     instead: dict[Value, Any] = {}
-    for i in reversed(range(len(calls))):
+    for i in reversed(stores):
         call = calls[i]
-        place = place_of(call, 2) if call.function is store else None
+        place = place_of(call, 2)
         if place is None:
             continue
         places = uses[call.results[0]]

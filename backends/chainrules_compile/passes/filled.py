@@ -29,7 +29,11 @@ Box = tuple[tuple[int, int], ...]
 
 def with_filled(program: Program) -> Program:
     """Return the program with `np.empty` for zeros that are covered by what is added to them."""
+    if program.functions.isdisjoint(FILLING):
+        return program
     starts = {call.results[0] for call in program if call.function in FILLING and is_zeros(call)}
+    if not starts:
+        return program
     if not starts:
         return program
     calls = program.calls

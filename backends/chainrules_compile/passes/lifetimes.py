@@ -51,7 +51,7 @@ class Into:
 
 def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
-    if any([call.function in (duplicate, copy) for call in program.calls]):
+    if not program.functions.isdisjoint((duplicate, copy)):
         program = without_copies(program)
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)

@@ -9,6 +9,7 @@ one of them is too large; a number of Python's is infinite as well, and nothing 
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,10 +30,8 @@ from chainrules_compile.calls import (
 from chainrules_compile.passes.values import (
     call_of,
     changed,
-    flat,
     is_array,
     replaced,
-    uses_of,
     value_of,
 )
 from chainrules_py import vocabulary as v
@@ -53,6 +52,8 @@ _PLAIN: dict[Any, Any] = {
 """By what computes with NumPy's numbers what computes the same of Python's, to the bit."""
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
+_QUOTIENTS = frozenset((over, over_silently))
+_ENTERING = frozenset((read, v.lift))
 _SIGNIFICANT = 2**53
 _GAINS = {root: 90, over: 12, over_silently: 12}
 _GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
@@ -64,34 +65,48 @@ _LIFTED = 190
 
 def with_plain_numbers(program: Program) -> Program:
     """Return the program with Python's numbers in the place of NumPy's, where that pays."""
-    at = {i for i, call in enumerate(program.calls) if is_plain(call)}
-    plain = [program.calls[i] for i in sorted(at)]
-    if not plain or any([state in ("raise", "call") for state in np.geterr().values()]):
+    if program.functions.isdisjoint(_PLAIN):
         return program
+    calls = program.calls
+    places = [i for i, call in enumerate(calls) if call.function in _PLAIN and is_plain(call)]
+    if not places or any([state in ("raise", "call") for state in np.geterr().values()]):
+        return program
+    at, plain = {*places}, [calls[i] for i in places]
     of = together(plain)
-    made = {call.results[0]: call for call in program.calls if call.function in (read, v.lift)}
-    compared = [call.results[0] for call in program.calls if call.function in _COMPARISONS]
-    uses = uses_of(program, [*[x for x in of if x.type is np.float64], *compared])
-    gains: dict[Value, int] = {}
+    others = [i for i, call in enumerate(calls) if i not in at]
+    made = {calls[i].results[0]: calls[i] for i in others if calls[i].function in _ENTERING}
+    compared = [calls[i].results[0] for i in others if calls[i].function in _COMPARISONS]
+    uses = used_by(program, others, {*[x for x in of if x.type is np.float64], *compared})
+    gain_of = {f: _GAINS.get(plain_one, _GAIN) for f, plain_one in _PLAIN.items()}
+    gains: defaultdict[Value, int] = defaultdict(int)
     for call in plain:
-        group = of[call.results[0]]
-        out = any([is_array(x) for x in call.values])
-        gain = _GAINS.get(_PLAIN[call.function], _GAIN) + (_OF_ARRAY if out else 0)
-        gains[group] = gains.get(group, 0) + gain
-    done = {call.results[0] for call in plain}
-    for x, group in of.items():
-        if x not in done:
-            gains[group] += entering(x, made.get(x))
-        if x.type is not np.float64:
+        gains[of[call.results[0]]] += gain_of[call.function]
+    if np.ndarray in {x.type for x in of}:
+        for call in plain:
+            if any(map(is_array, call.values)):
+                gains[of[call.results[0]]] += _OF_ARRAY
+    for x in of.keys() - {call.results[0] for call in plain}:
+        gains[of[x]] += entering(x, made.get(x))
+    for x, using in uses.items():
+        if x not in of:
             continue
-        last, others = len(program.calls), [i for i in uses[x] if i not in at]
-        if not others:
-            continue
-        if any([i == last or wants(program, uses, i, x) for i in others]):
+        last, group = len(calls), of[x]
+        if any([i == last or wants(program, uses, i, x) for i in using]):
             gains[group] += _BACK
-        gains[group] += sum([_kind(program.calls[i]) for i in others if i != last])
+        gains[group] += sum([_kind(calls[i]) for i in using if i != last])
     chosen = {x for x, group in of.items() if gains[group] > 0 and x.type is not float}
     return _Lowering(program, chosen, uses, at).program() if chosen else program
+
+
+def used_by(program: Program, places: list[int], wanted: set[Value]) -> dict[Value, list[int]]:
+    """Return what `uses_of` does, of some calls alone and the outputs; of what is used there."""
+    found: dict[Value, list[int]] = {}
+    calls, last = program.calls, Call(None, program.outputs, {}, ()).values
+    for i in (*places, len(calls)):
+        for x in calls[i].values if i < len(calls) else last:
+            if x in wanted:
+                found.setdefault(x, []).append(i)
+    return found
 
 
 def together(calls: Iterable[Call]) -> dict[Value, Value]:
@@ -180,7 +195,7 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
     if f is is_finite or (f is expect and call.options["kind"] is bool):
         return False
     if f in _COMPARISONS:
-        places = uses[call.results[0]]
+        places = uses.get(call.results[0], ())
         asked = [p < len(program.calls) and program.calls[p].function is expect for p in places]
         return not (all(asked) and all(map(_is_number, call.operands)))
     if isinstance(f, np.ufunc):
@@ -223,8 +238,24 @@ class _Lowering:
         for x in (*self.before.inputs, *self.before.constants):
             if x in self.chosen:
                 self.made_plain(x)
+        calls, chosen, places = self.calls, self.chosen, self.places
+        found, instead = self.plain, self.plain.get
         for i, call in enumerate(self.before.calls):
-            self.take(i, call)
+            results, values = call.results, call.values
+            if i in places and results[0] in chosen:
+                f = _PLAIN[call.function]
+                operands: tuple[Any, ...] = tuple(map(instead, values, values))
+                given = operands
+                if len(values) != len(call.operands):
+                    operands = tuple(map(self.operand, call.operands))
+                if f in _QUOTIENTS and type(operands[1]) is float and operands[1] != 0:
+                    f = operator.truediv
+                y = found[results[0]] = number(results[0])
+                calls.append(call_of(f, operands, {}, (y,), given))
+            elif chosen.isdisjoint(values) and chosen.isdisjoint(results):
+                calls.append(call)
+            else:
+                self.take(i, call)
         outputs = Call(None, self.before.outputs, {}, ())
         for x in outputs.values:
             self.numpys(x)
@@ -232,14 +263,8 @@ class _Lowering:
         return changed(self.before, calls=tuple(self.calls), outputs=outputs.operands)
 
     def take(self, i: int, call: Call) -> None:
-        """Take the next call."""
+        """Take the next call, which gives or takes numbers and is no sum of theirs."""
         plain = i in self.places
-        if plain and call.results[0] in self.chosen:
-            self.computed(call)
-            return
-        if self.chosen.isdisjoint(call.values) and self.chosen.isdisjoint(call.results):
-            self.calls.append(call)
-            return
         instead: dict[Value, Any] = {}
         for x in call.values:
             if x in self.chosen and not is_array(x):
@@ -258,14 +283,9 @@ class _Lowering:
             if y in self.chosen:
                 self.made_plain(y)
 
-    def computed(self, call: Call) -> None:
-        """Compute a number in Python."""
-        f = _PLAIN[call.function]
-        xs = [self.plain.get(x, x) if type(x) is Value else float(x) for x in call.operands]
-        y = self.plain[call.results[0]] = number(call.results[0])
-        if f in (over, over_silently) and type(xs[1]) is float and xs[1] != 0:
-            f = operator.truediv
-        self.calls.append(flat(f, tuple(xs), (y,)))
+    def operand(self, x: Any) -> Any:
+        """Return an operand of what is computed in Python."""
+        return self.plain.get(x, x) if type(x) is Value else float(x)
 
     def made_plain(self, x: Value) -> None:
         """Make a number of NumPy's, or what an array without axes holds, a plain one."""

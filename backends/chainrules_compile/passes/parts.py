@@ -19,29 +19,38 @@ _AT |= {operator.add: add_at, operator.sub: subtract_at}
 
 def with_parts(program: Program) -> Program:
     """Return the program with ``x[i] += y`` for ``x[i] = x[i] + y``, and so for differences."""
-    if not any([call.function is store for call in program]):
+    if store not in program.functions:
+        return program
+    stored = {call.operands[1] for call in program.calls if fits(call)}
+    added = [c for c in program.calls if c.function in _AT and c.results[0] in stored]
+    if not added:
         return program
     made, uses = program.definitions(), counts(program)
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}
     for i, call in enumerate(program.calls):
-        if call.function is not store or len(call.operands) != 2:
+        if not fits(call):
             continue
         x, total = call.operands
-        added = made.get(total) if type(total) is Value else None
-        word = None if added is None else _AT.get(added.function)
-        if word is None or added is None or uses[total] != 1:
+        sum_ = made.get(total)
+        word = None if sum_ is None else _AT.get(sum_.function)
+        if word is None or sum_ is None or uses[total] != 1:
             continue
-        part, y = added.operands
+        part, y = sum_.operands
         reading = made.get(part) if type(part) is Value else None
         if reading is None or reading.function is not read or uses[part] != 1:
             continue
-        fits = reading.operands == (x,) and reading.options == call.options
-        if not fits or not _fits(part, y):
+        same = reading.operands == (x,) and reading.options == call.options
+        if not same or not _fits(part, y):
             continue
         calls[i] = Call(word, (x, y), call.options, call.results)
-        calls[where[id(reading)]] = calls[where[id(added)]] = None
+        calls[where[id(reading)]] = calls[where[id(sum_)]] = None
     return changed(program, calls=tuple([c for c in calls if c is not None]))
+
+
+def fits(call: Call) -> bool:
+    """Tell whether a call writes a value to a part of an array."""
+    return call.function is store and len(call.operands) == 2 and type(call.operands[1]) is Value
 
 
 def _fits(part: Value, y: Any) -> bool:

@@ -74,9 +74,9 @@ _SILENCE = 0.8
 
 def with_one_question(program: Program) -> Program:
     """Return the program with one question at its end; the same, where that pays nothing."""
-    made = {call.results[0]: call for call in program.calls if call.function is is_finite}
-    if not made:
+    if is_finite not in program.functions:
         return program
+    made = {call.results[0]: call for call in program.calls if call.function is is_finite}
     asked: dict[int, Value] = {}
     for i, call in enumerate(program.calls):
         if call.function is expect and call.options["kind"] is bool:

@@ -38,5 +38,7 @@ class Known(dict[Any, Call]):
 
 def without_marks(program: Program) -> Program:
     """Return the program without the marks, which nobody reads from here on."""
+    if made_again not in program.functions:
+        return program
     calls = tuple([call for call in program.calls if call.function is not made_again])
-    return program if len(calls) == len(program.calls) else changed(program, calls=calls)
+    return changed(program, calls=calls)

@@ -20,6 +20,8 @@ _FURTHEST = 4
 """From how many turns ago a value is carried."""
 _TRIED = 8
 """How many periods are looked at in one stretch, the most promising first."""
+_FLOAT = 0
+"""The form of a number of Python's, of which there are most."""
 
 
 @final
@@ -62,7 +64,7 @@ class Line:
     def __init__(self, program: Program) -> None:
         self.numbers: dict[Value, int] = {}
         self.values: list[Value] = []
-        self._forms: dict[Any, int] = {}
+        self._forms: dict[Any, int] = {float: _FLOAT}
         self._form: dict[Value, int] = {}
         self._codes: dict[Any, int] = {}
         self._refs: list[int] = []
@@ -71,44 +73,54 @@ class Line:
             self._define(x)
         kinds: dict[Any, int] = {}
         found, ref_at, static_at, firsts = [], [0], [0], []
+        values, refs, statics, form = self.values, self._refs, self._statics, self._form
+        number_of, form_of, define = self.numbers.__getitem__, form.__getitem__, self._define
         for call in program.calls:
-            firsts.append(len(self.values))
-            for y in call.results:
-                self._define(y)
-            found.append(kinds.setdefault(self._kind(call), len(kinds)))
-            ref_at.append(len(self._refs))
-            static_at.append(len(self._statics))
-        firsts.append(len(self.values))
-        self.kinds, self.refs = np.array(found), np.array(self._refs, int)
+            firsts.append(len(values))
+            operands, results = call.operands, call.results
+            for y in results:
+                define(y)
+            key: Any
+            if operands is call.values and not call.options:
+                refs += map(number_of, operands)
+                key = (id(call.function), *map(form_of, operands), -1, *map(form_of, results))
+            else:
+                key = self._kind(call)
+            found.append(kinds.setdefault(key, len(kinds)))
+            ref_at.append(len(refs))
+            static_at.append(len(statics))
+        firsts.append(len(values))
+        self.kinds, self.refs = np.array(found), np.array(refs, int)
         self.ref_at, self.firsts = np.array(ref_at), np.array(firsts)
-        self.statics, self.static_at = np.array(self._statics, int), np.array(static_at)
+        self.statics, self.static_at = np.array(statics, int), np.array(static_at)
 
     def _define(self, x: Value) -> None:
         self.numbers[x] = len(self.values)
         self.values.append(x)
-        form: Any = float
-        if x.type is not float:
+        if x.type is float:
+            self._form[x] = _FLOAT
+        else:
             form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
-        self._form[x] = self._forms.setdefault(form, len(self._forms))
+            self._form[x] = self._forms.setdefault(form, len(self._forms))
 
     def _kind(self, call: Call) -> Any:
+        options, form = call.options, self._form
         key: list[Any] = [id(call.function)]
         for x in call.operands:
             if type(x) is Value:
-                key.append(self._form[x])
+                key.append(form[x])
                 self._refs.append(self.numbers[x])
             else:
                 self._operand(x, key)
         key.append(-1)
-        key += [self._form[y] for y in call.results]
-        if call.options:
-            for name, x in call.options.items():
-                key.append(name)
-                if name == "index" and is_placed(call):
-                    key.append(tuple([type(entry) for entry in x]))
-                    self._statics.append(self._codes.setdefault(x, len(self._codes)))
-                else:
-                    key.append(static_key(x))
+        key += [form[y] for y in call.results]
+        for name, x in options.items():
+            key.append(name)
+            if name == "index" and is_placed(call):
+                key.append(tuple(map(type, x)))
+                self._statics.append(self._codes.setdefault(x, len(self._codes)))
+            else:
+                key.append(static_key(x))
         return tuple(key)
 
     def _operand(self, x: Any, key: list[Any]) -> None:
@@ -126,7 +138,8 @@ class Line:
                 self._operand(y, key)
         elif cls is float or cls is np.float64:
             key.append(cls)
-            code = (cls, repr(x))
+            # Of zeros and NaN there are several, which are equal, or are not.
+            code = (cls, x if x and x == x else repr(x))
             self._statics.append(self._codes.setdefault(code, len(self._codes)))
         else:
             key.append(static_key(x))

@@ -30,7 +30,7 @@ _AT_ROWS = Index((Index.HOLE,))
 
 def with_added_rows(program: Program) -> Program:
     """Return the program with one call for all that is added to rows of zeros."""
-    if not any([call.function in _ADDS for call in program]):
+    if program.functions.isdisjoint(_ADDS):
         return program
     walk = _Walk(program)
     instead = {id(call): new for call in program if (new := walk.found(call)) is not None}

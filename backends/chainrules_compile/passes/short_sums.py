@@ -20,13 +20,16 @@ _MOST = 7
 """How many numbers NumPy adds one after the other; of more it makes eight sums."""
 _ROWS = 48
 """From how many rows on, for each number but one, columns take less time."""
+_SUMS = frozenset((sum_, np.sum))
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _NEVER_MINUS_ZERO = frozenset((np.square, np.exp, np.absolute, np.greater, np.cosh))
 
 
 def with_short_sums(program: Program) -> Program:
     """Return the program with sums of columns for sums of short rows."""
-    short = [call for call in program.calls if is_short(call)]
+    if program.functions.isdisjoint(_SUMS):
+        return program
+    short = [call for call in program.calls if call.function in _SUMS and is_short(call)]
     if not short or not adds_in_order():
         return program
     walk = _Walk(program)
@@ -36,7 +39,7 @@ def with_short_sums(program: Program) -> Program:
 
 def is_short(call: Call) -> bool:
     """Tell whether a call sums short rows of an array, of which there are many."""
-    if call.function not in (sum_, np.sum) or not call.options.keys() <= {"axis", "keepdims"}:
+    if call.function not in _SUMS or not call.options.keys() <= {"axis", "keepdims"}:
         return False
     (x, *axes), (y,) = call.operands, call.results
     if (

@@ -6,6 +6,7 @@ sum, nor is the sum of negated terms: zeros get another sign. A NaN may get anot
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections import Counter
@@ -22,6 +23,7 @@ from chainrules_compile.passes.values import (
     is_array,
     replaced,
     uses_of,
+    value_of,
 )
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at
@@ -33,20 +35,27 @@ _DIFFERENCES: dict[Any, Any] = {np.add: np.subtract, operator.add: operator.sub}
 _SUMS: dict[Any, Any] = {np.subtract: np.add, operator.sub: operator.add}
 _PARTS: dict[Any, Any] = {add_at: subtract_at, subtract_at: add_at}
 _FOLDED = frozenset((*_NEGATIVES, *_TIMES))
+_TAKING = frozenset((*_NEGATIVES, *_DIFFERENCES))
+_TAKING_SECOND = frozenset((*_SUMS, *_PARTS))
+"""Those that take up a negation, wherever it stands or as their second operand."""
 _HANDLED = frozenset((*_NEGATIVES, *_PRODUCTS, *_DIFFERENCES, *_SUMS, *_PARTS))
 
 
 def with_signs(program: Program) -> Program:
     """Return the program with differences for sums with what is negated."""
-    if not any([call.function in _NEGATIVES for call in program]):
+    if program.functions.isdisjoint(_FOLDED):
+        return program
+    if program.functions.isdisjoint(_NEGATIVES):
         return with_negative_numbers(program)
     signs = _Signs(program)
+    negated, calls = signs.negated.keys(), signs.calls
     for call in program.calls:
         call = replaced(call, signs.instead) if signs.instead else call
-        if call.function in _HANDLED:
+        f = call.function
+        if f in _NEGATIVES or (f in _HANDLED and not negated.isdisjoint(call.values)):
             signs.take(call)
         else:
-            signs.calls.append(call)
+            calls.append(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(signs.instead).operands
     return with_negative_numbers(changed(program, calls=tuple(signs.calls), outputs=outputs))
 
@@ -55,16 +64,21 @@ class _Signs:
     def __init__(self, program: Program) -> None:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
-        self._negated: dict[Value, Value] = {}
-        self._uses = counts(program)
-        self._free = taken_up(program)
+        self.negated: dict[Value, Value] = {}
+        self._program = program
+
+    @functools.cached_property
+    def _uses(self) -> Counter[Value]:
+        return counts(self._program)
+
+    @functools.cached_property
+    def _free(self) -> set[Value]:
+        return taken_up(self._program)
 
     def take(self, call: Call) -> None:
         """Take the next call, with others for what is negated among its operands."""
         f, xs = call.function, call.operands
-        if f not in _NEGATIVES and self._negated.keys().isdisjoint(call.values):
-            self.calls.append(call)
-        elif f in _PARTS:
+        if f in _PARTS:
             self.calls.append(self._part(call))
         elif len(call.results) != 1 or call.options or not is_real(call.results[0]):
             self.calls.append(call)
@@ -78,7 +92,7 @@ class _Signs:
 
     def _positive(self, x: Any) -> Value | None:
         """Return what a value is the negative of."""
-        return self._negated.get(x) if type(x) is Value else None
+        return self.negated.get(x) if type(x) is Value else None
 
     def _negative(self, call: Call, x: Any, result: Value) -> None:
         p = self._positive(x)
@@ -86,7 +100,7 @@ class _Signs:
             self.instead[result] = p
             return
         if type(x) is Value and alike(x, result) and x.layout == result.layout:
-            self._negated[result] = x
+            self.negated[result] = x
         self.calls.append(call)
 
     def _product(self, call: Call, result: Value) -> None:
@@ -100,8 +114,9 @@ class _Signs:
             self.calls.append(call)
             return
         name = f"minus_{result.name}"
-        product = Value(name, result.type, result.shape, result.dtype, None, result.layout)
-        self._negated[result] = product
+        cls: Any = result.type
+        product = value_of(name, cls, result.shape, result.dtype, None, result.layout)
+        self.negated[result] = product
         negative: Any = np.negative if is_array(result) else operator.neg
         operands = (x if p is None else p, y if q is None else q)
         self.calls.append(flat(call.function, operands, (product,)))
@@ -137,21 +152,20 @@ def taken_up(program: Program) -> set[Value]:
     n = len(program.calls)
     uses = uses_of(program, [call.results[0] for call in program if call.function in _PRODUCTS])
 
-    def takes(call: Call, x: Value) -> bool:
-        f, xs = call.function, call.operands
-        if f in _PRODUCTS:
-            return call.results[0] in found
-        second = len(xs) == 2 and xs[1] is x
-        return f in _DIFFERENCES or f in _NEGATIVES or (second and (f in _SUMS or f in _PARTS))
-
-    for call in reversed(program.calls):
-        if call.function in _PRODUCTS:
-            (x,) = call.results
-            for i in uses[x]:
-                if i == n or not takes(program.calls[i], x):
-                    break
-            else:
-                found.add(x)
+    calls = program.calls
+    for call in reversed(calls):
+        if call.function not in _PRODUCTS:
+            continue
+        (x,) = call.results
+        for i in uses[x]:
+            f = calls[i].function if i < n else None
+            if f in _TAKING or (f in _PRODUCTS and calls[i].results[0] in found):
+                continue
+            xs = calls[i].operands if f in _TAKING_SECOND else ()
+            if len(xs) != 2 or xs[1] is not x:
+                break
+        else:
+            found.add(x)
     return found
 
 
@@ -161,7 +175,10 @@ def with_negative_numbers(program: Program) -> Program:
     products: dict[Value, Call] = {}  # with a number
     calls = []
     for call in program.calls:
-        if call.function in _FOLDED and not call.options:
+        f = call.function
+        # A product of values alone has no number.
+        times = f in _TIMES and len(call.values) != len(call.operands)
+        if (times or f in _NEGATIVES) and not call.options:
             factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
             if factor is not None:
                 if type(x) is Value and x in products:

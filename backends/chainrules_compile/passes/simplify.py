@@ -81,9 +81,8 @@ _MAYBE_SAME = frozenset(
         astype,
     )
 )
-_ELEMENTWISE = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg)
-_NAMELESS = frozenset((np.add, np.subtract, np.multiply, np.negative, *_ELEMENTWISE))
-"""The most frequent functions of which no name is asked."""
+_NAMELESS = object()
+"""Stands for the name of a function of which none was asked yet."""
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _SPREAD = "sum_transpose_numpy"
 _LOOPS = 32
@@ -117,6 +116,7 @@ class _Walk:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
+        self._names: dict[Any, Any] = {}
         self._seen = Known()
         self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
@@ -129,19 +129,23 @@ class _Walk:
             self.calls.append(call)
             return
         function: Any = call.function
-        name = None if function in _NAMELESS else getattr(function, "__name__", None)
+        name = self._names.get(function, _NAMELESS)
+        if name is _NAMELESS:
+            name = self._names[function] = getattr(function, "__name__", None)
         if self.instead:
             two = met(call, self.instead) if name in PRODUCTS else None
             call = self._apart(call, two) if two else replaced(call, self.instead)
         if function is strong_multiply:
             call = weakened(call)
             function = call.function
-        if function in _REWRITTEN:
+        results = call.results
+        if function in _REWRITTEN and (
+            len(call.values) != len(call.operands) or (results and results[0].type is np.ndarray)
+        ):
             call = canonical(call)
             function = call.function
-        results = call.results
         if len(results) == 1:
-            if function in _MAYBE_SAME:
+            if function in _MAYBE_SAME and (function not in _FACTORS or self._may_be_one(call)):
                 same = self._same(call)
                 if same is not None:
                     self.instead[results[0]] = same
@@ -178,11 +182,12 @@ class _Walk:
         call = self.made.get(x) if type(x) is Value else None
         return call if call is not None and call.function is function else None
 
-    def _may_be_one(self, xs: tuple[Value, ...], result: Value) -> bool:
+    def _may_be_one(self, call: Call) -> bool:
         """Tell whether a factor may be one; complex numbers then get another zero, or a NaN."""
-        if len(xs) == 2 and (not self._alike or self._alike.keys().isdisjoint(xs)):
+        xs = call.values
+        if len(xs) == 2 and self._alike.keys().isdisjoint(xs):
             return False
-        return is_real(result)
+        return is_real(call.results[0])
 
     def _is_one(self, x: Any) -> bool:
         if type(x) is Value:
@@ -193,8 +198,6 @@ class _Walk:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
         if f not in (reshape, astype) and call.options:
-            return None
-        if f in _FACTORS and not self._may_be_one(call.values, result):
             return None
         if f in (np.multiply, operator.mul):
             for x, y in (xs, xs[::-1]):
@@ -364,9 +367,10 @@ def key_of(call: Call) -> Any:
     """Return what calls that give the same have in common."""
     options, operands = call.options, call.operands
     if not options and call.values == operands:
-        if len(operands) == 2 and call.function in _EITHER_WAY and either_way(call):
+        if len(operands) == 2 and call.function in _EITHER_WAY:
             x, y = operands
-            operands = operands if id(x) < id(y) else (y, x)
+            if id(x) > id(y) and either_way(call):
+                operands = (y, x)
         return (id(call.function), *operands)
     keys = [id(x) if type(x) is Value else static_key(x) for x in operands]
     if len(keys) == 2 and type(keys[0]) is tuple and either_way(call):

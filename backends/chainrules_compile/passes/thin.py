@@ -25,7 +25,7 @@ from chainrules_compile.passes.values import (
 )
 from chainrules_py.program import Call, Program, Value
 
-_UFUNCS = (np.add, np.subtract, np.multiply, np.divide)
+_UFUNCS = frozenset((np.add, np.subtract, np.multiply, np.divide))
 """Those that round alike, however their operands lie."""
 _LONGEST = 8
 """How many elements a short run has at most."""
@@ -57,7 +57,7 @@ class Thin(NamedTuple):
 
 def with_thin_spread(program: Program) -> Program:
     """Return the program with arrays for operands that NumPy would spread in short runs."""
-    if not any([is_large(call) for call in program.calls]):
+    if program.functions.isdisjoint(_UFUNCS) or not any(map(is_large, program.calls)):
         return program
     walk = _Walk(program)
     calls = tuple([new for call in program.calls for new in walk.instead(call)])

@@ -33,7 +33,7 @@ def with_short_turns(program: Program) -> Program:
 
 
 def _with_turns(program: Program, passes: Pass) -> Program:
-    if not any([type(call.function) is Loop for call in program]):
+    if Loop not in set(map(type, program.functions)):
         return program
     calls: list[Call] = []
     used = set(Call(None, program.outputs, {}, ()).values)

@@ -59,6 +59,8 @@ def changed(program: Program, **fields: Any) -> Program:
     made = object.__new__(Program)
     for name in ("name", "inputs", "calls", "outputs", "constants"):
         object.__setattr__(made, name, fields[name] if name in fields else getattr(program, name))
+    functions = None if "calls" in fields else program._functions
+    object.__setattr__(made, "_functions", functions)
     return made
 
 

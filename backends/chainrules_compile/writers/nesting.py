@@ -29,7 +29,10 @@ def last_uses(
     found: dict[Value, int] = {}
     for x, places in uses.items():
         if places and x not in inside:
-            found[x] = max([where[i] for i in places]) if inside else places[-1]
+            last = places[-1]
+            if inside:
+                last = where[last] if len(places) == 1 else max(map(where.__getitem__, places))
+            found[x] = last
     return found
 
 
@@ -51,29 +54,49 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
     calls = program.calls
     terms: dict[Value, int] = {}
     for i, call in enumerate(calls):
-        if call.function is is_finite or call.function in _COMPARISONS:
-            if asked_at_once(call, i, calls, uses):
-                terms[call.results[0]] = 1 + sum([terms.get(x, 0) for x in call.values])
-            continue
-        if call.function is plain_number:
-            if i and calls[i - 1].results == call.operands and is_expression(calls[i - 1], uses, i):
-                terms[call.values[0]] = 1
-            continue
-        if call.function not in OPERATORS or not _is_number(call.results[0]):
-            continue
-        # What Python's operators make a float of are Python's numbers.
-        if call.results[0].type is not float and not all(map(_is_number, call.operands)):
+        f = call.function
+        if f not in OPERATORS or f in _COMPARISONS:
+            x = asked_or_made_plain(i, calls, uses) if f in _BESIDE else None
+            if x is not None:
+                terms[x] = 1 + sum([terms.get(y, 0) for y in call.values])
             continue
         (result,) = call.results
-        n, places = 1 + sum([terms.get(x, 0) for x in call.values]), uses[result]
-        once = len(places) == 1 and places[0] < len(calls)
-        if n < _TERMS and once and calls[places[0]].function in OPERATORS:
+        if result.type not in _NUMBERS:
+            continue
+        # What Python's operators make a float of are Python's numbers.
+        if result.type is not float and not all(map(_is_number, call.operands)):
+            continue
+        places = uses[result]
+        if (
+            len(places) != 1
+            or places[0] == len(calls)
+            or calls[places[0]].function not in OPERATORS
+        ):
+            continue
+        n = 1
+        for x in call.values:
+            if x in terms:
+                n += terms[x]
+        if n < _TERMS:
             terms[result] = n
     where = list(range(len(calls) + 1))
-    for i, call in reversed(tuple(enumerate(calls))):
-        if len(call.results) == 1 and call.results[0] in terms:
-            where[i] = where[uses[call.results[0]][0]]
+    if terms:
+        for i in range(len(calls) - 1, -1, -1):
+            results = calls[i].results
+            if len(results) == 1 and results[0] in terms:
+                where[i] = where[uses[results[0]][0]]
     return set(terms), where
+
+
+def asked_or_made_plain(
+    i: int, calls: tuple[Call, ...], uses: Mapping[Value, list[int]]
+) -> Value | None:
+    """Return what is written where it is used, of a question or a number that becomes plain."""
+    call = calls[i]
+    if call.function is not plain_number:
+        return call.results[0] if asked_at_once(call, i, calls, uses) else None
+    before = i and calls[i - 1].results == call.operands
+    return call.values[0] if before and is_expression(calls[i - 1], uses, i) else None
 
 
 def is_expression(call: Call, uses: Mapping[Value, list[int]], i: int) -> bool:
@@ -99,3 +122,5 @@ def _is_number(x: Any) -> bool:
 
 
 _NUMBERS = frozenset((float, int, np.float64))
+_BESIDE = frozenset((*_COMPARISONS, is_finite, plain_number))
+"""What else may be written where it is used, or may have what it takes so."""

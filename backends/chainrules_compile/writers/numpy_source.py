@@ -44,6 +44,9 @@ from chainrules_py.vocabulary.views import Index, store
 
 _ASKING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
+_LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2}
+"""How strongly operators bind what stands to the left of them, and to the right of them more."""
+
 _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
 
@@ -116,16 +119,20 @@ class NumpyWriting(Speller):
                 dying.setdefault(place, []).append(x)
         wishes = handed_down(program, wishes) if wishes else {}
         fixed = {self.names[x] for x in staying}
+        whole = program is self.program
+        nobody: list[Value] = []
         for i, call in enumerate(program.calls):
             if wishes:
                 self._wish(i, call, wishes, last)
-            if call.results and call.results[0] in inside:
-                self._inside[call.results[0]] = call
+            results = call.results
+            if results and results[0] in inside:
+                self._inside[results[0]] = call
             else:
-                self._statement(call, uses, dying.get(i, []))
-            if program is self.program:
+                self._statement(call, uses, dying.get(i, nobody))
+            if whole:
                 self.wrote(i, call)
-            self._give_back(call, uses, dying.get(i, []), fixed)
+            if i in dying or not all(map(uses.__getitem__, results)):
+                self._give_back(call, uses, dying.get(i, nobody), fixed)
 
     def _statement(self, call: Call, uses: Mapping[Value, list[int]], dying: list[Value]) -> None:
         """Write one call, at which some values die."""
@@ -149,22 +156,24 @@ class NumpyWriting(Speller):
         fixed: set[str],
     ) -> None:
         """Give back the names of what dies at a call, but for some, and of what nobody uses."""
-        results = [x for x in call.results if x in self.names]
-        taken = {self.names[x] for x in results} if dying else ()
-        for x in dying:
-            name = self.names[x]
-            if name in taken:
-                continue
-            if x.type is list or (is_array(x) and size(x) > LARGE):
-                self.lines.append(f"{name} = None")
-            if x.type is not list and name not in fixed:
-                self.free.append(name)
-        if all([uses[x] for x in results]):
+        names, free = self.names, self.free
+        results = [x for x in call.results if x in names]
+        if dying:
+            taken = [names[x] for x in results]
+            for x in dying:
+                name = names[x]
+                if name in taken:
+                    continue
+                if x.type is list or (x.type is np.ndarray and size(x) > LARGE):
+                    self.lines.append(f"{name} = None")
+                if x.type is not list and name not in fixed:
+                    free.append(name)
+        if all(map(uses.__getitem__, results)):
             return
-        used = {self.names[x] for x in results if uses[x]}
-        for name in dict.fromkeys([self.names[x] for x in results]):
+        used = {names[x] for x in results if uses[x]}
+        for name in dict.fromkeys([names[x] for x in results]):
             if name not in used and name not in fixed:
-                self.free.append(name)
+                free.append(name)
 
     def _wish(
         self, i: int, call: Call, wishes: Mapping[Value, Value], last: Mapping[Value, int]
@@ -183,7 +192,7 @@ class NumpyWriting(Speller):
 
     def wrote(self, i: int, call: Call) -> None:
         """Be told that the statements of a call are written: say what their results are called."""
-        if not self._titles:
+        if self._titles.keys().isdisjoint([x.name for x in call.results]):
             return
         said = [self._titles[x.name] for x in call.results if x.name in self._titles]
         if said and call.results[0] not in self._inside:
@@ -259,7 +268,7 @@ class NumpyWriting(Speller):
         elif into:
             name = self.names[call.operands[place]]
             like = None if takes_whole_numbers(function) else result
-            given = [self.operand(x, like) for x in call.operands]
+            given = self._given_to(call.operands, like)
             last = f"out={name}" if function in _BY_NAME else name
             self.lines.append(f"{self.bound(function)}({', '.join([*given, last])})")
             self.names[result] = name
@@ -331,14 +340,9 @@ class NumpyWriting(Speller):
     def call(self, call: Call) -> str:
         """Return a call as an expression."""
         function, xs = call.function, call.operands
-        if function in OPERATORS:
-            sign = OPERATORS[function]
-            first = self.text(xs[0])
-            if len(xs) == 1:
-                return f"{sign}{first}"
-            last = self.text(xs[1])
-            first = f"({first})" if first[0] == "-" and function is operator.pow else first
-            return f"{first} {sign} ({last})" if last[0] == "-" else f"{first} {sign} {last}"
+        sign = OPERATORS.get(function)
+        if sign is not None:
+            return self._operation(sign, function, xs)
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:
@@ -353,12 +357,36 @@ class NumpyWriting(Speller):
                 result = None
             elif function in _ASKING and len(xs) == 2:
                 result = next((x for x in xs if is_array(x)), None)
-            given = [self.operand(x, result) for x in xs]
+            given = self._given_to(xs, result)
         else:
             given = [self.text(x) for x in xs]
         if call.options:
             given += [f"{k}={self.text(o)}" for k, o in call.options.items()]
         return f"{self.bound(self.implementation(function, xs))}({', '.join(given)})"
+
+    def _operation(self, sign: str, function: Any, xs: tuple[Any, ...]) -> str:
+        """Return a call of an operator of Python's, in as few brackets as it can do with."""
+        level = _LEVELS.get(function)
+        if level is not None:
+            x, y = xs
+            first, last = self._term(x, level), self._term(y, level + 1)
+        else:
+            first = self.text(xs[0])
+            if len(xs) == 1:
+                return f"{sign}{first}"
+            last = self.text(xs[1])
+            first = f"({first})" if first[0] == "-" and function is operator.pow else first
+        return f"{first} {sign} ({last})" if last[0] == "-" else f"{first} {sign} {last}"
+
+    def _term(self, x: Any, level: int) -> str:
+        """Return an operand of an operator that binds so strongly: CPython reads brackets twice."""
+        if type(x) is not Value:
+            return repr(x) if type(x) is float and math.isfinite(x) else self.text(x)
+        call = self._inside.get(x)
+        if call is None:
+            return self.names[x]
+        text = self.call(call)
+        return text if _LEVELS.get(call.function, 0) >= level else f"({text})"
 
     def implementation(self, function: Any, xs: tuple[Any, ...]) -> Any:
         """Return what computes a word for operands."""
@@ -393,9 +421,8 @@ class NumpyWriting(Speller):
         """Return an operand as an expression."""
         cls = type(x)
         if cls is Value:
-            if x not in self._inside:
-                return self.names[x]
-            return f"({self.call(self._inside[x])})"
+            call = self._inside.get(x)
+            return self.names[x] if call is None else f"({self.call(call)})"
         if x is None or x is ... or cls in (bool, int, str, slice):
             return repr(x)
         if cls is float and math.isfinite(x):
@@ -407,6 +434,14 @@ class NumpyWriting(Speller):
         if cls is dict:
             return f"{{{', '.join([f'{k!r}: {self.text(y)}' for k, y in x.items()])}}}"
         return self.constant(x)
+
+    def _given_to(self, xs: tuple[Any, ...], result: Value | None) -> list[str]:
+        """Return the operands of a ufunc."""
+        names, inside = self.names, self._inside
+        return [
+            names[x] if type(x) is Value and x not in inside else self.operand(x, result)
+            for x in xs
+        ]
 
     def operand(self, x: Any, result: Value | None) -> str:
         """Return an operand of a ufunc: a number beside an array as an array without axes.

@@ -64,7 +64,7 @@ def test_what_is_added_at_places_is_added_in_pieces(monkeypatch, piece):
 def test_numbers_that_are_used_once_stand_where_they_are_used():
     compiled = compile(lambda x, y: (x * y + 2.0) / (x - y * y) ** 2)
     assert compiled(2.0, 3.0) == (2.0 * 3.0 + 2.0) / (2.0 - 3.0 * 3.0) ** 2
-    assert "v1 = ((x * y) + 2.0) / ((x - (y * y)) ** 2.0)" in compiled.source
+    assert "v1 = (x * y + 2.0) / ((x - y * y) ** 2.0)" in compiled.source
     deep = compile(lambda x: functools.reduce(lambda y, _: y * x, range(500), x))
     assert deep(1.5) == functools.reduce(lambda y, _: y * 1.5, range(500), 1.5)
     assert max(map(len, deep.source.splitlines())) < 100
