@@ -5,7 +5,8 @@ Tangents are taken apart into flat lists of entries, as most engines have them (
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`), with a guard of
 what it looks up (`looking_again`); what an engine cannot see in a function is refused
 (`refuse_captured`), what operands hide (`check_hidden`), and what functions captured that were
-imported from another (`own_function`). Bodies that compute with NumPy are
+imported from another (`own_function`). A plain function with rules, which engines that run it would
+not see, is its primitive (`as_seen`). Bodies that compute with NumPy are
 tried on numbers and called back (`tried`, `check_promised`). What an engine transforms is listed as
 data (`Transformations`), so that it can be tried (`supported`). Rows of one library are derived
 from those of another (`derive`).
@@ -26,6 +27,7 @@ from chainrules_bridge.bodies import (
 )
 from chainrules_bridge.containers import on_copies
 from chainrules_bridge.derive import derive, rows_of
+from chainrules_bridge.direct import as_seen
 from chainrules_bridge.directions import deliver_many, many_directions
 from chainrules_bridge.entries import (
     assembled,
@@ -56,6 +58,7 @@ __all__ = [
     "Transformations",
     "agree",
     "another",
+    "as_seen",
     "assembled",
     "canonical",
     "check_hidden",

@@ -10,7 +10,13 @@ from mygrad._utils import graph_tracking
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
-from chainrules_bridge import Transformation, Transformations, refuse_captured, supported
+from chainrules_bridge import (
+    Transformation,
+    Transformations,
+    as_seen,
+    refuse_captured,
+    supported,
+)
 from chainrules_mygrad.views import View, found_view, is_of
 from chainrules_py import NotDifferentiableError, is_zero
 from chainrules_py.extend import (
@@ -72,7 +78,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
         def call(*arrays: Any) -> Any:
             operands, options = unflatten(layout, arrays)
-            return f(*operands, **options)
+            return as_seen(f)(*operands, **options)
 
         return Tensor._op(
             _Operation, *tensors, op_kwargs={"call": call, "name": name_of(f), "seen": []}

@@ -16,6 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 from chainrules_bridge import (
     Transformation,
     Transformations,
+    as_seen,
     nestings,
     refuse_captured,
     supported,
@@ -76,7 +77,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
         def call(*arrays: Any) -> Any:
             operands, options = unflatten(layout, arrays)
-            return f(*operands, **options)
+            return as_seen(f)(*operands, **options)
 
         call.__name__ = call.__qualname__ = name_of(f)
         y = call(*[_numbers(x.type) for x in variables])

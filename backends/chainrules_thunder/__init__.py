@@ -15,7 +15,7 @@ from thunder.core.proxies import TensorProxy  # pyright: ignore[reportMissingImp
 from thunder.core.transforms import register_augmented_forward, register_backward  # pyright: ignore[reportMissingImports]
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
-from chainrules_bridge import Transformation, Transformations, supported
+from chainrules_bridge import Transformation, Transformations, as_seen, supported
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Kernel, Support, describe, name_of, stated
 
@@ -79,12 +79,12 @@ def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[...,
 
     def value(*operands: Any, **options: Any) -> Any:
         with torch.no_grad():
-            return f(*operands, **options)
+            return as_seen(f)(*operands, **options)
 
     def pull(*given: Any, **options: Any) -> Any:
         *xs, y_bar = given
         moving = [i for i, x in enumerate(xs) if _moves(x)]
-        kernel = Kernel(functools.partial(f, **options), len(xs), moving)
+        kernel = Kernel(functools.partial(as_seen(f), **options), len(xs), moving)
         with torch.no_grad():
             bars = kernel.pull(1)(*xs, y_bar)
         return tuple([bar.contiguous() for bar in bars])

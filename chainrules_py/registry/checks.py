@@ -16,7 +16,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.table import declare_direct, name_of, primal_of
+from chainrules_py.registry.table import declare_direct, declared_directly, name_of, primal_of
 from chainrules_py.values.arrays import Numeric
 
 Types = tuple[Any, ...] | None
@@ -28,7 +28,8 @@ def find_primal(
 ) -> Primitive[..., Any]:
     """Find the primitive that a statement is about.
 
-    A rule for a function that no engine can see being called would be passed by in silence.
+    A rule for a function that no engine can see being called would be passed by in silence; so
+    would the word of one that is to be found by explicit calls alone, where engines see others.
     """
     if not callable(f):
         msg = f"{pen}({f!r}): not a function"
@@ -41,10 +42,19 @@ def find_primal(
         primal = primal_of(f.__call__)
     if primal is None and isinstance(f, MethodType) and isinstance(f.__self__, type):
         primal = primal_of(f.__func__)  # of a method of a class, which is an operand of it
-    if primal is not None:
-        return primal
     at = f" at {where_defined(written)}" if written is not None else ""
     name = name_of(f)
+    if direct and (
+        _interceptable(f) or (primal is not None and primal is not declared_directly(f))
+    ):
+        msg = (
+            f"{pen}({name}, direct=True){at}: engines see {name} being called, and use its rules "
+            f"wherever that is; leave direct=True out, or state the rule for a plain function of "
+            f"another name that calls {name}"
+        )
+        raise RuleError(msg)
+    if primal is not None:
+        return primal
     try:
         if f in aliases:
             msg = (

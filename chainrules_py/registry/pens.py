@@ -367,8 +367,8 @@ def rule(
     override : bool
         Whether it beats more specific rules.
     direct : bool
-        States that only explicit use (`rrule`, `frule`, export) shall see it: then f may be any
-        Python function.
+        States that only explicit use (`rrule`, `frule`, `export` of f itself) shall see it: then f
+        may be any Python function, and has to be one whose calls engines do not see.
     batched : bool or "broadcast"
         Whether both halves of every map take tangents with a leading axis that counts directions:
         as they are, or with further axes of length one, as broadcasting against the result would.

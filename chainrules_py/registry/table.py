@@ -274,12 +274,12 @@ def primal_of(f: Any) -> Primitive[..., Any] | None:
         row = aliases.get(f)
         if row is not None:
             return row.word if isinstance(row.word, Primitive) else None
-        return _directly(f)
+        return declared_directly(f)
     except TypeError:  # unhashable
         return None
 
 
-def _directly(f: Any) -> Primitive[..., Any] | None:
+def declared_directly(f: Any) -> Primitive[..., Any] | None:
     """Return what was declared for a function: one of Python's has it, and takes it along."""
     if type(f) is not types.FunctionType:
         return _direct.get(f)
@@ -290,7 +290,7 @@ def _directly(f: Any) -> Primitive[..., Any] | None:
 def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
     """Declare a primitive for a function whose calls only explicit use of its rules can see."""
     with lock:
-        found = _directly(f)
+        found = declared_directly(f)
         if found is None:
             n = getattr(f, "nin", None)
             if n is None:
