@@ -338,31 +338,26 @@ class Notes:
             return None
         places: list[Any] = []
         payloads: list[Any] = []
-        values: list[Value] = []
+        noted = True
         for x in operands:
             cls = type(x)
             if cls in CLASSES:
                 value = x.noted
                 if value is None or x.recorder is not self:
                     value = self.mine(x).current
+                places.append(value)
                 payloads.append(x.payload)
-            elif cls in _PLAIN:
-                places.append(x)
-                payloads.append(x)
                 continue
-            elif cls is np.ndarray:
-                value = self.constant(x)
-                payloads.append(x)
-            elif cls is tuple and is_static(x):
+            if cls is np.ndarray:
+                places.append(self.constant(x))
+            elif cls in _PLAIN or (cls is tuple and is_static(x)):
                 places.append(x)
-                payloads.append(x)
-                continue
+                noted = False
             else:
                 return None
-            places.append(value)
-            values.append(value)
+            payloads.append(x)
         given = tuple(places)
-        return given, payloads, given if len(values) == len(given) else tuple(values)
+        return given, payloads, given if noted else tuple([x for x in places if type(x) is Value])
 
     def _made(
         self, y: Any, operands: tuple[Any, ...], kept: bool = False

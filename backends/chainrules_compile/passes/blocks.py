@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.passes.values import changed, is_array, is_contiguous, size
+from chainrules_compile.passes.values import changed, is_array, is_contiguous, largest, size
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import divide
 
@@ -88,7 +88,7 @@ def with_blocks(program: Program) -> Program:
     """Return the program with one call for many that are elementwise, of large arrays."""
     if not any([f is divide or isinstance(f, np.ufunc) for f in program.functions]):
         return program
-    if len([call for call in program.calls if fits(call)]) < FEWEST:
+    if largest(program) < LEAST or len([call for call in program.calls if fits(call)]) < FEWEST:
         return program
     places: dict[Value, int] = dict.fromkeys((*program.inputs, *program.constants), -1)
     items: list[list[Call]] = []

@@ -56,16 +56,24 @@ def with_buffers(program: Program) -> Program:
     of, calls = roots(program), list(program.calls)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
-    functions: dict[Any, Into] = {}
+    known: dict[Any, Any] = {f: _into(f) for f in program.functions}
     for i, call in enumerate(calls):
-        if len(call.results) != 1 or not is_array(call.results[0]):
+        into = known[call.function]
+        if into is None or len(call.results) != 1 or not is_array(call.results[0]):
             continue
         place = _place(call, i, last, foreign, of)
         if place is not None:
-            key = call.function, place
-            into = functions.get(key) or functions.setdefault(key, Into(*key))
-            calls[i] = called(call, into)
+            if place not in into:
+                into[place] = Into(call.function, place)
+            calls[i] = called(call, into[place])
     return changed(program, calls=tuple(calls))
+
+
+def _into(f: Any) -> dict[int, Into] | None:
+    """Return a place for functions that write into operands; None of what cannot."""
+    if isinstance(f, np.ufunc):
+        return {} if f.nout == 1 and f.signature is None else None
+    return {} if writes(f) else None
 
 
 def without_copies(program: Program) -> Program:
@@ -117,23 +125,27 @@ def is_elementwise(call: Call) -> bool:
 def _place(
     call: Call, i: int, last: dict[Value, int], foreign: set[Value], of: dict[Value, Value]
 ) -> int | None:
-    f, result, operands = call.function, call.results[0], call.operands
-    elementwise = isinstance(f, np.ufunc)
+    (result,), operands = call.results, call.operands
+    elementwise = type(call.function) is np.ufunc
     if not elementwise:
-        if not writes(f):
-            return None
         operands = operands[:1]
+    elif call.options:
+        return None
     for place, x in enumerate(operands):
-        if not is_array(x) or x.memory is not None or last[root := of[x]] != i or root in foreign:
+        if type(x) is not Value or x.type is not np.ndarray or x.memory is not None:
             continue
-        if elementwise and not (is_elementwise(call) and is_contiguous(result)):
+        root = of[x]
+        if last[root] != i or root in foreign:
+            continue
+        if elementwise and not is_contiguous(result):
             return None
-        if not alike(x, result):
+        # NumPy multiplies one complex number otherwise where it writes it over.
+        other = elementwise and (x.layout != result.layout or x.dtype.kind not in "fiub")
+        if other or not alike(x, result) or (not elementwise and call.values.count(x) > 1):
             continue
-        if elementwise and (x.dtype.kind not in "fiub" or not is_contiguous(x)):
-            continue  # NumPy multiplies one complex number otherwise where it writes it over
-        others = [y for y in call.values if y is not x and of[y] is root]
-        twice = not elementwise and call.values.count(x) > 1
-        if not others and not twice:
+        for y in call.values:
+            if y is not x and of[y] is root:
+                break
+        else:
             return place
     return None

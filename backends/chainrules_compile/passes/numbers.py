@@ -137,12 +137,11 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
 
 def is_plain(call: Call) -> bool:
     """Tell whether a call gives a number of NumPy's that Python computes as well."""
-    if call.function not in _PLAIN or call.options or len(call.results) != 1:
-        return False
-    if call.results[0].type is not np.float64:
+    results = call.results
+    if len(results) != 1 or results[0].type is not np.float64 or call.options:
         return False
     for x in call.operands:
-        if not (type(x) is Value and x.type is np.float64) and not _is_number(x):
+        if (type(x) is not Value or x.type is not np.float64) and not _is_number(x):
             return False
     return True
 
@@ -250,7 +249,8 @@ class _Lowering:
                     operands = tuple(map(self.operand, call.operands))
                 if f in _QUOTIENTS and type(operands[1]) is float and operands[1] != 0:
                     f = operator.truediv
-                y = found[results[0]] = number(results[0])
+                y = value_of(f"{results[0].name}.plain", float, None, None, None, None)
+                found[results[0]] = y
                 calls.append(call_of(f, operands, {}, (y,), given))
             elif chosen.isdisjoint(values) and chosen.isdisjoint(results):
                 calls.append(call)

@@ -22,10 +22,12 @@ def with_parts(program: Program) -> Program:
     if store not in program.functions:
         return program
     stored = {call.operands[1] for call in program.calls if fits(call)}
-    added = [c for c in program.calls if c.function in _AT and c.results[0] in stored]
-    if not added:
+    made = {c.results[0]: c for c in program.calls if c.function in _AT and c.results[0] in stored}
+    parts = {c.operands[0] for c in made.values() if type(c.operands[0]) is Value}
+    made |= {c.results[0]: c for c in program.calls if c.function is read and c.results[0] in parts}
+    if parts.isdisjoint(made):
         return program
-    made, uses = program.definitions(), counts(program)
+    uses = counts(program)
     calls: list[Call | None] = list(program.calls)
     where = {id(call): i for i, call in enumerate(program.calls)}
     for i, call in enumerate(program.calls):

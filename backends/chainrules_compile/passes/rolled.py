@@ -33,16 +33,21 @@ def rolled(program: Program, least: int = LEAST) -> Program:
         return program
     line = Line(program)
     found = repeats(line, least)
-    if not found:
+    if not found or (least >= LEAST and _too_few(found, program)):
         return program
     rolling = _Rolling(program, line, found)
     if least >= LEAST:
         worth = [wide for i in range(len(found)) if (wide := rolling.worth(i)) is not None]
-        if 2 * sum([r.saved for r in worth]) < len(program.calls):
+        if _too_few(worth, program):
             return program
         if worth != found:
             rolling = _Rolling(program, line, worth)
     return rolling.program(least)
+
+
+def _too_few(found: list[Repeat], program: Program) -> bool:
+    """Tell whether most calls would still be written one by one."""
+    return 2 * sum([r.saved for r in found]) < len(program.calls)
 
 
 _EMPTY = Program("turn", (), (), ())

@@ -10,6 +10,7 @@ import functools
 import math
 import operator
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,14 @@ class _Signs:
         self._program = program
 
     @functools.cached_property
-    def _uses(self) -> Counter[Value]:
-        return counts(self._program)
+    def _uses(self) -> dict[Value, list[int]]:
+        calls = self._program.calls
+        made = [c.results[0] for c in calls if c.function in _PRODUCTS or c.function in _NEGATIVES]
+        return uses_of(self._program, made)
 
     @functools.cached_property
     def _free(self) -> set[Value]:
-        return taken_up(self._program)
+        return taken_up(self._program, self._uses)
 
     def take(self, call: Call) -> None:
         """Take the next call, with others for what is negated among its operands."""
@@ -124,7 +127,7 @@ class _Signs:
 
     def _moves(self, moved: Value, result: Value) -> bool:
         """Tell whether no more is negated when it is done later."""
-        return self._uses[moved] == 1 or result in self._free
+        return len(self._uses[moved]) == 1 or result in self._free
 
     def _sum(self, call: Call) -> Call:
         difference = _DIFFERENCES.get(call.function)
@@ -146,13 +149,10 @@ class _Signs:
         return Call(_PARTS[call.function], (call.operands[0], y), call.options, call.results)
 
 
-def taken_up(program: Program) -> set[Value]:
+def taken_up(program: Program, uses: Mapping[Value, list[int]]) -> set[Value]:
     """Return the values of which a negation is taken up wherever they are used."""
     found: set[Value] = set()
-    n = len(program.calls)
-    uses = uses_of(program, [call.results[0] for call in program if call.function in _PRODUCTS])
-
-    calls = program.calls
+    calls, n = program.calls, len(program.calls)
     for call in reversed(calls):
         if call.function not in _PRODUCTS:
             continue
@@ -176,18 +176,24 @@ def with_negative_numbers(program: Program) -> Program:
     calls = []
     for call in program.calls:
         f = call.function
-        # A product of values alone has no number.
+        # Of a product of values alone there is no number.
         times = f in _TIMES and len(call.values) != len(call.operands)
         if (times or f in _NEGATIVES) and not call.options:
             factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
             if factor is not None:
                 if type(x) is Value and x in products:
-                    uses = counts(program) if uses is None else uses
+                    uses = _uses_of_folded(program) if uses is None else uses
                     call = _folded(call, factor, x, uses, products)
                 if call.function in _TIMES:
                     products[call.results[0]] = call
         calls.append(call)
     return changed(program, calls=tuple(calls))
+
+
+def _uses_of_folded(program: Program) -> Counter[Value]:
+    """Count how often what negations and products give is used."""
+    found = {c.results[0] for c in program.calls if c.function in _FOLDED}
+    return counts(program, found)
 
 
 def _folded(

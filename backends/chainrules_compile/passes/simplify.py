@@ -81,8 +81,10 @@ _MAYBE_SAME = frozenset(
         astype,
     )
 )
-_NAMELESS = object()
-"""Stands for the name of a function of which none was asked yet."""
+_MARK, _PRODUCT, _STRONG, _OPERATOR, _SAME, _FACTOR, _SPREADING, _CHEAPER = [
+    1 << k for k in range(8)
+]
+"""What is asked of calls of a function: once of each function, as most are called often."""
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _SPREAD = "sum_transpose_numpy"
 _LOOPS = 32
@@ -98,6 +100,21 @@ def simplified(program: Program) -> Program:
         walk.take(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(walk.instead).operands
     return changed(program, calls=tuple(walk.calls), outputs=outputs)
+
+
+def asked_of(function: Any) -> int:
+    """Return what is asked of calls of a function."""
+    name = getattr(function, "__name__", None)
+    return (
+        _MARK * (function is made_again)
+        | _PRODUCT * (name in PRODUCTS)
+        | _STRONG * (function is strong_multiply)
+        | _OPERATOR * (function in _REWRITTEN)
+        | _SAME * (function in _MAYBE_SAME)
+        | _FACTOR * (function in _FACTORS)
+        | _SPREADING * (name == _SPREAD)
+        | _CHEAPER * (function is divide or name in _OF_VECTORS)
+    )
 
 
 def weakened(call: Call) -> Call:
@@ -116,7 +133,7 @@ class _Walk:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
-        self._names: dict[Any, Any] = {}
+        self._hows: dict[Any, int] = {}
         self._seen = Known()
         self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
@@ -124,38 +141,33 @@ class _Walk:
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
-        if call.function is made_again:
+        how = self._how(call.function)
+        if how & _MARK:
             self._seen.mark(*call.operands)
             self.calls.append(call)
             return
-        function: Any = call.function
-        name = self._names.get(function, _NAMELESS)
-        if name is _NAMELESS:
-            name = self._names[function] = getattr(function, "__name__", None)
         if self.instead:
-            two = met(call, self.instead) if name in PRODUCTS else None
+            two = met(call, self.instead) if how & _PRODUCT else None
             call = self._apart(call, two) if two else replaced(call, self.instead)
-        if function is strong_multiply:
+        if how & _STRONG:
             call = weakened(call)
-            function = call.function
-        results = call.results
-        if function in _REWRITTEN and (
-            len(call.values) != len(call.operands) or (results and results[0].type is np.ndarray)
+            how = self._how(call.function)
+        results, values = call.results, call.values
+        if how & _OPERATOR and (
+            len(values) != len(call.operands) or (results and results[0].type is np.ndarray)
         ):
-            call = canonical(call)
-            function = call.function
+            same_one, call = call, canonical(call)
+            how = how if call is same_one else self._how(call.function)
         if len(results) == 1:
-            if function in _MAYBE_SAME and (function not in _FACTORS or self._may_be_one(call)):
+            if how & _SAME and (not how & _FACTOR or len(values) != 2 or self._alike):
                 same = self._same(call)
                 if same is not None:
                     self.instead[results[0]] = same
                     return
-            if function is divide or name in _OF_VECTORS or self._even:
-                call = self._cheaper(call)
-                if spreads(call):
-                    self._even.add(results[0])
-            elif name == _SPREAD:
+            if how & _SPREADING:
                 self._even.add(results[0])
+            elif how & _CHEAPER or (self._even and not self._even.isdisjoint(call.values)):
+                call = self._cheaper(call)
         key = key_of(call)
         found = self._seen.get(key)
         if found is not None:
@@ -165,6 +177,13 @@ class _Walk:
         for y in results:
             self.made[y] = call
         self.calls.append(call)
+
+    def _how(self, function: Any) -> int:
+        """Return what is asked of calls of a function."""
+        found = self._hows.get(function)
+        if found is None:
+            found = self._hows[function] = asked_of(function)
+        return found
 
     def _apart(self, call: Call, two: list[Value]) -> Call:
         """Return a product with copies of some operands, which are found to be others."""
@@ -198,6 +217,8 @@ class _Walk:
         """Return the operand that the result of a call is, or None."""
         f, xs, result = call.function, call.operands, call.results[0]
         if f not in (reshape, astype) and call.options:
+            return None
+        if f in _FACTORS and not self._may_be_one(call):
             return None
         if f in (np.multiply, operator.mul):
             for x, y in (xs, xs[::-1]):

@@ -20,6 +20,7 @@ from chainrules_compile.passes.values import (
     changed,
     is_array,
     is_contiguous,
+    largest,
     size,
     value_of,
 )
@@ -57,7 +58,9 @@ class Thin(NamedTuple):
 
 def with_thin_spread(program: Program) -> Program:
     """Return the program with arrays for operands that NumPy would spread in short runs."""
-    if program.functions.isdisjoint(_UFUNCS) or not any(map(is_large, program.calls)):
+    if program.functions.isdisjoint(_UFUNCS) or largest(program) < _FEWEST:
+        return program
+    if not any(map(is_large, program.calls)):
         return program
     walk = _Walk(program)
     calls = tuple([new for call in program.calls for new in walk.instead(call)])

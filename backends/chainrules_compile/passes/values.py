@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -21,7 +22,9 @@ def is_array(x: Any) -> bool:
 
 def alike(x: Value, y: Value) -> bool:
     """Tell whether two values agree in class, dtype and shape."""
-    return x.type is y.type and x.shape == y.shape and x.dtype == y.dtype
+    if x.type is not y.type or x.shape != y.shape:
+        return False
+    return x.dtype is y.dtype or bool(x.dtype == y.dtype)
 
 
 def fits(call: Call, operands: int, *options: str) -> bool:
@@ -151,10 +154,11 @@ def replaced(call: Call, instead: Mapping[Value, Any]) -> Call:
 _HOLDERS = (tuple, list, dict)
 
 
-def counts(program: Program) -> Counter[Value]:
-    """Count how often each value is used; each output is one use more."""
+def counts(program: Program, wanted: Collection[Value] | None = None) -> Counter[Value]:
+    """Count how often each value is used, or some of them; each output is one use more."""
     last = Call(None, program.outputs, {}, ()).values
-    return Counter(chain(chain.from_iterable([call.values for call in program.calls]), last))
+    used = chain(chain.from_iterable([call.values for call in program.calls]), last)
+    return Counter(used if wanted is None else [x for x in used if x in wanted])
 
 
 def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int]]:
@@ -163,10 +167,12 @@ def uses_of(program: Program, wanted: Collection[Value]) -> dict[Value, list[int
     if not found:
         return found
     last = Call(None, program.outputs, {}, ())
+    keys = found.keys()
     for i, call in enumerate((*program.calls, last)):
-        for x in call.values:
-            if x in found:
-                found[x].append(i)
+        if not keys.isdisjoint(call.values):
+            for x in call.values:
+                if x in found:
+                    found[x].append(i)
     return found
 
 
@@ -176,6 +182,12 @@ def size(x: Value) -> int:
     for length in x.shape or ():
         n *= length
     return n
+
+
+def largest(program: Program) -> int:
+    """Return how many elements the largest result has."""
+    shapes = {y.shape for call in program.calls for y in call.results}
+    return max([math.prod(shape or ()) for shape in shapes], default=0)
 
 
 def axes_of(axis: Any, n: int) -> tuple[int, ...]:

@@ -53,38 +53,34 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
     """
     calls = program.calls
     terms: dict[Value, int] = {}
+    at: list[int] = []
     for i, call in enumerate(calls):
         f = call.function
         if f not in OPERATORS or f in _COMPARISONS:
             x = asked_or_made_plain(i, calls, uses) if f in _BESIDE else None
             if x is not None:
                 terms[x] = 1 + sum([terms.get(y, 0) for y in call.values])
+                at.append(i if x in call.results else i - 1)
             continue
-        (result,) = call.results
+        result = call.results[0]
         if result.type not in _NUMBERS:
             continue
         # What Python's operators make a float of are Python's numbers.
         if result.type is not float and not all(map(_is_number, call.operands)):
             continue
         places = uses[result]
-        if (
-            len(places) != 1
-            or places[0] == len(calls)
-            or calls[places[0]].function not in OPERATORS
-        ):
+        if len(places) != 1 or places[0] == len(calls):
             continue
         n = 1
         for x in call.values:
             if x in terms:
                 n += terms[x]
-        if n < _TERMS:
+        if n < _TERMS and calls[places[0]].function in OPERATORS:
             terms[result] = n
+            at.append(i)
     where = list(range(len(calls) + 1))
-    if terms:
-        for i in range(len(calls) - 1, -1, -1):
-            results = calls[i].results
-            if len(results) == 1 and results[0] in terms:
-                where[i] = where[uses[results[0]][0]]
+    for i in reversed(at):
+        where[i] = where[uses[calls[i].results[0]][0]]
     return set(terms), where
 
 

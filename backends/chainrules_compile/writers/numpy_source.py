@@ -192,7 +192,10 @@ class NumpyWriting(Speller):
 
     def wrote(self, i: int, call: Call) -> None:
         """Be told that the statements of a call are written: say what their results are called."""
-        if self._titles.keys().isdisjoint([x.name for x in call.results]):
+        for x in call.results:
+            if x.name in self._titles:
+                break
+        else:
             return
         said = [self._titles[x.name] for x in call.results if x.name in self._titles]
         if said and call.results[0] not in self._inside:
