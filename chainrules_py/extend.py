@@ -92,7 +92,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.pens": "register_frule register_rrule",
     "chainrules_py.registry.statement": "Rule Source Statement",
     "chainrules_py.registry.table": (
-        "enter find_rule looked_into name_of on_change primal_of remove unbind"
+        "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",

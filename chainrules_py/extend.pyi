@@ -216,6 +216,7 @@ from chainrules_py.registry.statement import (
 from chainrules_py.registry.table import (
     enter,
     find_rule,
+    is_ruleless,
     looked_into,
     name_of,
     on_change,
@@ -608,6 +609,7 @@ __all__ = [
     "is_library",
     "is_mutable_destination",
     "is_opaque",
+    "is_ruleless",
     "is_static",
     "is_structure_type",
     "joining_composites",

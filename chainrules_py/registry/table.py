@@ -255,7 +255,18 @@ def looked_into(
     config : Config, optional
         The asking engine.
     """
-    if not primal.has_body or primal.opaque or find_rule(primal, operands, config) is not None:
+    return primal.has_body and not primal.opaque and is_ruleless(primal, operands, config)
+
+
+def is_ruleless(
+    primal: Primitive[..., Any], operands: tuple[type, ...], config: Config | None = None
+) -> bool:
+    """Tell whether nothing that is stated bears on a call: hosts may leave it to what computes it.
+
+    If something is, though for other types, or in another mode, whoever asks for a derivative is
+    told so. Parameters are those of `looked_into`.
+    """
+    if find_rule(primal, operands, config) is not None:
         return False
     if all([s.recipe is None for s in primal.stated[0]]):
         return True

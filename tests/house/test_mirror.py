@@ -550,6 +550,7 @@ TOPICS = {
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_layouts.py": "arrays of any layout where they become another engine's",
     "tests/engines/test_whole_numbers.py": "whole numbers that imported functions are given",
+    "tests/engines/test_misfits.py": "calls that what is stated does not fit, in all engines",
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",
     "tests/engines/test_stated_between.py": "a rule that is stated between call and derivative",
     "tests/engines/test_zeros_of_frules.py": "zeros that are written out, in several engines",

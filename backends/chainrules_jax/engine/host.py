@@ -19,12 +19,13 @@ from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import OURS, as_values
-from chainrules_py import Primitive, rules_for
+from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     Rule,
     find_rule,
+    is_ruleless,
     register_host,
 )
 
@@ -58,7 +59,7 @@ def host(
     rule = find_rule(word, here, config)
     if rule is not None and is_native(word, rule, implementation):
         return implementation  # type: ignore[no-any-return]
-    if rule is None and implementation is not None and not rules_for(word):
+    if rule is None and implementation is not None and is_ruleless(word, here, config):
         return implementation  # type: ignore[no-any-return]  # JAX differentiates through it
     return _running(word)
 

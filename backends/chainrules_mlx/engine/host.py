@@ -18,7 +18,7 @@ from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import find_rule, register_host
+from chainrules_py.extend import find_rule, is_ruleless, register_host
 
 _mx: Any = mx
 
@@ -47,11 +47,12 @@ def host(
         return lambda *operands, **options: word(*as_values(operands), **options)
     rule = find_rule(word, classes, config)
     if rule is None:
-        return implementation  # type: ignore[no-any-return]
-    stated = [s for s in (rule.forward, rule.reverse) if s is not None]
-    own = rule.is_core and implementation is not None
-    if own and (word in _SMOOTH or all([s.recipe.is_constant for s in stated])):
-        return implementation  # type: ignore[no-any-return]
+        if is_ruleless(word, classes, config):
+            return implementation  # type: ignore[no-any-return]
+    elif rule.is_core and implementation is not None:
+        stated = [s for s in (rule.forward, rule.reverse) if s is not None]
+        if word in _SMOOTH or all([s.recipe.is_constant for s in stated]):
+            return implementation  # type: ignore[no-any-return]
     if implementation is None and not word.has_body:
         return None
 

@@ -57,6 +57,8 @@ class Drawn(AnyCall):
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the result by the rule, as `Plain` does."""
         plan, moving = self.plan, list(map(floats, leaves))
+        if plan.rule is None:  # an error where a derivative is asked for
+            return self.call.value(leaves)
         forward = plan.pushes_only() or not plan.states("reverse")
         bound = plan.bound("forward" if forward else "reverse", self.wanted(moving), again=False)
         if bound is None:

@@ -15,7 +15,13 @@ from torch.autograd import forward_ad
 
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import HigherOrder, find_rule, is_structure_type, register_host
+from chainrules_py.extend import (
+    HigherOrder,
+    find_rule,
+    is_ruleless,
+    is_structure_type,
+    register_host,
+)
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import (
@@ -64,8 +70,9 @@ def host(
         return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
     rule = find_rule(primitive, classes, config)
     if rule is None:
-        return computed_by(primitive, classes)
-    if primitive in _SMOOTH and implementation is not None and rule.is_core:
+        if is_ruleless(primitive, classes, config):
+            return computed_by(primitive, classes)
+    elif primitive in _SMOOTH and implementation is not None and rule.is_core:
         return implementation
 
     structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
