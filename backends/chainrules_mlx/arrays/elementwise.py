@@ -9,6 +9,7 @@ from typing import Any
 import mlx.core as mx
 
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
+from chainrules_mlx.arrays.select import select
 from chainrules_mlx.namespace import astyped, is_complex, kept
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
@@ -127,9 +128,9 @@ entered(v.clip_above, lambda x, hi: _mx.minimum(*alike(x, hi)))
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    if isinstance(x, mx.array) or isinstance(y, mx.array):
-        x, y = alike(x, y)
-    return _mx.where(condition, x, y)
+    if not (isinstance(x, mx.array) or isinstance(y, mx.array)):
+        return _mx.where(condition, x, y)
+    return select(condition, *alike(x, y))
 
 
 entered(v.where, _where)

@@ -8,6 +8,7 @@ import mlx.core as mx
 
 from chainrules_mlx.array_types import ARRAY, alike, entered
 from chainrules_mlx.arrays.reductions import summed
+from chainrules_mlx.arrays.select import select
 from chainrules_mlx.namespace import is_complex, linalg
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
@@ -39,16 +40,22 @@ def _matrix(x: mx.array) -> Any:
     return _mx.broadcast_to(x, (x.shape[0],) * 2) if x.ndim == 1 else x
 
 
+def _below(x: Any, k: int) -> Any:
+    return _mx.tri(*x.shape[-2:], k, _mx.bool_)
+
+
 @v.tril.implement
 def tril_mlx(x: mx.array, *, k: int = 0) -> Any:
     """Take vectors too."""
-    return _mx.tril(_matrix(x), k)
+    x = _matrix(x)
+    return select(_below(x, k), x, _mx.zeros_like(x))
 
 
 @v.triu.implement
 def triu_mlx(x: mx.array, *, k: int = 0) -> Any:
     """Take vectors too."""
-    return _mx.triu(_matrix(x), k)
+    x = _matrix(x)
+    return select(_below(x, k - 1), _mx.zeros_like(x), x)
 
 
 def _outer(x1: Any, x2: Any) -> Any:
