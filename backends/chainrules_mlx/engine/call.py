@@ -12,6 +12,7 @@ import numpy as np
 import chainrules_py
 from chainrules_bridge import check_hidden, looking_again, may_hide, own_function, refused_rule
 from chainrules_mlx.engine.config import config
+from chainrules_mlx.engine.trial import asked_for_values, given, note, noting, tied, trying
 from chainrules_mlx.engine.values import (
     as_values,
     dense,
@@ -58,8 +59,6 @@ Leaves: TypeAlias = Sequence[Any]
 
 computing: contextvars.ContextVar[bool] = contextvars.ContextVar("computing", default=False)
 """Whether this is inside of a body, whose derivative is seen to outside."""
-_trying: contextvars.ContextVar[bool] = contextvars.ContextVar("trying", default=False)
-"""Whether half of a rule is tried, on arrays that have no numbers."""
 
 
 @final
@@ -111,22 +110,28 @@ class Program:
 
     def value(self, leaves: Leaves) -> list[Any]:
         """Compute the arrays of the result."""
+        before = given(self.primal, leaves)
+        if before is not None:
+            ys, self._out = before
+            return ys
         try:
-            return self._value(leaves)
+            ys = self._value(leaves)
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
                 raise refused_dtype(self.primal) from error
             if not leaves_mlx(error):
                 raise
-            if _trying.get():  # its own derivative is its rule's, so that it may look at values
+            if trying():  # its own derivative is its rule's, so that it may look at values
                 some = [_mx.full(x.shape, 0.5, x.dtype) for x in leaves]
-                nothing: Any = sum([0.0 * x.sum() for x in leaves if is_floating(x)], _mx.zeros(()))
-                return [y + nothing.astype(y.dtype) for y in self._value(some)]
+                return [tied(y, leaves) for y in self._value(some)]
             msg = (
                 f"{self.primal.__name__} looks at values, by NumPy or to choose its steps, and of "
                 f"what mx.vmap and mx.compile trace there are none: call it outside of these"
             )
             raise NotDifferentiableError(msg) from error
+        assert self._out is not None
+        note(self.primal, leaves, ys, self._out)
+        return ys
 
     def _value(self, leaves: Leaves) -> list[Any]:
         token = computing.set(not isinstance(self.primal, HigherOrder))
@@ -235,7 +240,10 @@ class Program:
         key = (self.primal, mode, *[(x.shape, x.dtype) for x in arrays])
         found = table.get(key)
         if found is None:
-            found = table[key] = asks_for_values(half, arrays)
+            with noting() as calls:
+                half(*arrays)
+            moved = list(map(is_floating, arrays))
+            found = table[key] = asked_for_values(half, arrays, moved, calls) is not None
         return bool(found)
 
     def __repr__(self) -> str:
@@ -252,31 +260,6 @@ def _apart(x: Any) -> Any:
 _results = Results((mx.array,))
 _asking = Cache()
 """Whether halves of rules ask for values, by their operands; forgotten when a rule is stated."""
-
-
-class _NothingAskedError(Exception):
-    """A function came to its end."""
-
-
-def asks_for_values(f: Callable[..., Any], arrays: Sequence[Any]) -> bool:
-    """Tell whether a function asks for values of arrays: it is tried on some that have none."""
-
-    def trial(*arrays: Any) -> Any:
-        f(*arrays)
-        raise _NothingAskedError
-
-    axes = [0 if is_floating(x) else None for x in arrays]
-    given = [x[None] if axis == 0 else x for x, axis in zip(arrays, axes, strict=True)]
-    token = _trying.set(True)
-    try:
-        kept(_mx.vmap(trial, in_axes=tuple(axes)), *given)
-    except _NothingAskedError:
-        return False
-    except Exception:
-        return True
-    finally:
-        _trying.reset(token)
-    return True
 
 
 def _refused(word: Word, error: BaseException) -> NotDifferentiableError:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_bridge import supported
-from chainrules_mlx.engine.call import asks_for_values, run
+from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
-from chainrules_mlx.engine.values import as_values, is_array, is_floating, varies
-from chainrules_mlx.namespace import kept
+from chainrules_mlx.engine.trial import asked_for_values, noting, trying
+from chainrules_mlx.engine.values import as_values, is_array, is_floating, leaves_mlx, varies
+from chainrules_mlx.namespace import kept, tracing
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Closure, Support, closed, made, name_of, resolved, stated
 
@@ -66,16 +67,31 @@ def _seen(f: Any, call: Callable[[], Any]) -> Any:
     """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
     code = closed(call, is_array)
     arrays = code.captured if isinstance(code, Closure) else ()
-    if any(map(is_floating, arrays)):
-        asks = asks_for_values(lambda *xs: code.around(xs)(), arrays)
-        if asks and any(map(varies, arrays)):
-            msg = (
-                f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
-                f"number of Python's, and their derivative would be lost: write the words of "
-                f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
-            )
-            raise NotDifferentiableError(msg)
-    return kept(call)
+    if trying() or not (any(map(is_floating, arrays)) and tracing()):
+        return kept(call)
+    try:
+        with noting() as calls:
+            y = kept(call)
+    except (ValueError, RuntimeError) as error:
+        if not leaves_mlx(error):
+            raise
+        raise _asks(f) from error
+    moved = list(map(is_floating, arrays))
+    again = lambda *xs: code.around(xs)()
+    if asked_for_values(again, arrays, moved, calls) is not None:
+        moved = list(map(varies, arrays))  # others may be asked
+        asked = asked_for_values(again, arrays, moved, calls) if any(moved) else None
+        if asked is not None:
+            raise _asks(f) from asked
+    return y
+
+
+def _asks(f: Any) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"{name_of(f)} asks for values of what MLX differentiates, by NumPy or for a "
+        f"number of Python's, and their derivative would be lost: write the words of "
+        f"chainrules_py.vocabulary, export(np.f) for np.f, or a primitive with a rule"
+    )
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
