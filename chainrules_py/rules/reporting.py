@@ -1,6 +1,33 @@
-"""Rule of reports: their text is no number to vary."""
+"""Rules of reports: their text is no number to vary."""
 
-from chainrules_py.registry.pens import non_differentiable
-from chainrules_py.vocabulary import report
+from chainrules_py.registry.pens import non_differentiable, rule
+from chainrules_py.rules.support.spectra import beyond, least, off_diagonal, pairs
+from chainrules_py.tangents.linear_map import LinearMap
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent
+from chainrules_py.values.arrays import Array
+from chainrules_py.vocabulary import expand_dims, report, tied_weights
+
+SPLIT = (
+    "eigvals, eigvalsh, svdvals: equal values are split by what varies, and the first derivative, "
+    "the same for each, does not tell the second. Write the loss without them (norm, slogdet ...)"
+)
 
 non_differentiable(report)
+
+
+@rule(tied_weights, batched=True)
+def tied_weights_rule(even: Array, t: Array, values: Array, tied: Array):
+    """Pass weights on, and report values that a tangent splits, or a cotangent would.
+
+    No half knows whether the weights vary with the values. A push sees how these are split; a pull
+    has what comes back to the weights, where they vary at all, and what they were before.
+    """
+    weights = LinearMap(lambda t_dot, *_: t_dot, lambda y_bar, *at: told(y_bar, *at) + y_bar, tied)
+    apart = LinearMap(lambda x_dot, _, tied: told(x_dot, tied), lambda _, *at: told(*at), t, tied)
+    return tied_weights(even, t, values, tied), (weights, ZeroTangent(), apart, NoTangent())
+
+
+def told(t, tied):
+    """Report what is not even among tied values."""
+    report(beyond(off_diagonal(tied, t), pairs(t), expand_dims(least(t), axis=-1)), message=SPLIT)
+    return ZeroTangent()

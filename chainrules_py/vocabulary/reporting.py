@@ -1,4 +1,4 @@
-"""The word by which a rule says that a derivative is not determined at a point."""
+"""The words by which a rule says that a derivative is not determined at a point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chainrules_py.primitives.primitive import primitive
 from chainrules_py.values.locks import Mode
 from chainrules_py.vocabulary import reductions
 
-__all__ = ["report", "strict"]
+__all__ = ["report", "tied_weights", "strict"]
 
 _strict = Mode("strict")
 
@@ -28,6 +28,23 @@ def report(condition: Any, /, *, message: str) -> None:
     if _strict.get():
         raise NotDifferentiableError(message)
     warnings.warn(message, DegeneracyWarning, stacklevel=3)
+
+
+@primitive
+def tied_weights(even: Any, t: Any, values: Any, tied: Any, /) -> Any:
+    """Return weights of values, made equal where values are tied.
+
+    It says nothing. Its derivative reports where what varies would split those that are tied:
+    weights that are equal there, whatever the values, do not follow them apart.
+
+    Parameters
+    ----------
+    even, t, values : array of shape (..., n)
+        The weights, what they were before, and what they are of.
+    tied : bool array of shape (..., n, n)
+        Which pairs of values are equal.
+    """
+    return even
 
 
 def is_strict() -> bool:

@@ -103,7 +103,7 @@ def eigh_pull(y_bar, w, V, upper):
     w_bar, V_bar = y_bar
     if is_zero(V_bar):
         # Not to save work: a loss of w alone has the convention of eigvalsh.
-        return hermitian_back(evenly(w_bar, w, near(w)), V, upper)
+        return hermitian_back(w_bar, w, V, upper)
     X, tied, limit = matmul(adjoint(V), V_bar), near(w), threshold(w, V_bar)
     turn, close = X - adjoint(X), near(w, errors=8.0)
     report(beyond(close, turn, limit), message=GAUGE)
@@ -130,12 +130,12 @@ def eigvalsh_push(x_dot, x, upper):
 
 
 def eigvalsh_pull(w_bar, x, upper):
-    w, V = eigh(x, upper=upper)
-    return hermitian_back(evenly(w_bar, w, near(w)), V, upper)
+    return hermitian_back(w_bar, *eigh(x, upper=upper), upper)
 
 
-def hermitian_back(w_bar, V, upper):
+def hermitian_back(w_bar, w, V, upper):
     """Ā = V diag(w̄) Vᴴ."""
+    w_bar = evenly(w_bar, w, near(w))
     return read(matmul(V * expand_dims(w_bar, axis=-2), adjoint(V)), upper)
 
 
@@ -207,8 +207,8 @@ def general_back(w_bar, w, V, W, tied, defective):
     """Ā = V⁻ᴴ diag(w̄) Vᴴ."""
     # Whatever w̄ is, also equal or zero: the slope follows how they split, of which it says nothing.
     report(defective, message=DEFECTIVE)
-    w_bar = expand_dims(evenly(w_bar, w, tied), axis=-2)
-    return matmul(adjoint(W) * w_bar, adjoint(V))
+    w_bar = evenly(w_bar, w, tied)
+    return matmul(adjoint(W) * expand_dims(w_bar, axis=-2), adjoint(V))
 
 
 def left_vectors(w, V, x):

@@ -16,6 +16,7 @@ from chainrules_py.vocabulary import (
     real,
     resolution,
     sum,
+    tied_weights,
     where,
     zeros_like,
 )
@@ -57,6 +58,8 @@ def beyond(mask, numerator, limit):
 def evenly(t, s, tied):
     """Each element moved towards those that are tied with it, so that exact ties end at their mean.
 
+    A second derivative that splits them is reported: the first does not tell it.
+
     The weights 1 / max(how many are tied with i, with j) are symmetric and keep sums and constants,
     also where "nearly equal" is not transitive, so push and pull are the same.
     """
@@ -64,7 +67,8 @@ def evenly(t, s, tied):
     ones = where(tied, 1.0 + zeros_like(real(pairs(s))), 0.0)
     count = sum(ones, axis=-1)
     weight = ones / maximum(expand_dims(count, axis=-1), expand_dims(count, axis=-2))
-    return t + sum(weight * (expand_dims(t, axis=-2) - expand_dims(t, axis=-1)), axis=-1)
+    even = t + sum(weight * (expand_dims(t, axis=-2) - expand_dims(t, axis=-1)), axis=-1)
+    return tied_weights(even, t, s, tied)
 
 
 def unsettled(tied, close, s_bar, normal, limit, alone=None):

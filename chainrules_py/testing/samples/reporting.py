@@ -1,8 +1,14 @@
 """Samples of what a rule says when a derivative is not determined."""
 
-from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Sample, enter_samples
+import numpy as np
 
+from chainrules_py import vocabulary as v
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+
+enter_samples(
+    v.tied_weights,
+    Sample(*[Draw((3,))] * 3, Draw((3, 3), kind="bool", make=np.zeros_like)),
+)
 enter_samples(
     v.report, Sample(False, message="a choice"), Sample([False, False], message="a choice")
 )

@@ -384,3 +384,60 @@ def test_what_is_too_close_to_tell_is_reported_in_both_modes(factor, vectors, tu
             with strict(), pytest.raises(NotDifferentiableError, match="equal"):
                 take()
     assert found == [gap < 3e-14] * 2
+
+
+# ------------------------------------------------------------------ second derivatives at ties
+
+TIED = {
+    "identity": np.eye(3),
+    "two of three": np.diag([2.0, 2.0, 0.5]),
+    "turned": (lambda q: q @ np.diag([2.0, 2.0, 0.5]) @ q.T)(np.linalg.qr(draw(3, 3))[0]),
+    "apart": np.diag([3.0, 2.0, 0.5]),
+}
+DIRECTIONS = {
+    "diagonal": np.diag([1.0, 0.0, 0.0]),
+    "across": np.eye(3)[::-1].copy(),
+    "drawn": hermitian(draw(3, 3)),
+    "all alike": np.eye(3),
+}
+SPECTRA = {
+    "eigvalsh": np.linalg.eigvalsh,
+    "eigh": lambda x: np.linalg.eigh(x)[0],
+    "eigvals": lambda x: v.real(np.linalg.eigvals(x)),
+    "eig": lambda x: v.real(np.linalg.eig(x)[0]),
+    "svdvals": np.linalg.svdvals,
+    "svd": lambda x: np.linalg.svd(x)[1],
+}
+ALL_ALIKE = {
+    "log": (lambda w: v.sum(v.log(w)), lambda x: np.linalg.slogdet(x)[1]),
+    "squares": (lambda w: v.sum(w**2), lambda x: np.sum(x * x)),
+    "cubes": (lambda w: v.sum(w**3), lambda x: np.trace(x @ x @ x)),
+    "inverse": (lambda w: v.sum(1.0 / w), lambda x: np.trace(np.linalg.inv(x))),
+    "flat there": (lambda w: v.sum((w - 2.0) ** 2), lambda x: np.sum((x - 2.0 * np.eye(3)) ** 2)),
+    "sum": (v.sum, np.trace),
+}
+SECOND = {
+    "forward over reverse": lambda f, x, d: jvp(lambda x: v.sum(grad(f)(x) * d), (x,), (d,))[1],
+    "forward twice": lambda f, x, d: jvp(lambda x: jvp(f, (x,), (d,))[1], (x,), (d,))[1],
+    "reverse twice": lambda f, x, d: v.sum(grad(lambda x: v.sum(grad(f)(x) * d))(x) * d),
+    "reverse over forward": lambda f, x, d: v.sum(grad(lambda x: jvp(f, (x,), (d,))[1])(x) * d),
+}
+
+
+@pytest.mark.parametrize("nesting", SECOND)
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_second_derivatives_at_equal_values_are_right_or_reported(spectrum, nesting):
+    """Of symmetric, positive matrices, along symmetric directions."""
+    for name, x in TIED.items():
+        for d in DIRECTIONS.values():
+            for of_values, of_matrix in ALL_ALIKE.values():
+                f = lambda x, g=of_values: g(SPECTRA[spectrum](x))
+                wanted = jvp(lambda x, f=of_matrix, d=d: jvp(f, (x,), (d,))[1], (x,), (d,))[1]
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", DegeneracyWarning)
+                    found = SECOND[nesting](f, x, d)
+                reported = any([w.category is DegeneracyWarning for w in caught])
+                assert reported or abs(found - wanted) < 1e-6 * max(1.0, abs(wanted))
+                assert not (reported and name == "apart")
+                if spectrum in ("eigvalsh", "svdvals"):  # others ask for vectors as well
+                    assert not (reported and d is DIRECTIONS["all alike"])
