@@ -43,7 +43,7 @@ def of_variable(x: Any) -> str:
     value = x.value
     shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", type(value).__name__)
     rows = [("shape", shape), ("dtype", dtype), ("value", value)]
-    return table((type(x).__name__, x.name), rows)
+    return table((type(x).__name__, x.tape_name), rows)
 
 
 def of_tangent(x: Any) -> str:

@@ -1,12 +1,19 @@
 """Programs that ask for types take the branch that they take by themselves."""
 
 import numbers
+import re
+from collections import deque
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from chainrules_tape import vjp
+from chainrules_py import TracerError
+from chainrules_tape import grad, jvp, vjp
 from tests.fuzz.questions import sample, verdict
 
 
@@ -48,3 +55,49 @@ def test_a_library_with_a_dispatch_of_its_own_sees_what_is_traced(x):
     vjp(program, x)
     for (module, classes), answer in answers.items():
         assert answer == (module in PROGRAMS and isinstance(x, classes)), (module, classes)
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conventions.md"
+MEMBERS = sorted(
+    {
+        name
+        for cls in (
+            *(list, dict, str, set, range, float, Path, Decimal, Fraction, deque),
+            *(pd.Series, pd.DataFrame, pd.Index, np.ma.MaskedArray, np.matrix),
+        )
+        for name in dir(cls)
+        if not name.startswith("_")
+    }
+    | {
+        *dir(pd.Series),
+        *dir(pd.DataFrame),
+        *dir(pd.Index),
+        *dir(np.ma.MaskedArray),
+        *dir(np.matrix),
+    }
+    | {"config", "id", "key", "label", "level", "payload", "place", "state", "tape", "tape_name"}
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("x", [np.ones(3), np.ones((2, 3)), 1.5, np.float64(1.5), 1.5j], ids=repr)
+def test_members_of_other_classes_are_not_there(x):
+    """Code tells a table, a list or a layer from a number by them; exceptions stand on the page."""
+    [line] = [
+        s for s in PAGE.read_text().splitlines() if s.startswith('| `hasattr(x, "__array__")')
+    ]
+    said = {*re.findall(r"`(\w+)`", line)}
+    found = set()
+
+    def ask(y):
+        for name in MEMBERS:
+            try:
+                if hasattr(y, name) and not hasattr(x, name):
+                    found.add(name)
+            except (ValueError, TracerError):  # of a matrix transpose; in our words
+                pass
+        return np.sum(abs(y) ** 2)
+
+    grad(ask)(x)
+    jvp(ask, (x,), (x,))
+    assert {name for name in found if not name.startswith("_")} <= said

@@ -41,7 +41,7 @@ def name(x: Any, label: str) -> Any:
     True
     """
     if isinstance(x, BareVariable):
-        x.tape.note().names[x.index] = label
+        x.tape.note().names[x.place] = label
         name(x.payload, label)
     elif (told := getattr(type(x), "__named__", None)) is not None:
         told(x, label)

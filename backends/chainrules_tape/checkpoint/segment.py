@@ -57,7 +57,7 @@ class Stored:
         for x in leaves:
             x = frozen(x) if isinstance(x, Tracer) else x
             mine = isinstance(x, BareVariable) and x.tape is tape
-            self.leaves.append((x.payload, x.index) if mine else (x, None))
+            self.leaves.append((x.payload, x.place) if mine else (x, None))
         if self.tree is not LEAF:  # the shape of a registered structure may hold its values
             _, self.tree = flatten(unflatten(self.tree, [x for x, _ in self.leaves]))
 

@@ -244,7 +244,7 @@ class BareTape(list[tuple[Any, ...]]):
         made = self.leaf(value, name)
         recorders.made[id(self)] = self
         if name is not None:
-            self.note().names[made.index] = name
+            self.note().names[made.place] = name
         return made
 
     def __reduce_ex__(self, protocol: object) -> Any:

@@ -26,7 +26,7 @@ class Recording(Trace):
     mode = "reverse"
     config = config
     at = operator.attrgetter("tape")
-    link = operator.attrgetter("index")
+    link = operator.attrgetter("place")
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Any:
         """Return the indices of the fields that have a record, by their keys."""
@@ -83,20 +83,20 @@ class OnTape(ArrayLike):
         The value: of the library, or a tracer of an outer differentiation.
     tape : BareTape
         Where its record stands.
-    index : int
-        Its record.
+    place : int
+        Of its record on the tape.
     """
 
-    __slots__ = ("index", "payload", "tape")
+    __slots__ = ("payload", "place", "tape")
     state: ClassVar[tuple[str, ...]] = __slots__
     config = config
     __dispatch_type__: ClassVar[type]
     payload_type: ClassVar[type]
 
-    def __init__(self, value: Any, tape: BareTape, index: int) -> None:
+    def __init__(self, value: Any, tape: BareTape, place: int) -> None:
         self.payload = value
         self.tape = tape
-        self.index = index
+        self.place = place
 
     @property
     def level(self) -> int:

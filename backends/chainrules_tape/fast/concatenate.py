@@ -64,7 +64,7 @@ def joiner(
         for x in xs:
             if x.tape is not tape:
                 return word(*xs, **options)
-            links.append(x.index)
+            links.append(x.place)
             payloads.append(x.payload)
         n = len(links)
         y = compute(*payloads, **options)

@@ -73,11 +73,11 @@ def recorder_of_rule(
         x = operands[place]
         payload, tape = x.payload, x.tape
         if alone:
-            y, record = run(OneMaybeZero(x.index), payload, **options)
+            y, record = run(OneMaybeZero(x.place), payload, **options)
         else:
             payloads = [*operands]
             payloads[place] = payload
-            y, record = run(OneMaybeZero(x.index), *payloads, **options)
+            y, record = run(OneMaybeZero(x.place), *payloads, **options)
         index = len(tape)
         tape.append(record)
         for i in plain:

@@ -49,7 +49,7 @@ class FastCalls(SettledCalls, BareVariable):
         def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
             x, rest = operands[0], operands[1:]
             payload, tape = x.payload, x.tape
-            links = x.index if into is None else AddInto(x.index, into)
+            links = x.place if into is None else AddInto(x.place, into)
             y, record = run(links, payload, *rest, **options)
             index = len(tape)
             tape.append(record)

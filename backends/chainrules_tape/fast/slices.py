@@ -122,7 +122,7 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         except AttributeError:
             view = view_of(x)
         link = view.link
-        if link.parents != x.index:
+        if link.parents != x.place:
             link = linked(x, view)
             if link is None:
                 return general(x, where)
@@ -181,7 +181,7 @@ def _reader_beside(own: type, bound_for: Binder, classes: Any) -> Reader:
         if link is None:
             return x._read(pattern, arrays)
         index = len(tape)
-        record = (pull, AddInto(x.index, pull_into), {"index": pattern}, link.of, *arrays)
+        record = (pull, AddInto(x.place, pull_into), {"index": pattern}, link.of, *arrays)
         tape.append(record)
         for array in arrays:
             if id(array) not in tape.held:

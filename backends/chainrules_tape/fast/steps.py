@@ -21,7 +21,7 @@ Classes: TypeAlias = Mapping[type, Any]
 def _step_of_one(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any) -> Any:
         tape = a.tape
-        y, record = run(a.index, a.payload)
+        y, record = run(a.place, a.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -34,7 +34,7 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
         tape = a.tape
         if tape is not b.tape:
             return general(a, b)
-        i, j = a.index, b.index
+        i, j = a.place, b.place
         y, record = run((i, j) if i | j < DEEP else pair(i, j), a.payload, b.payload)
         index = len(tape)
         tape.append(record)
@@ -46,7 +46,7 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
 def _step_of_left(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
-        y, record = run(a.index, a.payload, b)
+        y, record = run(a.place, a.payload, b)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -57,7 +57,7 @@ def _step_of_left(run: Run, general: Run, classes: Classes) -> Run:
 def _step_of_right(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
-        y, record = run(b.index, a, b.payload)
+        y, record = run(b.place, a, b.payload)
         index = len(tape)
         tape.append(record)
         return classes[type(y)](y, tape, index)
@@ -68,7 +68,7 @@ def _step_of_right(run: Run, general: Run, classes: Classes) -> Run:
 def _step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
-        y, record = run(a.index, a.payload, b)
+        y, record = run(a.place, a.payload, b)
         index = len(tape)
         tape.append(record)
         if len(record) > 2 and id(b) not in tape.held:
@@ -81,7 +81,7 @@ def _step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
 def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
-        y, record = run(b.index, a, b.payload)
+        y, record = run(b.place, a, b.payload)
         index = len(tape)
         tape.append(record)
         if len(record) > 2 and id(a) not in tape.held:

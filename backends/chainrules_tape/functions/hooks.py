@@ -69,7 +69,7 @@ def hook(x: Any, f: Callable[[Any], Any], *, linear: bool = False) -> Hook:
     passing = Passing(f, linear)
     if isinstance(x, BareVariable):
         of = space(x.payload)
-        hooks = x.tape.note().hooks.setdefault(x.index, [])
+        hooks = x.tape.note().hooks.setdefault(x.place, [])
 
         def replaced(bar: Any) -> Any:
             return passing(bar, of)
@@ -97,8 +97,8 @@ def _push_from_here(x: Any, passing: Passing) -> None:
         x.tangent = passing.transposed(x.tangent)
         return
     half = lambda ts: passing.transposed(ts[0])
-    x.tape.append((half, (x.index,)))
-    x.index = len(x.tape) - 1
+    x.tape.append((half, (x.place,)))
+    x.place = len(x.tape) - 1
 
 
 def _refuse_removal() -> None:

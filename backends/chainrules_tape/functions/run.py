@@ -207,7 +207,7 @@ class Recorded(Run):
 
     def link_of(self, x: Any) -> int | None:
         """Return the index of its record."""
-        return x.index if issubclass(type(x), BareVariable) and x.tape is self.tape else None
+        return x.place if issubclass(type(x), BareVariable) and x.tape is self.tape else None
 
     def _name_of(self, x: Any) -> str | None:
         """Return the name that an array without one has in messages."""
@@ -341,7 +341,7 @@ class ReverseRun(Recorded):
             check_varies(leaves, vary)
         made = iter(self.tape.inputs([x for x, v in zip(leaves, vary, strict=True) if v]))
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
-        self.inputs = [x.index if v else None for x, v in zip(traced, vary, strict=True)]
+        self.inputs = [x.place if v else None for x, v in zip(traced, vary, strict=True)]
         return traced
 
     def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:

@@ -38,7 +38,7 @@ class NotesExtremes(SettledCalls, BareVariable):
             made = record(operands, options, at)
             if isinstance(made, BareVariable):
                 tape: Any = made.tape
-                tape.extremes.append((made.index, getattr(made.payload, "shape", ())))
+                tape.extremes.append((made.place, getattr(made.payload, "shape", ())))
             return made
 
         return noted

@@ -93,7 +93,7 @@ class HasGradients(BareTape):
             names, last = self.note().names, asked.outputs[0] if len(asked.outputs) == 1 else None
             for x, i in zip(bars, asked.inputs, strict=True):
                 if last is not None and i in names and isinstance(x, BareVariable):
-                    names.setdefault(x.index, f"d{name_of(self, last)}/d{names[i]}")
+                    names.setdefault(x.place, f"d{name_of(self, last)}/d{names[i]}")
         else:
             bars = own_all(
                 asked.leaves, bars, (*seeds, *asked.y_leaves, *asked.leaves), dense=False
@@ -131,14 +131,14 @@ class Asked(Recorded):
         last = max([i for i in self.outputs if i is not None], default=-1)
         for x in found:
             view = getattr(x, "as_view", None)
-            if x.index > last and view is not None and view.written:
+            if x.place > last and view is not None and view.written:
                 msg = (
                     f"{describe(x.payload)} was written to after the loss was computed, which does "
                     f"not depend on what it is now; ask for its gradient before, or write to a "
                     f"copy (x = x.copy())"
                 )
                 raise MutationError(msg)
-        self.inputs = [x.index for x in found]
+        self.inputs = [x.place for x in found]
         self.leaves = [x.payload for x in found]
 
     def on_the_way(self, fetch: Callable[[int], Any]) -> Callable[[int], Any] | None:

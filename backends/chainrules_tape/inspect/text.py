@@ -35,9 +35,9 @@ class Named(BareVariable):
     __slots__ = ()
 
     @property
-    def name(self) -> str:
+    def tape_name(self) -> str:
         """The name that it was given, or v and its number."""
-        return name_of(self.tape, self.index)
+        return name_of(self.tape, self.place)
 
     def _repr_html_(self) -> str:
         return of_variable(self)

@@ -65,8 +65,8 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
         y = payload[where]
         rows = link.rows
         if rows is None:
-            waits = tape[x.index][1] is LEAF
-            rows = link.rows = RowsOf(x.index, pull_into, join if waits else None)
+            waits = tape[x.place][1] is LEAF
+            rows = link.rows = RowsOf(x.place, pull_into, join if waits else None)
         index = len(tape)
         record = (pull, rows, read_rows_by, link.of, where)
         tape.append(record)
@@ -82,7 +82,7 @@ def linked(x: Any, view: View) -> SliceOf | None:
     of = space(x.payload)
     if type(of) is not Space or of.kind not in ("real", "complex"):
         return None
-    link = view.link = SliceOf(x.index, of)
+    link = view.link = SliceOf(x.place, of)
     view.children = view.children or []
     return link
 
@@ -91,7 +91,7 @@ def link_of(x: Any) -> SliceOf | None:
     """Return what records of an array's parts share, made now if there is none yet."""
     view = view_of(x)
     link: SliceOf = view.link
-    return link if link.parents == x.index else linked(x, view)
+    return link if link.parents == x.place else linked(x, view)
 
 
 class SliceOf(AddInto):

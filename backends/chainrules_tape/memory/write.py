@@ -317,11 +317,11 @@ class WritableOnTape(Writable, BareVariable):
         if pull is None:
             return False
         self.payload[pattern.join(arrays)] = y
-        last = tape[self.index]
+        last = tape[self.place]
         of = last[3] if type(last[1]) is Overwrite else space(self.payload)
-        links = Overwrite(self.index, value.index if mine else None)
+        links = Overwrite(self.place, value.place if mine else None)
         record = (pull, links, {"index": pattern}, of, space(y) if mine else None, *arrays)
-        self.index = len(tape)
+        self.place = len(tape)
         tape.append(record)
         for a in arrays:
             tape.guard.capture(a, record)

@@ -54,7 +54,7 @@ def test_the_container_of_the_sources_comes_back():
     assert bars["b"] == pytest.approx(A.sum())
     assert tape.grad(loss, x["b"]) == pytest.approx(A.sum())
     assert isinstance(tape.grad(loss, (x["b"],)), tuple)
-    assert [x["w"].name, x["b"].name] == ["p['w']", "p['b']"]
+    assert [x["w"].tape_name, x["b"].tape_name] == ["p['w']", "p['b']"]
 
 
 def test_zero_where_nothing_flows():

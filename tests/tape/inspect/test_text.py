@@ -23,7 +23,7 @@ def test_a_line_for_each_record():
         "v2 = -v1",
         "v3 = sum(v2)",
     ]
-    assert [x.name for x in (a, v0, v1, loss)] == ["a", "v0", "v1", "v3"]
+    assert [x.tape_name for x in (a, v0, v1, loss)] == ["a", "v0", "v1", "v3"]
     assert repr(tape) == f"<ClosedTape of level {tape.level}: 6 records>"
 
 
@@ -51,7 +51,7 @@ def test_structures():
         x = tape.variable(np.eye(2) + 1, "x")
         _, log = np.linalg.slogdet(x)
     assert "slogdet(x)" in str(tape)
-    assert log.name in str(tape)
+    assert log.tape_name in str(tape)
 
 
 def test_an_empty_tape():
