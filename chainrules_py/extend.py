@@ -31,7 +31,7 @@ _HOMES: dict[str, str] = {
         "fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
-    "chainrules_py.values.holding": "OPAQUE attributes content inside",
+    "chainrules_py.values.holding": "OPAQUE attributes content holds_numbers inside",
     "chainrules_py.values.tracers": (
         "call_plain find_tracers hidden highest_tracer is_opaque untraced varies"
     ),

@@ -375,6 +375,7 @@ from chainrules_py.values.holding import (
     OPAQUE,
     attributes,
     content,
+    holds_numbers,
     inside,
 )
 from chainrules_py.values.library import (
@@ -594,6 +595,7 @@ __all__ = [
     "hidden",
     "highest_tracer",
     "holders",
+    "holds_numbers",
     "hosted",
     "hosts",
     "in_own_context",

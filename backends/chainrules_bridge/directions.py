@@ -9,6 +9,7 @@ from chainrules_py import NotDifferentiableError, ProjectionError, is_zero, proj
 from chainrules_py.extend import (
     Space,
     TreeDef,
+    as_arrays,
     canonicalize,
     declares_space,
     describe,
@@ -40,7 +41,7 @@ def many_directions(what: str, tree: TreeDef, value: Any, ts: Any) -> list[Any]:
     """
     found = [] if is_zero(ts) else flatten_tangent(tree, canonicalize(value, ts))
     n = None
-    for i, (x, t) in enumerate(zip(flatten(value)[0], found, strict=False)):
+    for i, (x, t) in enumerate(zip(as_arrays(flatten(value)[0]), found, strict=False)):
         if is_zero(t):
             continue
         of = space(x)

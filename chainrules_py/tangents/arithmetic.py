@@ -40,6 +40,7 @@ from chainrules_py.tangents.zeros import (
     Summand,
 )
 from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.holding import holds_numbers
 from chainrules_py.values.pytree import PLAIN, too_deep
 from chainrules_py.values.structure import (
     fields_of,
@@ -47,6 +48,7 @@ from chainrules_py.values.structure import (
     rebuild,
     structure_of,
 )
+from chainrules_py.values.tables import as_array
 from chainrules_py.values.type_info import type_info
 
 Owned: TypeAlias = bool | dict[Any, Any]
@@ -230,7 +232,8 @@ def move(primal: Any, t: Any) -> Any:
 def canonicalize(primal: Any, t: Any) -> Any:
     """Return a tangent in the form that machinery expects: `Tangent[P]` for each structure.
 
-    Only structure is looked at; shape, dtype and device are the business of projection.
+    Only structure is looked at; shape, dtype and device are the business of projection. A table is
+    the array of its numbers, as where it is an operand.
 
     Parameters
     ----------
@@ -260,6 +263,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
         return t
     structure = structure_of(type(primal))
     if structure is None:
+        t = as_array(t)
         _check_leaf(primal, t)
         return t
     items = structure.items(primal)
@@ -283,6 +287,13 @@ def _canonicalize_mirrored(primal: Any, t: Any) -> Any:
     if is_constant(primal) and type(t) is type(primal):
         return NONE
     if t is primal and not is_number_or_array(primal) and not is_structure_type(type(primal)):
+        if holds_numbers(primal):
+            msg = (
+                f"{describe(t)} stands for its own tangent, and holds numbers that no derivative "
+                f"is known in: write NoTangent() where it is held fixed, or register_structure "
+                f"the class"
+            )
+            raise ProjectionError(msg)
         return NONE
     return canonicalize(primal, t)
 

@@ -28,6 +28,7 @@ from chainrules_py.values.forgetting import made
 from chainrules_py.values.holding import holds_objects, inside
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
+from chainrules_py.values.tables import as_arrays, tables
 from chainrules_py.values.tracers import find_tracers, untraced
 from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
 
@@ -78,6 +79,7 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
         )
         raise ProjectionError(msg)
     leaves, treedef = flatten(primals)
+    leaves = as_arrays(leaves) if tables else leaves
     ts: list[Any] = []
     for i, child in enumerate(treedef.children):
         x, t = primals[i], tangents[i]

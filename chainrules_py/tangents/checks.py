@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
 from chainrules_py.values.structure import is_structure_type
+from chainrules_py.values.tables import is_table
 from chainrules_py.values.type_info import check_tangent, type_info
 
 
@@ -45,6 +46,12 @@ def check_is_tangent(t: object) -> None:
         msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
         raise ProjectionError(msg)
     check_tangent(t)
+    if is_table(type(t)) and not isinstance(t, (int, float, complex)):
+        msg = (
+            f"{type(t).__qualname__} has labels, which would be aligned, and is no tangent here: "
+            f"give the array of its numbers, table.to_numpy()"
+        )
+        raise ProjectionError(msg)
 
 
 def refuse_tangent(t: object) -> NoReturn:

@@ -13,11 +13,14 @@ import contextvars
 import functools
 import gc
 import io
+import itertools
 import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from numbers import Integral, Number
 from typing import Any, NamedTuple
 
 from chainrules_py.values.forgetting import forgets
@@ -60,10 +63,9 @@ def inside(x: Any, passed: Callable[[Any], bool] = lambda _: False) -> Iterator[
             seen[id(y)] = y
             yield y
             found = _parts(y)
-            if found is None:
+            if found is None or makes(y):
                 yield OPAQUE
-            else:
-                waiting += found
+            waiting += _told(y) if found is None else found
     if waiting:
         yield OPAQUE
 
@@ -87,7 +89,7 @@ def _parts(x: Any) -> list[Any] | None:
             if functools.reduce(getattr, x.__qualname__.split("."), home) is x:
                 return []
         return [*vars(x).values(), *x.__bases__]
-    if hasattr(cls, "dtype"):  # an array, or what stands for one
+    if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or what stands for one
         return [*elements(x)] if holds_objects(x) else []
     if str(cls.__module__).startswith("chainrules_"):  # None of a class of ctypes
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
@@ -133,12 +135,22 @@ def walked(x: Any) -> list[Any]:
         with contextlib.suppress(ReferenceError):
             return [x.__init__.__self__]  # which the proxy asks the other for
         return []
-    of_c = types.GetSetDescriptorType, types.MemberDescriptorType
-    names = [n for n in ("base", "operands", "iters") if type(getattr(type(x), n, None)) in of_c]
+    names = [n for n in ("base", "operands", "iters") if type(getattr(type(x), n, None)) in _OF_C]
     return [getattr(x, n) for n in names]
 
 
+def _told(x: Any) -> list[Any]:
+    """List what an object tells by attributes written in C, where nothing else is known."""
+    found = []
+    for name, member in [item for base in type(x).__mro__ for item in vars(base).items()]:
+        if type(member) in _OF_C:
+            with contextlib.suppress(Exception):  # of another library, for a reason of its own
+                found.append(getattr(x, name))
+    return found
+
+
 _COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
+_OF_C = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
 
 
@@ -287,7 +299,91 @@ forgets(lambda: (_is_closed, may_hold, reader, slots))
 
 def is_real(x: Any) -> bool:
     """Tell whether a value is a number that is not whole, or an array of such."""
-    dtype = getattr(x, "dtype", "")
-    kind, exact = str(dtype), type(x).__name__ in ("Decimal", "Fraction")
+    dtype = getattr(x, "dtype", "") if hasattr(x, "shape") else ""
+    kind, exact = str(dtype).lower(), type(x).__name__ in ("Decimal", "Fraction")
     known = exact or "float" in kind or "complex" in kind or bool(getattr(dtype, "names", None))
     return issubclass(getattr(type(x), "__dispatch_type__", type(x)), (float, complex)) or known
+
+
+# ------------------------------------------------- what would have a derivative, if it were a leaf
+
+_MAKERS = map, itertools.starmap, itertools.accumulate, type(iter(int, 1)), types.AsyncGeneratorType
+_MAKING = ("BINARY", "CALL", "UNARY")
+
+
+def makes(x: Any) -> bool:
+    """Tell whether a value computes what it gives when it is asked: nobody knows what that is.
+
+    A generator that only hands on what it was given does not.
+    """
+    if not isinstance(x, (types.GeneratorType, types.CoroutineType)):
+        return isinstance(x, _MAKERS)
+    import dis  # which imports inspect
+
+    code: types.CodeType = x.gi_code if isinstance(x, types.GeneratorType) else x.cr_code
+    steps = [step.opname for step in dis.get_instructions(code)]
+    named = code.co_names or any([isinstance(y, (float, complex)) for y in code.co_consts])
+    return bool(named) or any([x.startswith(_MAKING) and "INTRINSIC" not in x for x in steps])
+
+
+def holds_numbers(x: Any) -> bool:
+    """Tell whether a value holds real numbers, wherever it keeps them, or makes them when asked.
+
+    Code is looked past, and so are bytes.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> (
+    ...     holds_numbers({Decimal("1.5")}),
+    ...     holds_numbers(map(len, ["a"])),
+    ...     holds_numbers([lambda: 2.0]),
+    ... )
+    [True, True, False]
+    """
+    if x is None or isinstance(x, (str, bytes, int)):
+        return False
+    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
+        return True  # a Fraction, a Decimal
+    return any([y is not OPAQUE and _counts(y) for y in inside(x, _is_fixed)])
+
+
+def _counts(x: Any) -> bool:
+    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
+        return not isinstance(x, Integral)
+    fields = getattr(getattr(x, "dtype", None), "names", None)
+    return (is_real(x) and not fields) or makes(x) or _format_of(x) in _FLOATS
+
+
+def _is_fixed(x: Any) -> bool:
+    """Tell whether a value is constant, whatever it holds: code, a name for something, bytes."""
+    if isinstance(x, _FIXED) or (callable(x) and type(x).__module__.startswith("chainrules_")):
+        return True
+    return _format_of(x) not in (None, "O", "T", *_FLOATS)  # of objects, and of records
+
+
+_FIXED = (
+    str, bytes, int, type, Enum, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+    types.MethodType, functools.partial,
+)  # fmt: skip
+
+
+def _format_of(x: Any) -> str | None:
+    """Return the mark of the elements of a buffer, None for what is none."""
+    buffer: Any = x
+    try:
+        return memoryview(buffer).format.lstrip("<>=@!&")[:1]
+    except (TypeError, ValueError, BufferError):  # ValueError: dates of NumPy's
+        return None
+
+
+def _is_of_numbers(dtype: Any) -> bool:
+    """Tell whether elements are objects, or records with floating numbers in them."""
+    fields = getattr(dtype, "fields", None)
+    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
+    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
+    return floats or getattr(dtype, "kind", None) == "O"
+
+
+_FLOATS = ("e", "f", "d", "g", "Z")
+"""Marks of floating numbers in the formats of buffers."""

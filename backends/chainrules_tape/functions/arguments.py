@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import partial
-from numbers import Integral, Number
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import OPAQUE, describe, forgets, inside, kind_of, name_of
+from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -196,8 +193,9 @@ def can_vary(x: Any) -> bool:
     if cls in _NUMBERS:
         return True
     key = (cls, getattr(x, "dtype", None))
-    if key in _varying:
-        return True
+    with contextlib.suppress(TypeError):  # of somebody else's, with no hash
+        if key in _varying:
+            return True
     if kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum):
         _check_no_numbers(x)
         return False
@@ -222,57 +220,9 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 
 def _check_no_numbers(x: Any) -> None:
     """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
-    if _holds_numbers(x):
+    if holds_numbers(x):
         msg = (
             f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
             f"an array of a floating type (np.asarray(x, float))"
         )
         raise NotDifferentiableError(msg)
-
-
-def _holds_numbers(x: Any) -> bool:
-    """Tell whether a value holds real numbers, wherever it keeps them; code is looked past."""
-    if x is None or isinstance(x, (str, bytes, int)):
-        return False
-    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
-        return True  # a Fraction, a Decimal
-    return any([y is not OPAQUE and _is_real(y) for y in inside(x, _is_fixed)])
-
-
-def _is_real(x: Any) -> bool:
-    if isinstance(x, Number) or _is_of_numbers(getattr(x, "dtype", None)):
-        return not isinstance(x, Integral)
-    return kind_of(x) in ("real", "complex") or _format_of(x) in _FLOATS
-
-
-def _is_fixed(x: Any) -> bool:
-    """Tell whether a value is constant, whatever it holds: code, a name for something, bytes."""
-    if isinstance(x, _FIXED) or (callable(x) and type(x).__module__.startswith("chainrules_")):
-        return True
-    return _format_of(x) not in (None, "O", "T", *_FLOATS)  # of objects, and of records
-
-
-_FIXED = (
-    str, bytes, int, type, Enum, ModuleType, FunctionType, BuiltinFunctionType, MethodType, partial,
-)  # fmt: skip
-
-
-def _format_of(x: Any) -> str | None:
-    """Return the mark of the elements of a buffer, None for what is none."""
-    buffer: Any = x
-    try:
-        return memoryview(buffer).format.lstrip("<>=@!")[:1]
-    except (TypeError, ValueError, BufferError):  # ValueError: dates of NumPy's
-        return None
-
-
-def _is_of_numbers(dtype: Any) -> bool:
-    """Tell whether elements are objects, or records with floating numbers in them."""
-    fields = getattr(dtype, "fields", None)
-    inside = [field[0].base for field in fields.values()] if isinstance(fields, Mapping) else []
-    floats = any([d.kind in ("f", "c") or _is_of_numbers(d) for d in inside])
-    return floats or getattr(dtype, "kind", None) == "O"
-
-
-_FLOATS = ("e", "f", "d", "g", "Z")
-"""Marks of floating numbers in the formats of buffers."""

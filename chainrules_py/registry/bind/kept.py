@@ -102,7 +102,7 @@ def _own(ts: list[Any], i: int, given: tuple[Any, ...]) -> Any:
     if issubclass(cls, Tangent):
         return map_fields(lambda part: _own([part], 0, given), t)
     info = type_info(cls)
-    if info.is_foreign:
+    if info.is_foreign or not (info.is_array or info.is_number):
         check_is_tangent(t)
     if info.memory is None or info.library.mutable is None or issubclass(cls, Tracer):
         return t

@@ -284,7 +284,7 @@ NONE_HELD = {
     **{
         f"{what} in {how}": keep(x)
         for how, keep in KEEPERS.items()
-        if how != "a reference"
+        if how not in ("a reference", "mapped")
         for what, x in {"a text": "text", "a count": 3, "an index": np.arange(3)}.items()
     },
     "an object of functions": types.SimpleNamespace(f=lambda x, a=2.0: a * x, g=np.sin),
