@@ -30,7 +30,7 @@ from chainrules_compile.results import close, moved_results, same
 from chainrules_compile.save import module_of
 from chainrules_compile.scans import way_of, with_scans
 from chainrules_compile.writers import writer_of
-from chainrules_py import RuleError
+from chainrules_py import ChainRulesError, RuleError
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 
 P = ParamSpec("P")
@@ -217,6 +217,10 @@ class Compiled(Generic[P, R]):
             make = lambda: self._making(args, keywords).recorded(kept)
             made, self._rolling = with_scans(make, self._rolling, found)
             return made
+        except ChainRulesError as error:
+            if found and error is not found[0]:  # what was refused, and others have wrapped
+                raise found[0] from error
+            raise
         finally:
             refused.reset(token)
 

@@ -24,6 +24,7 @@ from chainrules_py.extend import (
     Tracer,
     describe,
     flatten,
+    is_library,
     is_structure_type,
     type_info,
     unflatten,
@@ -329,9 +330,9 @@ _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
     "a complex": "leave it as it is, or write x + 0j",
     "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
-    "and x.copy() for np.ascontiguousarray(x), x.astype(np.float32), or of a float "
-    "np.positive(x, dtype=np.float32), for np.float32(x), and call functions of NumPy's, which "
-    "see it; a function that needs plain arrays becomes a primitive",
+    "and x.copy() for np.ascontiguousarray(x), x.astype(np.float32) for np.require(x, "
+    "np.float32), that, or np.positive(x, dtype=np.float32) of a float, for np.float32(x), and "
+    "call functions of NumPy's, which see it; a function that needs plain arrays becomes a primitive",
     "places of a plain array": "make the array an argument, or like one, as np.arange(n, like=x), "
     "or write np.take_along_axis(a, places, 0) for a[places] of a vector, and "
     "np.compress(mask, a, axis=0) for a[mask]",
@@ -346,13 +347,37 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     ------
     RecordingError
         With the line to write.
+    Unfit
+        If it is an installed library that wants it, of which nobody is going to write a line.
     """
+    who = _library_that_asks(sys._getframe(2))
+    if who is not None:
+        msg = (
+            f"{who} makes {kind} of {describe(x.payload)}, which is another at the next call, and "
+            f"no program would see it"
+        )
+        raise Unfit(msg)
     msg = (
         f"{describe(x.payload)} of a function that is being compiled does not become "
         f"{kind}: it is another at the next call, and the program would not see it; "
         f"{_INSTEAD[kind]}; or name the argument in static="
     )
     raise RecordingError(msg)
+
+
+def _library_that_asks(frame: Any) -> str | None:
+    """Return which installed library wants something plain, and where it was called; or None."""
+    found = list[str]()
+    while frame is not None and is_library(module := frame.f_globals.get("__name__", "")):
+        root = module.partition(".")[0]
+        if root not in ("numpy", "chainrules_compile"):  # NumPy's functions ask for somebody
+            found.append(root)
+        frame = frame.f_back
+    if not found:
+        return None
+    theirs = [root for root in found if not root.startswith("chainrules_")] or found
+    where = "" if frame is None else f" in line {frame.f_lineno} of {frame.f_code.co_name}"
+    return f"{theirs[-1]}{where}"
 
 
 # ------------------------------------------------------------------------------------- operators

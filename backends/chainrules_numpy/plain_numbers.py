@@ -60,6 +60,13 @@ INSTEAD: dict[Any, str] = {
     "for np.array(x), chainrules_tape.asarray for lists in lists",
     np.asarray: "np.asarray makes plain memory: leave x as it is, or write x.copy(); for a list, "
     "np.stack([x, y]) or chainrules_tape.asarray",
+    np.asanyarray: "np.asanyarray makes plain memory: leave x as it is, or write x.copy()",
+    np.require: "np.require makes plain memory: write x.astype(float) for np.require(x, float), "
+    "and x, or x.copy(), for what it requires of memory",
+    np.asarray_chkfinite: "np.asarray_chkfinite makes plain memory: leave x as it is, and ask "
+    "np.isfinite(x).all()",
+    np.ascontiguousarray: "np.ascontiguousarray makes plain memory: write x.copy()",
+    np.asfortranarray: "np.asfortranarray makes plain memory: write x.copy(order='F')",
     np.full: "np.full makes plain memory of the number: write chainrules_tape.full(shape, x), or "
     "x * np.ones(shape)",
     np.vectorize.__call__: "np.vectorize calls its function for plain numbers: write vectorize, of "

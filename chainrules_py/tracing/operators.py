@@ -137,7 +137,7 @@ class _Plain:
 
 _PLAIN = (
     "__array_interface__", "__array_struct__", "__array_wrap__", "__array_finalize__",
-    "__array_namespace__", "__delitem__", "__dlpack__", "__dlpack_device__",
+    "__array_namespace__", "__array_priority__", "__delitem__", "__dlpack__", "__dlpack_device__",
 )  # fmt: skip
 
 

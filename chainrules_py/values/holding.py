@@ -334,11 +334,7 @@ def holds_numbers(x: Any) -> bool:
     Examples
     --------
     >>> from decimal import Decimal
-    >>> (
-    ...     holds_numbers({Decimal("1.5")}),
-    ...     holds_numbers(map(len, ["a"])),
-    ...     holds_numbers([lambda: 2.0]),
-    ... )
+    >>> [holds_numbers(x) for x in ({Decimal("1.5")}, map(len, ["a"]), [lambda: 2.0])]
     [True, True, False]
     """
     if x is None or isinstance(x, (str, bytes, int)):

@@ -22,6 +22,11 @@ def _distances(y: Any, x: Any, dx: Any, axis: int) -> Any:
     return part(x, axis, 1, None) - part(x, axis, None, -1)
 
 
+def _over(a: Any, b: Any) -> Any:
+    """Divide, where places are one by zero, as SciPy does: to nothing."""
+    return a / v.where(b != 0, b, np.inf)
+
+
 @stands_for(scipy.integrate.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate what is known at places by straight lines.
@@ -123,23 +128,29 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     n = y.shape[axis]
     if n < 3:
         return trapezoid(y, x, dx, axis)
-    h = _distances(y, x, dx, axis)
-    steps = _distances(y, np.arange(n) if x is None else x, 1.0, axis) * (h if x is None else 1.0)
-    odd = n - 1 + n % 2
-    h0, h1 = (part(steps, axis if steps.ndim == y.ndim else 0, k, odd - 1, 2) for k in (0, 1))
+    odd, last = n - 1 + n % 2, n % 2 == 0
     y0, y1, y2 = (part(y, axis, k, odd - 2 + k, 2) for k in (0, 1, 2))
-    whole = h0 + h1
-    parts = y0 * (2 - h1 / h0) + y1 * (whole * whole / (h0 * h1)) + y2 * (2 - h0 / h1)
-    total = v.sum(whole / 6 * parts, axis=axis)
-    if odd == n:
-        return total
+    at_end = [part(y, axis, k, k + 1) for k in (n - 3, n - 2, n - 1)]
+    if x is None:
+        h = array_of(dx)
+        total = h / 3 * v.sum(y0 + 4 * y1 + y2, axis=axis)
+        rest = h / 12 * (8 * at_end[1] + 5 * at_end[2] - at_end[0])
+        return total + v.sum(rest, axis=axis) if last else total
+    steps = _distances(y, x, dx, axis)
+    steps = v.abs(steps) if str(getattr(x, "dtype", "")) == "bool" else steps  # as np.diff has
     at = axis if steps.ndim == y.ndim else 0
+    h0, h1 = (part(steps, at, k, odd - 1, 2) for k in (0, 1))
+    whole = h0 + h1
+    parts = y0 * (2 - _over(h1, h0)) + y2 * (2 - _over(h0, h1))
+    parts = parts + y1 * (whole * _over(whole, h0 * h1))
+    total = v.sum(whole / 6 * parts, axis=axis)
+    if not last:
+        return total
     a, b = part(steps, at, n - 3, n - 2), part(steps, at, n - 2, n - 1)
-    y0, y1, y2 = (part(y, axis, k, k + 1) for k in (n - 3, n - 2, n - 1))
     rest = (
-        y2 * (2 * b * b + 3 * a * b) / (6 * (a + b))
-        + y1 * (b * b + 3 * a * b) / (6 * a)
-        - y0 * b**3 / (6 * a * (a + b))
+        at_end[2] * _over(2 * b * b + 3 * a * b, 6 * (a + b))
+        + at_end[1] * _over(b * b + 3 * a * b, 6 * a)
+        - at_end[0] * _over(b * b * b, 6 * a * (a + b))
     )
     return total + v.sum(rest, axis=axis)
 

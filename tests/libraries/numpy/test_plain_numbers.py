@@ -39,6 +39,40 @@ def test_the_refusal_names_the_function_to_write(f, line, point):
         grad(f)(point)
 
 
+@pytest.mark.parametrize(
+    "f, line",
+    [
+        (lambda x: np.require(x, float), "np.require makes plain memory: write x.astype(float)"),
+        (lambda x: np.require([x[0], 1.0], float), "np.require makes plain memory"),
+        (lambda x: np.asanyarray(x), "np.asanyarray makes plain memory: leave x as it is"),
+        (lambda x: np.asarray_chkfinite(x), "ask np.isfinite(x).all()"),
+        (
+            lambda x: np.ascontiguousarray(x),
+            "np.ascontiguousarray makes plain memory: write x.copy()",
+        ),
+        (lambda x: np.asfortranarray(x), "write x.copy(order='F')"),
+    ],
+)
+def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
+    for door in (lambda: grad(lambda x: np.sum(f(x)))(X), lambda: jvp(f, (X,), (X,))):
+        with pytest.raises(TracerError, match=re.escape(line)):
+            door()
+
+
+def test_what_is_written_instead_is_taken():
+    for f in (lambda x: x.astype(float), lambda x: x.copy(order="F"), lambda x: x.copy()):
+        assert grad(lambda x, f=f: np.sum(f(x) ** 2))(X).tolist() == (2.0 * X).tolist()
+
+
+def test_a_priority_that_arrays_alone_have():
+    def asks(x):
+        assert not hasattr(x, "__array_priority__")
+        return np.sum(x) * x.__array_priority__
+
+    with pytest.raises(TracerError, match=r"take x.value.__array_priority__"):
+        grad(asks)(X)
+
+
 def _flat(x):
     b = np.zeros(3)
     b.flat[0] = x[0]

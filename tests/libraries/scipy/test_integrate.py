@@ -8,7 +8,7 @@ import scipy.integrate as theirs
 
 import chainrules_scipy.integrate as ours
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
-from chainrules_tape import grad, hessian, jvp
+from chainrules_tape import grad, hessian, jvp, vjp
 from tests.libraries.scipy.same import check_same
 
 _rng = np.random.default_rng(5)
@@ -30,6 +30,20 @@ def test_known_at_places(n):
         check_same(at(f, axis=0), at(g, axis=0), y.T.copy(), x)
     if n in (3, 5, 9):
         check_same(ours.romb, theirs.romb, y, dx=0.3)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_parabolas_over_places_that_are_one(n):
+    """SciPy leaves out what would be divided by nothing; there was NaN, or infinity."""
+    for _ in range(20):
+        y, x = _rng.normal(size=n), _rng.integers(0, 3, n)
+        for places in (x.astype(float), np.sort(x).astype(float), x > 1, np.zeros(n)):
+            value, _ = vjp(lambda y, x=places: ours.simpson(y, x=x), y)
+            np.testing.assert_allclose(value, theirs.simpson(y, x=places), atol=1e-13)
+            slopes = grad(lambda y, x=places: ours.simpson(y, x=x))(y)
+            each = [theirs.simpson(row, x=places) for row in np.eye(n)]
+            np.testing.assert_allclose(slopes, each, atol=1e-12)
+        assert ours.simpson(y, dx=0.0) == 0.0
 
 
 INTEGRALS = {

@@ -357,3 +357,30 @@ def test_on_a_tape_that_is_differentiated_again(name):
     np.testing.assert_allclose(
         bend.value, 2 * jvp(grad(plain), (x,), (expected,))[1], rtol=1e-8, atol=1e-10
     )
+
+
+OVERLAPS = {
+    "a row from a column": (lambda M: M[1], lambda M: M[:, 2]),
+    "a column from a row": (lambda M: M[:, 2], lambda M: M[1]),
+    "every other element": (lambda M: M.reshape(-1)[:9:2], lambda M: M.reshape(-1)[:5]),
+    "steps of one length": (lambda M: M.reshape(-1)[1:], lambda M: M.reshape(-1)[:-1]),
+    "backwards": (lambda M: M.reshape(-1)[:], lambda M: M.reshape(-1)[::-1]),
+    "turned": (lambda M: M[:], lambda M: M.T),
+}
+
+
+@pytest.mark.parametrize("of, source", OVERLAPS.values(), ids=list(OVERLAPS))
+def test_what_overlaps_is_read_before_it_is_written(of, source):
+    """As NumPy says of ``out=``; of one axis in two steps, NumPy 2.4 overwrites what it reads."""
+    weights = np.arange(9.0).reshape(3, 3) + 1.0
+
+    def written(M, source):
+        M = M * 1.0
+        of(M)[...] = source(M)
+        return np.sum(M * weights)
+
+    M, copied = np.arange(9.0).reshape(3, 3) + 0.5, lambda M: source(M).copy()
+    value, slope = value_and_grad(lambda M: written(M, source))(M)
+    assert value == written(M, copied)
+    np.testing.assert_array_equal(slope, grad(lambda M: written(M, copied))(M))
+    assert jvp(lambda M: written(M, source), (M,), (M,)) == (value, np.sum(slope * M))
