@@ -19,6 +19,7 @@ from chainrules_py.tangents.checks import (
     is_number_or_array,
     not_a_tangent_of,
     shape_of,
+    taken,
 )
 from chainrules_py.tangents.own_space import taken_in
 from chainrules_py.tangents.structural import (
@@ -263,7 +264,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
         return t
     structure = structure_of(type(primal))
     if structure is None:
-        t = as_array(t)
+        t = t if type(t) in taken else as_array(t)
         _check_leaf(primal, t)
         return t
     items = structure.items(primal)

@@ -6,6 +6,7 @@ import operator
 from typing import Any, NoReturn
 
 from chainrules_py.errors import ProjectionError, describe
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_table
 from chainrules_py.values.type_info import check_tangent, type_info
@@ -37,8 +38,16 @@ def shape_of(x: object) -> tuple[int, ...] | None:
     return shape
 
 
+taken: set[type] = set()
+"""Classes of what may be a tangent as it is, of those that were asked about."""
+forgets(lambda: (taken,))
+
+
 def check_is_tangent(t: object) -> None:
-    """Refuse what is never a tangent: None, texts, and classes that do not compute as arrays do."""
+    """Refuse what is never a tangent: None, texts, tables, and what computes unlike arrays."""
+    cls = type(t)
+    if cls in taken:
+        return
     if t is None:
         msg = "None is never a tangent; where nothing flows, write ZeroTangent()"
         raise ProjectionError(msg)
@@ -46,9 +55,11 @@ def check_is_tangent(t: object) -> None:
         msg = f"{describe(t)} is never a tangent; what cannot be perturbed has NoTangent()"
         raise ProjectionError(msg)
     check_tangent(t)
-    if is_table(type(t)) and not isinstance(t, (int, float, complex)):
+    if not is_table(cls):
+        taken.add(cls)
+    elif not isinstance(t, (int, float, complex)):
         msg = (
-            f"{type(t).__qualname__} has labels, which would be aligned, and is no tangent here: "
+            f"{cls.__qualname__} has labels, which would be aligned, and is no tangent here: "
             f"give the array of its numbers, table.to_numpy()"
         )
         raise ProjectionError(msg)
