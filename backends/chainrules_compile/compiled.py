@@ -218,8 +218,8 @@ class Compiled(Generic[P, R]):
             made, self._rolling = with_scans(make, self._rolling, found)
             return made
         except ChainRulesError as error:
-            if found and error is not found[0]:  # what was refused, and others have wrapped
-                raise found[0] from error
+            if found and not isinstance(error, RecordingError):  # which others have wrapped
+                raise found[-1] from error
             raise
         finally:
             refused.reset(token)

@@ -366,12 +366,16 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     raise RecordingError(msg)
 
 
+_FOR_SOMEBODY = ("numpy", "chainrules_numpy", "chainrules_py", "chainrules_compile")
+"""NumPy's functions, and what stands for them, ask for whoever calls them."""
+
+
 def _library_that_asks(frame: Any) -> str | None:
     """Return which installed library wants something plain, and where it was called; or None."""
     found = list[str]()
     while frame is not None and is_library(module := frame.f_globals.get("__name__", "")):
         root = module.partition(".")[0]
-        if root not in ("numpy", "chainrules_compile"):  # NumPy's functions ask for somebody
+        if root not in _FOR_SOMEBODY:
             found.append(root)
         frame = frame.f_back
     if not found:
