@@ -28,6 +28,7 @@ from chainrules_py.extend import (
     ArrayLike,
     Classes,
     any_engine,
+    as_arrays,
     bind,
     demand_rule,
     describe,
@@ -92,7 +93,7 @@ def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[A
     leaves, tree = flatten((x,))
     rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
     level, given = new_level(), []
-    for k, leaf in enumerate(leaves):
+    for k, leaf in enumerate(as_arrays(leaves)):
         if kind_of(leaf) not in ("real", "complex", "int"):
             given.append(leaf)
             continue

@@ -29,6 +29,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tools import taylor
 from tests.fuzz.calls import parts_of
 from tests.fuzz.widths import entered
 from tests.surface.point import Point
@@ -74,6 +75,9 @@ DOORS = {
     "linearize": lambda t: linearize(mixed, X)[1](t),
     "linearize a series": lambda t: linearize(mixed, pd.Series(X))[1](t),
     "hvp": lambda t: hvp(cubes, (X,), (t,))[0],
+    "hvp at a series": lambda t: hvp(cubes, (pd.Series(X),), (t,))[0],
+    "taylor": lambda t: taylor(mixed, X, t, 2)[2],
+    "taylor at a series": lambda t: taylor(mixed, pd.Series(X), t, 2)[1],
     "gauss_newton_vp": lambda t: gauss_newton_vp(mixed, lambda y: np.sum(y**3), (X,), (t,))[0],
     "rrule": lambda t: rrule(np.multiply, X, X[::-1])[1](t)[0],
     "rrule of a list": lambda t: rrule(np.concatenate, [X[:1], X[1:]])[1](t)[0][1],
