@@ -243,6 +243,10 @@ from chainrules_py.rules.linalg.solving import (
     as_given,
     columns,
 )
+from chainrules_py.rules.special.densities import (
+    beta_density,
+    gamma_density,
+)
 from chainrules_py.rules.special.orders import (
     around,
 )
@@ -538,6 +542,7 @@ __all__ = [
     "basis",
     "batched",
     "beside",
+    "beta_density",
     "betainc_shape",
     "bind",
     "block",
@@ -587,6 +592,7 @@ __all__ = [
     "frozen",
     "full",
     "functions_in",
+    "gamma_density",
     "gammainc_shape",
     "gather",
     "given",

@@ -11,18 +11,16 @@ import math
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import betainc_shape, gammainc_shape, kind_of
+from chainrules_py.extend import (
+    beta_density,
+    betainc_shape,
+    gamma_density,
+    gammainc_shape,
+    kind_of,
+)
 from chainrules_scipy.ufuncs.declared import composite, cut, in_precision, stated
 
 _ROOT = math.sqrt(2 * math.pi)
-
-
-def _gamma_density(a: Any, x: Any) -> Any:
-    return v.exp(v.xlogy(a - 1, x) - x - v.gammaln(a))
-
-
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    return v.exp(v.xlogy(a - 1, x) + v.xlog1py(b - 1, -x) - v.betaln(a, b))
 
 
 betaincc: Any = stated(
@@ -30,7 +28,7 @@ betaincc: Any = stated(
     "a b x",
     lambda _y, a, b, x: -betainc_shape(a, b, x, 0),
     lambda _y, a, b, x: -betainc_shape(a, b, x, 1),
-    lambda _y, a, b, x: -_beta_density(a, b, x),
+    lambda _y, a, b, x: -beta_density(a, b, x),
 )
 
 # --------------------------------------------------------------- made of gammainc and betainc
@@ -110,15 +108,17 @@ stdtr: Any = stated(
 
 
 def _chi_density(x: Any, df: Any, nc: Any) -> Any:
-    """exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2."""
-    none = v.equal(nc, 0)
-    central = 0.5 * _gamma_density(0.5 * df, 0.5 * x)
-    # To the first order in nc the densities of df and df + 2 are mixed, as Poisson has it.
-    moving = 0.5 * nc * (0.5 * x / (0.5 * df) - 1.0)
-    nc = v.where(none, 1.0, nc)
+    """exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2.
+
+    Where nc x is small, by the series 0F1(df/2, nc x / 4) of the Bessel function: 10.39.9.
+    """
+    near = nc * x < 1
+    a, c = v.where(near, x, 0.5), v.where(near, nc, 0.5)
+    series = gamma_density(0.5 * df, 0.5 * a) * v.exp(-0.5 * c) * v.hyp0f1(0.5 * df, 0.25 * c * a)
+    x, nc = v.where(near, 1.0, x), v.where(near, 1.0, nc)
     r, order = v.sqrt(nc * x), 0.5 * df - 1
     tilt = v.exp(-0.5 * (v.sqrt(x) - v.sqrt(nc)) ** 2 + 0.5 * order * (v.log(x) - v.log(nc)))
-    return v.where(none, central * (1.0 + moving), 0.5 * tilt * v.ive(order, r))
+    return 0.5 * v.where(near, series, tilt * v.ive(order, r))
 
 
 chndtr: Any = stated(
@@ -132,36 +132,44 @@ chndtr: Any = stated(
 # -------------------------------------------------------------------------------- inverses
 
 
-def _inside(y: Any, slope: Any) -> Any:
-    """0 where SciPy's search has ended at its lowest number: there the value is constant."""
-    return v.where(v.abs(y) < 1e-290, 0.0, slope)
+def _inside(y: Any, slope: Any, is_end: Any = False) -> Any:
+    """0 where SciPy's search has ended at its lowest number, if no probability has its end there.
+
+    There the value is constant.
+    """
+    return v.where(v.logical_and(v.abs(y) < 1e-290, v.logical_not(is_end)), 0.0, slope)
+
+
+def _at(end: int, p: Any, x: Any) -> Any:
+    """Tell whether a probability is at its end, and x at none."""
+    return v.logical_and(v.equal(p, end), v.logical_and(x > 0, v.not_equal(x, 1)))
 
 
 gammaincinv: Any = stated(
     "gammaincinv",
     "a y",
-    lambda x, a, _y: -gammainc_shape(a, x) / _gamma_density(a, x),
-    lambda x, a, _y: 1 / _gamma_density(a, x),
+    lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
+    lambda x, a, _y: 1 / gamma_density(a, x),
 )
 gammainccinv: Any = stated(
     "gammainccinv",
     "a y",
-    lambda x, a, _y: -gammainc_shape(a, x) / _gamma_density(a, x),
-    lambda x, a, _y: -1 / _gamma_density(a, x),
+    lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
+    lambda x, a, _y: -1 / gamma_density(a, x),
 )
 betaincinv: Any = stated(
     "betaincinv",
     "a b y",
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / _beta_density(a, b, x),
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / _beta_density(a, b, x),
-    lambda x, a, b, _y: 1 / _beta_density(a, b, x),
+    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
+    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
+    lambda x, a, b, _y: 1 / beta_density(a, b, x),
 )
 betainccinv: Any = stated(
     "betainccinv",
     "a b y",
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / _beta_density(a, b, x),
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / _beta_density(a, b, x),
-    lambda x, a, b, _y: -1 / _beta_density(a, b, x),
+    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
+    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
+    lambda x, a, b, _y: -1 / beta_density(a, b, x),
 )
 stdtrit: Any = stated(
     "stdtrit",
@@ -178,16 +186,20 @@ stdtridf: Any = stated(
 btdtria: Any = stated(
     "btdtria",
     "p b x",
-    lambda a, _p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0)),
-    lambda a, _p, b, x: _inside(a, -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0)),
-    lambda a, _p, b, x: _inside(a, -_beta_density(a, b, x) / betainc_shape(a, b, x, 0)),
+    lambda a, p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0), _at(1, p, x)),
+    lambda a, p, b, x: _inside(
+        a, -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0), _at(1, p, x)
+    ),
+    lambda a, p, b, x: _inside(a, -beta_density(a, b, x) / betainc_shape(a, b, x, 0), _at(1, p, x)),
 )
 btdtrib: Any = stated(
     "btdtrib",
     "a p x",
-    lambda b, a, _p, x: _inside(b, -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1)),
-    lambda b, a, _p, x: _inside(b, 1 / betainc_shape(a, b, x, 1)),
-    lambda b, a, _p, x: _inside(b, -_beta_density(a, b, x) / betainc_shape(a, b, x, 1)),
+    lambda b, a, p, x: _inside(
+        b, -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1), _at(0, p, x)
+    ),
+    lambda b, a, p, x: _inside(b, 1 / betainc_shape(a, b, x, 1), _at(0, p, x)),
+    lambda b, a, p, x: _inside(b, -beta_density(a, b, x) / betainc_shape(a, b, x, 1), _at(0, p, x)),
 )
 chndtrix: Any = stated(
     "chndtrix",
@@ -207,14 +219,24 @@ chdtriv: Any = stated(
     "chdtriv",
     "p x",
     lambda df, _p, x: 2 / gammainc_shape(0.5 * df, 0.5 * x),
-    lambda df, _p, x: -_gamma_density(0.5 * df, 0.5 * x) / gammainc_shape(0.5 * df, 0.5 * x),
+    lambda df, _p, x: -gamma_density(0.5 * df, 0.5 * x) / gammainc_shape(0.5 * df, 0.5 * x),
 )
 gdtrib: Any = stated(
     "gdtrib",
     "a p x",
-    lambda b, a, _p, x: _inside(b, -x * _gamma_density(b, a * x) / gammainc_shape(b, a * x)),
-    lambda b, a, _p, x: _inside(b, 1 / gammainc_shape(b, a * x)),
-    lambda b, a, _p, x: _inside(b, -a * _gamma_density(b, a * x) / gammainc_shape(b, a * x)),
+    lambda b, a, p, x: _inside(
+        b,
+        -x * gamma_density(b, a * x) / gammainc_shape(b, a * x),
+        v.logical_and(v.equal(p, 1), x > 0),
+    ),
+    lambda b, a, p, x: _inside(
+        b, 1 / gammainc_shape(b, a * x), v.logical_and(v.equal(p, 1), x > 0)
+    ),
+    lambda b, a, p, x: _inside(
+        b,
+        -a * gamma_density(b, a * x) / gammainc_shape(b, a * x),
+        v.logical_and(v.equal(p, 1), x > 0),
+    ),
 )
 composite("gdtria")(lambda p, b, x: gammaincinv(b, p) / x)
 composite("gdtrix")(lambda a, b, p: gammaincinv(b, p) / a)

@@ -105,14 +105,19 @@ def _first_in_modulus(phi: Any, m: Any) -> Any:
     """∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of the whole one for each half turn: 19.25.5."""
     turns, s, c = _turns(phi)
     part = s**3 / 6 * elliprd(c * c, 1.0, 1 - m * s * s)
-    return part + turns / 3 * elliprd(0.0, 1.0, 1 - m)
+    return part + turns / 3 * elliprd(0.0, 1.0, _if_turned(turns, m))
 
 
 def _second_in_modulus(phi: Any, m: Any) -> Any:
     """∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6: 19.25.9."""
     turns, s, c = _turns(phi)
     part = s**3 / 6 * elliprd(c * c, 1 - m * s * s, 1.0)
-    return -part - turns / 3 * elliprd(0.0, 1 - m, 1.0)
+    return -part - turns / 3 * elliprd(0.0, _if_turned(turns, m), 1.0)
+
+
+def _if_turned(turns: Any, m: Any) -> Any:
+    """1 - m, at the 0 of which the whole ones are infinite; where there are none, a number."""
+    return v.where(turns == 0, 1.0, 1 - m)
 
 
 def _delta(phi: Any, m: Any) -> Any:

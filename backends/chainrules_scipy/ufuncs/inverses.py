@@ -78,6 +78,10 @@ def nctdtr(df: Any, nc: Any, t: Any) -> Any:
     return anchored(known, v.where(left[..., 0], -right, right) + there)
 
 
+_OWN = {"bdtrik": (1,), "bdtrin": (0,)}
+"""The count that a count has for an end, where any operand may happen to be as large."""
+
+
 def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any:
     """Solve equation(y, *xs) = 0 where SciPy did, by steps that each bring one order more."""
     plain = tuple(map(readable, xs))
@@ -92,10 +96,11 @@ def _solved(name: str, xs: tuple[Any, ...], equation: Callable[..., Any]) -> Any
     # finds of `ncfdtr` is right to a percent.
     held = (np.abs(rest) > 1e-2) | (np.abs(rest) > abs(slope) * (1e-2 * np.abs(y0) + 1e-8))
     held |= np.isnan(rest) & np.isfinite(y0)
-    slope = np.where(slope == 0, math.nan, slope)
-    for _ in range(max(map(nested, xs), default=0)):
+    order = max(map(nested, xs), default=0)
+    slope = np.where((slope == 0) | (np.isinf(slope) & (order > 1)), math.nan, slope)
+    for _ in range(order):
         y = y - v.where(held, 0.0, equation(y, *xs) / slope)
-    for x, at in zip(xs, plain, strict=True):
+    for x, at in [(xs[i], plain[i]) for i in _OWN.get(name, range(len(xs)))]:
         own = held & (np.abs(y0 - at) < 1e-8) & (y0 > 1e-6)
         y = v.where(own, y + (x - at), y) if own.any() else y
     return y

@@ -53,7 +53,8 @@ def around(word: Any, place: int, *xs: Any) -> Any:
         for form in FORMS
     ]
     size = abs(eighth) + abs(sides[0][0]) + abs(sides[0][1])
-    return where(abs(eighth - sixth) <= 1e-6 * size, eighth, math.nan)
+    # A factor, by which what is differentiated again is NaN as well.
+    return eighth * where(abs(eighth - sixth) <= 1e-6 * size, 1.0, math.nan)
 
 
 WIDTH = 0.02

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.values.tracers import varies
 from chainrules_py.vocabulary import (
     abs,
     astype,
@@ -22,11 +23,14 @@ from chainrules_py.vocabulary import (
     log,
     log1p,
     logical_and,
+    pow,
     sqrt,
     where,
 )
 
 STEP = 1 / 16
+FAINT = 1e-6
+"""What an exponent is lowered by, in parts, so that it is below a whole number."""
 
 
 def _nodes(first: int, last: int) -> tuple[tuple[float, float], ...]:
@@ -66,7 +70,29 @@ def gammainc_shape(a: Any, x: Any) -> Any:
     right = logical_and(inside, x >= a + 1)
     below = lower_shape(where(left, a, 1), where(left, x, 1))
     above = upper_shape(where(right, a, 1), where(right, x, 2))
-    return where(left, below, where(right, -above, 0))
+    return where(left, below, where(right, -above, where(x == 0, -at_end(a, x), 0)))
+
+
+def at_end(a: Any, x: Any) -> Any:
+    """Return the 0 that -x^a log(x) is at the end x = 0, and derivatives in x of that.
+
+    They are 0 below the order a, and infinite from there on, as those of a power just below.
+    """
+    return pow(where(x == 0, x, 1), a * (1 - FAINT)) if varies((a, x)) else 0
+
+
+def at_other_end(a: Any, b: Any, x: Any) -> Any:
+    """Return the 0 that ∂I/∂b is at the end x = 0, and derivatives: those of its first term.
+
+    That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
+    """
+    if not varies((a, b, x)):
+        return 0
+    x = where(x == 0, x, 1)
+    beyond = [pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
+    slope = b * (digamma(a + b) - digamma(b + 1)) + 1
+    first = slope * exp(-betaln(a + 1, b + 1)) / ((a + b) * (a + b + 1))
+    return pow(x, a) * first + (beyond[0] - beyond[1])
 
 
 def lower_shape(a: Any, x: Any) -> Any:
@@ -82,11 +108,12 @@ def lower_shape(a: Any, x: Any) -> Any:
 
 
 def upper_shape(a: Any, x: Any) -> Any:
-    constant, mean = gammaln(a), digamma(a)
+    """By 1 / Γ(a) = a / Γ(a + 1) and ψ(a) = ψ(a + 1) - 1 / a, which have no pole at a = 0."""
+    constant, mean = gammaln(a + 1), digamma(a + 1)
 
     def element(u: Any) -> Any:
         at = log(x + u)
-        return exp((a - 1) * at - (x + u) - constant) * (at - mean)
+        return exp((a - 1) * at - (x + u) - constant) * (a * (at - mean) + 1)
 
     return half_line(element, where(x < 4 * a + 10, sqrt(x), 1))
 
@@ -99,23 +126,37 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     right = logical_and(inside, x * (a + b) > a)
     below = part_shape(where(left, a, 1), where(left, b, 1), where(left, x, 0.5), place)
     above = part_shape(where(right, b, 1), where(right, a, 1), where(right, 1 - x, 0.5), 1 - place)
-    return where(left, below, where(right, -above, 0))
+    y = 1 - x
+    if place == 0:
+        low, high = -at_end(a, x), -at_other_end(b, a, y)
+    else:
+        low, high = at_other_end(a, b, x), at_end(b, y)
+    ends = where(x == 0, low, where(y == 0, high, 0))
+    return where(left, below, where(right, -above, ends))
 
 
 def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
-    """From I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20."""
-    c, at, rest = a + 1, log(x), log1p(-x)
-    slope = at - 1 / a - digamma(a) if place == 0 else rest - digamma(b)
-    beside = exp(a * at + b * rest - log(a) - betaln(a, b)) * (slope + digamma(a + b))
-    constant = c * at - betaln(c, b)
-    mean = digamma(c + b) - digamma(b if place else c)
+    """From I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20.
+
+    Poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), also in b, and ψ(b) = ψ(b + 1) - 1/b.
+    """
+    c, d, at, rest = a + 1, b + 1, log(x), log1p(-x)
+    scale = log(c + b) + betaln(c, d)  # that of B(a + 1, b), times b
+
+    def times_b(slope: Any) -> Any:
+        return b * slope + 1 if place else b * slope
+
+    slope = rest - digamma(d) if place else at - digamma(c)
+    beside = exp(a * at + b * rest - log(a + b) - scale) * times_b(slope + digamma(a + b))
+    mean = digamma(c + b) - digamma(d if place else c)
 
     def element(u: Any) -> Any:
         remains = log1p(-x * exp(-u))
         slope = remains if place else at - u
-        return exp(constant - c * u + (b - 1) * remains) * (slope + mean)
+        return exp(c * (at - u) - scale + (b - 1) * remains) * times_b(slope + mean)
 
-    return beside + half_line(element, 1 / (abs(c - (b - 1) * x / (1 - x)) + sqrt(c)))
+    bend = where(b > 1, (b - 1) * x / (1 - x), 0)  # below b = 1 a pole beside u = 0, no narrow peak
+    return beside + half_line(element, 1 / (abs(c - bend) + sqrt(c)))
 
 
 # ----------------------------------------------------------------------------- Riemann's zeta

@@ -8,6 +8,7 @@ A difference that loses its digits far out is replaced there by the first terms 
 import math
 
 from chainrules_py.registry.pens import non_differentiable, scalar_rule
+from chainrules_py.rules.special.densities import beta_density, gamma_density
 from chainrules_py.rules.special.orders import of_order, unstated
 from chainrules_py.rules.special.quadrature import betainc_shape, gammainc_shape
 from chainrules_py.vocabulary import (
@@ -46,8 +47,6 @@ from chainrules_py.vocabulary import (
     square,
     where,
     wofz,
-    xlog1py,
-    xlogy,
 )
 
 ROOT_PI = math.sqrt(math.pi)
@@ -96,11 +95,6 @@ scalar_rule(
 )
 
 
-def gamma_density(a, x):
-    """x^(a - 1) exp(-x) / Γ(a): 8.8.13."""
-    return exp(xlogy(a - 1, x) - x - gammaln(a))
-
-
 scalar_rule(
     gammainc,
     lambda _y, a, x: gammainc_shape(a, x),
@@ -113,11 +107,6 @@ scalar_rule(
     lambda _y, a, x: -gamma_density(a, x),
     singular=True,
 )
-
-
-def beta_density(a, b, x):
-    """x^(a - 1) (1 - x)^(b - 1) / B(a, b): 8.17.1."""
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
 scalar_rule(
