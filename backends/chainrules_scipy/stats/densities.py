@@ -76,7 +76,13 @@ def cauchy(x: Any) -> Any:
 
 @_density
 def burr(x: Any, c: Any, d: Any) -> Any:
-    powers = np.logaddexp(0, c * np.log(x))
+    powers = chosen(
+        readable(x) == 0,
+        lambda x, c: np.log1p(x**c),
+        lambda x, c: np.logaddexp(0, c * np.log(x)),
+        x,
+        c,
+    )
     return np.log(c * d) + sc.xlogy(c * d - 1, x) - (d + 1) * powers
 
 

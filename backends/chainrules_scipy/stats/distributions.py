@@ -7,6 +7,7 @@ of the shapes, is constant, and as SciPy has it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from chainrules_scipy.rows import anchored, array_of, nested, readable
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
+from chainrules_scipy.stats.powers import exponential
 
 _Compute = Callable[..., Any]
 
@@ -145,9 +147,28 @@ def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
     return _where_inside(inside, lambda: call.plainly("logpdf"), compute, operands)
 
 
+def _standardised(x: Any, scale: Any) -> Any:
+    """x / scale, which at x = 0 does not move with the scale, also where the slope is infinite."""
+    z, zero = x / scale, np.asarray(readable(x) == 0)
+    return v.where(zero, v.strong_multiply(x, 1 / scale), z) if zero.any() else z
+
+
 def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
     """Compute the density at x, as ``rv_continuous.pdf`` does."""
-    return v.exp(logpdf(dist, x, *args, **options))
+    call = _Call(dist, x, args, options)
+
+    def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+        return exponential(
+            dist.name,
+            lambda z, scale, *shapes: _log_density(dist, z, *shapes) - v.log(scale),
+            _standardised(x - loc, scale),
+            *shapes,
+            scale=scale,
+        )
+
+    operands = (call.x, call.loc, call.scale, *call.shapes)
+    inside = call.inside(True) & call.finite()
+    return _where_inside(inside, lambda: np.exp(call.plainly("logpdf")), compute, operands)
 
 
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
@@ -264,11 +285,10 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
 ppf, isf = _quantile("ppf", cdf, 1), _quantile("isf", sf, -1)
 
 
-def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
-    """Compute the logarithm of a probability, as ``rv_discrete.logpmf`` does.
-
-    It is differentiated in the shapes: k and loc are whole numbers.
-    """
+def _of_counts(
+    dist: Any, k: Any, args: tuple[Any, ...], options: dict[str, Any], computed: Any, known: Any
+) -> Any:
+    """Compute at the whole numbers of the support; k and loc have no derivative."""
     refuse(dist)
     shapes, loc, _ = dist._parse_args(*args, **options)
     k, loc = (readable(array_of(x, floating=False)) for x in (k, loc))
@@ -276,10 +296,21 @@ def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     plain = tuple(map(readable, shapes))
     low, high = dist._get_support(*plain)
     inside = np.asarray((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
-    compute = LOG_PROBABILITIES.get(dist.name, dist._logpmf)
-    return _where_inside(inside, lambda: dist.logpmf(k, *plain), compute, (array_of(k), *shapes))
+    compute = computed(LOG_PROBABILITIES.get(dist.name, dist._logpmf))
+    return _where_inside(
+        inside, lambda: known(dist.logpmf(k, *plain)), compute, (array_of(k), *shapes)
+    )
+
+
+def logpmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
+    """Compute the logarithm of a probability, as ``rv_discrete.logpmf`` does.
+
+    It is differentiated in the shapes: k and loc are whole numbers.
+    """
+    return _of_counts(dist, k, args, options, lambda f: f, lambda y: y)
 
 
 def pmf(dist: Any, k: Any, *args: Any, **options: Any) -> Any:
     """Compute a probability, as ``rv_discrete.pmf`` does."""
-    return v.exp(logpmf(dist, k, *args, **options))
+    computed = lambda f: functools.partial(exponential, dist.name, f)
+    return _of_counts(dist, k, args, options, computed, np.exp)

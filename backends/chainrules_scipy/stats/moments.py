@@ -20,7 +20,7 @@ from chainrules_scipy.integrate.adaptive import quad
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.optimize.least import minimized
 from chainrules_scipy.rows import anchored, array_of, readable
-from chainrules_scipy.stats.distributions import logpdf, logpmf, pdf, ppf, refuse
+from chainrules_scipy.stats.distributions import logpdf, pdf, pmf, ppf, refuse
 
 _NUMBERS = 100_000
 
@@ -43,7 +43,7 @@ def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
         raise NotDifferentiableError(msg)
     numbers = np.arange(np.min(low), np.max(high) + 1)
     wide = [v.expand_dims(s, axis=-1) for s in shapes]
-    return numbers, v.exp(logpmf(dist, numbers, *wide))
+    return numbers, pmf(dist, numbers, *wide)
 
 
 def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
@@ -266,7 +266,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         places = low + np.arange(max(count, 1))
         shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
         below = np.where(
-            places <= at[..., None], np.exp(logpmf(dist, places + 0 * at[..., None], *shapes)), 0.0
+            places <= at[..., None], pmf(dist, places + 0 * at[..., None], *shapes), 0.0
         )
         total = v.sum(below, axis=-1)
         native = getattr(dist, name.removeprefix("log"))

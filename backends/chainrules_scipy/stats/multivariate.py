@@ -18,6 +18,7 @@ from chainrules_scipy.keeping import beside
 from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
+from chainrules_scipy.stats.powers import product
 
 
 class _Definite:
@@ -64,6 +65,33 @@ def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     p = v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1)
     n = np.array(n, dtype=int)
     return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
+
+
+def _by_powers(log: Any, logarithm: Any, x: Any, p: Any, axis: int) -> Any:
+    """Compute exp(log), by the product of powers where it is of numbers."""
+    y = product(logarithm, x, p, axis)
+    inside = np.asarray(np.isfinite(readable(log)) | (readable(y) == 0))
+    return v.where(inside, y, np.exp(readable(log)))
+
+
+def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
+    """Compute the probability of counts, by powers where one of p is small."""
+    log = self.logpmf(x, n, p)
+    n, p, _ = self._process_parameters(n, p)
+    counts = np.asarray(readable(x), int)
+    whole = np.broadcast_shapes(np.shape(p), counts.shape)
+    p, counts = v.broadcast_to(p, shape=whole), np.broadcast_to(counts, whole)
+    return _by_powers(log, lambda p: self._logpmf(counts, n, p), p, counts * 1.0, -1)
+
+
+def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
+    """Compute the density of shares, by powers where one of them is small."""
+    log = self.logpdf(x, alpha)
+    x, alpha = array_of(x), array_of(alpha)
+    if x.shape[0] != alpha.shape[0]:
+        x = v.concat(x, v.expand_dims(1 - v.sum(x, axis=0), axis=0), axis=0)
+    powers = v.reshape(alpha - 1, shape=(-1, *(1,) * (x.ndim - 1)))
+    return _by_powers(log, lambda x: self._logpdf(x, alpha), x, powers, 0)
 
 
 class Multivariate:
@@ -121,10 +149,14 @@ OF: dict[str, tuple[str, ...]] = {
     "normal_inverse_gamma": ("pdf", "logpdf"),
     "matrix_t": ("pdf", "logpdf"),
 }
+_MORE: dict[str, dict[str, Any]] = {
+    "multinomial": {"_process_parameters": _counts, "pmf": _multinomial},
+    "dirichlet": {"pdf": _dirichlet},
+}
 for _name, _methods in OF.items():
     if hasattr(native, _name):
         _instance: Any = getattr(native, _name)
-        _more: dict[str, Any] = {"_process_parameters": _counts} if _name == "multinomial" else {}
+        _more = _MORE.get(_name, {})
         follow_class(type(_instance), *_methods, _PSD=_Definite, _checkresult=_checked, **_more)
         for _method in _methods:
             advise(

@@ -1,0 +1,339 @@
+"""Densities and probabilities that are powers of the distance to an end: x^p exp(r).
+
+At such an end the logarithm is minus infinity, and the derivative of its exponential 0 times
+infinity; beside it, a difference of large numbers. There they are computed as powers, which have
+derivatives of every order. Elsewhere they stay exponentials of logarithms, whose range is wider.
+Where a density is 0 and no power is known, its derivative is not known either: infinite or NaN.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+
+from chainrules_py import vocabulary as v
+from chainrules_scipy.rows import readable
+from chainrules_scipy.stats.densities import chosen
+
+Powers = tuple[tuple[tuple[Any, Any], ...], Any]
+_NEAR = 0.01
+_MODERATE = 30.0  # a logarithm, beyond which another factor may be too small for a number
+_LOG_2 = math.log(2)
+
+POWERS: dict[str, Callable[..., Powers]] = {}
+"""Bases, their exponents, and the logarithm of the other factor, of the value and the shapes."""
+FLAT = frozenset(
+    {"alpha", "fatiguelife", "genextreme", "geninvgauss", "gibrat", "invgamma", "invgauss"}
+    | {"invweibull", "johnsonsb", "kstwobign", "levy", "levy_l", "lognorm", "powerlognorm"}
+    | {"recipinvgauss", "wald"}
+)
+"""Distributions that vanish at an end with all derivatives, as exp(-1 / x) does."""
+
+
+def _powers(f: Callable[..., Powers]) -> Callable[..., Powers]:
+    POWERS[f.__name__] = f
+    return f
+
+
+def exponential(
+    name: str, logarithm: Callable[..., Any], x: Any, *shapes: Any, scale: Any = None
+) -> Any:
+    """Compute the exponential of a logarithm, by powers near the ends where these are known.
+
+    With a scale the logarithm is of x, the scale and the shapes.
+    """
+    if scale is not None:
+        shapes = (scale, *shapes)
+
+    if name not in POWERS:
+        flat = name in FLAT and _vanishes(logarithm, x, *shapes)
+        return chosen(flat, _nothing, functools.partial(_by_logarithm, logarithm), x, *shapes)
+    form, own = POWERS[name], slice(scale is not None, None)
+
+    def by_powers(x: Any, *shapes: Any) -> Any:
+        powers, rest = form(x, *shapes[own])
+        factors = [v.pow(b, p) for b, p in powers]
+        y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest))
+        return y if scale is None else y / shapes[0]
+
+    with np.errstate(all="ignore"):
+        powers, rest = form(*map(readable, (x, *shapes[own])))
+    least = functools.reduce(np.minimum, [b for b, _ in powers])
+    near = np.asarray(least < _NEAR)
+    if not near.any():
+        return _by_logarithm(logarithm, x, *shapes)
+    near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
+    flat = np.asarray((least == 0) & ~(rest > -math.inf))
+    others = functools.partial(_by_logarithm, logarithm)
+    if not flat.any():
+        return chosen(near, by_powers, others, x, *shapes)
+    return chosen(flat, _nothing, _again(name, logarithm, scale), x, *shapes)
+
+
+def _again(name: str, logarithm: Callable[..., Any], scale: Any) -> Callable[..., Any]:
+    """Make the function of the same operands, of which a scale is the second."""
+    if scale is None:
+        return functools.partial(exponential, name, logarithm)
+    return lambda x, scale, *shapes: exponential(name, logarithm, x, *shapes, scale=scale)
+
+
+def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
+    """Tell where the logarithm is minus infinity, or has infinities that cancel."""
+    with np.errstate(all="ignore"):
+        return ~(readable(logarithm(*map(readable, xs))) > -math.inf)
+
+
+def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:
+    """Compute exp(f(x)); where that is 0 at an end, its slope is not that of an exponential."""
+    y = v.exp(logarithm(x, *shapes))
+    if np.all(readable(y) > 0):
+        return y
+    none = _vanishes(logarithm, x, *shapes)
+    # A root has no derivative at 0, but for what y does not move with.
+    return v.where(none, v.sqrt(v.where(none, y, 1.0)), y)
+
+
+def _exp(rest: Any) -> Any:
+    """Stay among numbers: beside what is beyond them is a power that is 0, of a large exponent."""
+    return v.exp(v.minimum(rest, 700.0))
+
+
+def _nothing(x: Any, *_: Any) -> Any:
+    return 0 * x
+
+
+def product(logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int) -> Any:
+    """Compute Π x^p exp(r), of which a function gives the logarithm of x along an axis."""
+    known, exponents = readable(x), readable(p)
+    small = np.asarray(known < _NEAR) & (exponents > 0)
+    if np.any(np.abs(readable(logarithm(np.where(small, 1.0, known)))) > _MODERATE):
+        small &= known == 0
+    rest = _exp(logarithm(v.where(small, 1.0, x)))
+    if not small.any():
+        return rest
+    return v.strong_multiply(v.prod(v.pow(v.where(small, x, 1.0), p), axis=axis), rest)
+
+
+# ----------------------------------------------------------------------------- of discrete ones
+
+
+def _ways(n: Any, k: Any) -> Any:
+    return sc.gammaln(n + 1) - (sc.gammaln(k + 1) + sc.gammaln(n - k + 1))
+
+
+@_powers
+def binom(k: Any, n: Any, p: Any) -> Powers:
+    return ((p, k), (1 - p, n - k)), _ways(n, k)
+
+
+@_powers
+def bernoulli(k: Any, p: Any) -> Powers:
+    return binom(k, 1.0, p)
+
+
+@_powers
+def poisson(k: Any, mu: Any) -> Powers:
+    return ((mu, k),), -sc.gammaln(k + 1) - mu
+
+
+@_powers
+def nbinom(k: Any, n: Any, p: Any) -> Powers:
+    ways = sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n)
+    return ((p, n), (1 - p, k)), ways
+
+
+@_powers
+def geom(k: Any, p: Any) -> Powers:
+    return ((p, 1.0), (1 - p, k - 1)), 0 * p
+
+
+# ---------------------------------------------------------------------------- of continuous ones
+
+
+@_powers
+def gamma(x: Any, a: Any) -> Powers:
+    return ((x, a - 1),), -x - sc.gammaln(a)
+
+
+POWERS["erlang"] = gamma
+
+
+@_powers
+def beta(x: Any, a: Any, b: Any) -> Powers:
+    return ((x, a - 1), (1 - x, b - 1)), -sc.betaln(a, b)
+
+
+@_powers
+def rdist(x: Any, c: Any) -> Powers:
+    return ((0.5 + x / 2, c / 2 - 1), (0.5 - x / 2, c / 2 - 1)), -_LOG_2 - sc.betaln(c / 2, c / 2)
+
+
+@_powers
+def semicircular(x: Any) -> Powers:
+    return ((1 + x, 0.5), (1 - x, 0.5)), math.log(2 / math.pi) + 0 * x
+
+
+@_powers
+def chi2(x: Any, df: Any) -> Powers:
+    return ((x, df / 2 - 1),), -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2
+
+
+@_powers
+def ncx2(x: Any, df: Any, nc: Any) -> Powers:
+    powers, rest = chi2(x, df)
+    return powers, rest - nc / 2 + np.log(sc.hyp0f1(df / 2, nc * x / 4))
+
+
+@_powers
+def chi(x: Any, df: Any) -> Powers:
+    return ((x, df - 1),), (1 - df / 2) * _LOG_2 - sc.gammaln(df / 2) - x * x / 2
+
+
+@_powers
+def rayleigh(x: Any) -> Powers:
+    return ((x, 1.0),), -x * x / 2
+
+
+@_powers
+def maxwell(x: Any) -> Powers:
+    return ((x, 2.0),), 0.5 * math.log(2 / math.pi) - x * x / 2
+
+
+@_powers
+def nakagami(x: Any, nu: Any) -> Powers:
+    return ((x, 2 * nu - 1),), _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x
+
+
+@_powers
+def rice(x: Any, b: Any) -> Powers:
+    return ((x, 1.0),), np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2
+
+
+@_powers
+def weibull_min(x: Any, c: Any) -> Powers:
+    return ((x, c - 1),), np.log(c) - x**c
+
+
+@_powers
+def weibull_max(x: Any, c: Any) -> Powers:
+    return weibull_min(-x, c)
+
+
+@_powers
+def exponweib(x: Any, a: Any, c: Any) -> Powers:
+    power = x**c
+    return ((x, a * c - 1),), np.log(a * c) + (a - 1) * np.log(sc.exprel(-power)) - power
+
+
+@_powers
+def exponpow(x: Any, b: Any) -> Powers:
+    power = x**b
+    return ((x, b - 1),), 1 + np.log(b) + power - np.exp(power)
+
+
+@_powers
+def gengamma(x: Any, a: Any, c: Any) -> Powers:
+    return ((x, c * a - 1),), np.log(abs(c)) - x**c - sc.gammaln(a)
+
+
+@_powers
+def powerlaw(x: Any, a: Any) -> Powers:
+    return ((x, a - 1),), np.log(a) + 0 * x
+
+
+@_powers
+def betaprime(x: Any, a: Any, b: Any) -> Powers:
+    return ((x, a - 1),), -(a + b) * np.log1p(x) - sc.betaln(a, b)
+
+
+@_powers
+def f(x: Any, dfn: Any, dfd: Any) -> Powers:
+    n, m = dfn / 2, dfd / 2
+    return ((x, n - 1),), n * np.log(dfn / dfd) - (n + m) * np.log1p(dfn / dfd * x) - sc.betaln(
+        n, m
+    )
+
+
+@_powers
+def burr(x: Any, c: Any, d: Any) -> Powers:
+    return ((x, c * d - 1),), np.log(c * d) - (d + 1) * np.log1p(x**c)
+
+
+@_powers
+def fisk(x: Any, c: Any) -> Powers:
+    return burr(x, c, 1.0)
+
+
+@_powers
+def burr12(x: Any, c: Any, d: Any) -> Powers:
+    return ((x, c - 1),), np.log(c * d) - (d + 1) * np.log1p(x**c)
+
+
+@_powers
+def mielke(x: Any, k: Any, s: Any) -> Powers:
+    return ((x, k - 1),), np.log(k) - (1 + k / s) * np.log1p(x**s)
+
+
+@_powers
+def argus(x: Any, chi: Any) -> Powers:
+    half = chi * chi / 2
+    scale = math.log(2) - 0.5 * math.log(2 * math.pi) - np.log(sc.gammainc(1.5, half))
+    return ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5)), 3 * np.log(chi) + scale - half * (1 - x * x)
+
+
+@_powers
+def loglaplace(x: Any, c: Any) -> Powers:
+    """Below 1, where the ends are."""
+    return ((x, c - 1),), np.log(c / 2) + 0 * x
+
+
+@_powers
+def cosine(x: Any) -> Powers:
+    return ((1 + np.cos(x), 1.0),), -math.log(2 * math.pi) + 0 * x
+
+
+@_powers
+def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Powers:
+    powers, rest = beta(x, a, b)
+    return powers, rest - np.log(sc.hyp2f1(c, a, a + b, -z)) - c * np.log1p(z * x)
+
+
+@_powers
+def trapezoid(x: Any, c: Any, d: Any) -> Powers:
+    base = chosen(
+        readable(x) < readable(c),
+        lambda x, c, d: x / c,
+        lambda x, c, d: chosen(
+            readable(x) <= readable(d),
+            lambda x, d: 1 + 0 * x,
+            lambda x, d: (1 - x) / (1 - d),
+            x,
+            d,
+        ),
+        x,
+        c,
+        d,
+    )
+    return ((base, 1.0),), np.log(2 / (d - c + 1)) + 0 * x
+
+
+@_powers
+def triang(x: Any, c: Any) -> Powers:
+    return trapezoid(x, c, c)
+
+
+@_powers
+def dgamma(x: Any, a: Any) -> Powers:
+    powers, rest = gamma(abs(x), a)
+    return powers, rest - _LOG_2
+
+
+@_powers
+def dweibull(x: Any, c: Any) -> Powers:
+    powers, rest = weibull_min(abs(x), c)
+    return powers, rest - _LOG_2
