@@ -525,6 +525,7 @@ TOPICS = {
     "tests/libraries/cupy/test_bad_calls.py": "what is said where there is no device",
     "tests/libraries/cupy/test_cupy_on_host.py": "what stands for the device",
     "tests/libraries/*/test_surface.py": "every call that was entered",
+    "tests/libraries/scipy/test_ends.py": "derivatives at the ends of functions and distributions",
     "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
     "tests/libraries/scipy/test_forms.py": "stacks of matrices, bands, counts of frequencies",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",

@@ -100,7 +100,7 @@ def test_rules_import_words_and_pens_only(source):
     """No array library, no engine, no judge: what a rule says, it says of every array."""
     allowed = re.compile(
         r"chainrules_py(\.(config|errors|primitives\.(closures|primitive)"
-        r"|registry\.(pens|bind\.batch)|rules|tangents|values\.arrays|vocabulary)(\..*)?)?$"
+        r"|registry\.(pens|bind\.batch)|rules|tangents|values\.(arrays|tracers)|vocabulary)(\..*)?)?$"
     )
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

@@ -11,22 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.tracers import varies
-from chainrules_py.vocabulary import (
-    abs,
-    astype,
-    betaln,
-    digamma,
-    exp,
-    gammaln,
-    log,
-    log1p,
-    logical_and,
-    pow,
-    sqrt,
-    where,
-)
 
 STEP = 1 / 16
 FAINT = 1e-6
@@ -58,19 +45,19 @@ def as_real(n: Any, x: Any) -> Any:
     if kind_of(n) != "int":
         return n
     if hasattr(n, "dtype") and kind_of(x) == "real" and hasattr(x, "dtype"):
-        return astype(n, dtype=x.dtype)
+        return v.astype(n, dtype=x.dtype)
     return 1.0 * n
 
 
 def gammainc_shape(a: Any, x: Any) -> Any:
     """∂P/∂a = ∫ (log t - ψ(a)) t^(a - 1) exp(-t) / Γ(a) dt: 8.2.4, up to x or, minus, from x on."""
     a, x = as_real(a, x), as_real(x, a)
-    inside = logical_and(x > 0, x < math.inf)
-    left = logical_and(inside, x < a + 1)
-    right = logical_and(inside, x >= a + 1)
-    below = lower_shape(where(left, a, 1), where(left, x, 1))
-    above = upper_shape(where(right, a, 1), where(right, x, 2))
-    return where(left, below, where(right, -above, where(x == 0, -at_end(a, x), 0)))
+    inside = v.logical_and(x > 0, x < math.inf)
+    left = v.logical_and(inside, x < a + 1)
+    right = v.logical_and(inside, x >= a + 1)
+    below = lower_shape(v.where(left, a, 1), v.where(left, x, 1))
+    above = upper_shape(v.where(right, a, 1), v.where(right, x, 2))
+    return v.where(left, below, v.where(right, -above, v.where(x == 0, -at_end(a, x), 0)))
 
 
 def at_end(a: Any, x: Any) -> Any:
@@ -78,7 +65,7 @@ def at_end(a: Any, x: Any) -> Any:
 
     They are 0 below the order a, and infinite from there on, as those of a power just below.
     """
-    return pow(where(x == 0, x, 1), a * (1 - FAINT)) if varies((a, x)) else 0
+    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if varies((a, x)) else 0
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
@@ -88,51 +75,53 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
     """
     if not varies((a, b, x)):
         return 0
-    x = where(x == 0, x, 1)
-    beyond = [pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
-    slope = b * (digamma(a + b) - digamma(b + 1)) + 1
-    first = slope * exp(-betaln(a + 1, b + 1)) / ((a + b) * (a + b + 1))
-    return pow(x, a) * first + (beyond[0] - beyond[1])
+    x = v.where(x == 0, x, 1)
+    beyond = [v.pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
+    slope = b * (v.digamma(a + b) - v.digamma(b + 1)) + 1
+    first = slope * v.exp(-v.betaln(a + 1, b + 1)) / ((a + b) * (a + b + 1))
+    return v.pow(x, a) * first + (beyond[0] - beyond[1])
 
 
 def lower_shape(a: Any, x: Any) -> Any:
     """From P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1), 8.8.5, where nothing is singular."""
-    b, at = a + 1, log(x)
-    beside = exp(a * at - x - gammaln(b)) * (at - digamma(b))
-    constant, mean = b * at - gammaln(b), at - digamma(b)
+    b, at = a + 1, v.log(x)
+    beside = v.exp(a * at - x - v.gammaln(b)) * (at - v.digamma(b))
+    constant, mean = b * at - v.gammaln(b), at - v.digamma(b)
 
     def element(u: Any) -> Any:
-        return exp(constant - b * u - x * exp(-u)) * (mean - u)
+        return v.exp(constant - b * u - x * v.exp(-u)) * (mean - u)
 
-    return beside + half_line(element, 1 / (abs(b - x) + sqrt(b)))
+    return beside + half_line(element, 1 / (v.abs(b - x) + v.sqrt(b)))
 
 
 def upper_shape(a: Any, x: Any) -> Any:
     """By 1 / Γ(a) = a / Γ(a + 1) and ψ(a) = ψ(a + 1) - 1 / a, which have no pole at a = 0."""
-    constant, mean = gammaln(a + 1), digamma(a + 1)
+    constant, mean = v.gammaln(a + 1), v.digamma(a + 1)
 
     def element(u: Any) -> Any:
-        at = log(x + u)
-        return exp((a - 1) * at - (x + u) - constant) * (a * (at - mean) + 1)
+        at = v.log(x + u)
+        return v.exp((a - 1) * at - (x + u) - constant) * (a * (at - mean) + 1)
 
-    return half_line(element, where(x < 4 * a + 10, sqrt(x), 1))
+    return half_line(element, v.where(x < 4 * a + 10, v.sqrt(x), 1))
 
 
 def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """∂I/∂a or ∂I/∂b, by the side of the mean that x is on: 8.17.4."""
     a, b, x = as_real(a, x), as_real(b, x), as_real(x, a)
-    inside = logical_and(x > 0, x < 1)
-    left = logical_and(inside, x * (a + b) <= a)
-    right = logical_and(inside, x * (a + b) > a)
-    below = part_shape(where(left, a, 1), where(left, b, 1), where(left, x, 0.5), place)
-    above = part_shape(where(right, b, 1), where(right, a, 1), where(right, 1 - x, 0.5), 1 - place)
+    inside = v.logical_and(x > 0, x < 1)
+    left = v.logical_and(inside, x * (a + b) <= a)
+    right = v.logical_and(inside, x * (a + b) > a)
+    below = part_shape(v.where(left, a, 1), v.where(left, b, 1), v.where(left, x, 0.5), place)
+    above = part_shape(
+        v.where(right, b, 1), v.where(right, a, 1), v.where(right, 1 - x, 0.5), 1 - place
+    )
     y = 1 - x
     if place == 0:
         low, high = -at_end(a, x), -at_other_end(b, a, y)
     else:
         low, high = at_other_end(a, b, x), at_end(b, y)
-    ends = where(x == 0, low, where(y == 0, high, 0))
-    return where(left, below, where(right, -above, ends))
+    ends = v.where(x == 0, low, v.where(y == 0, high, 0))
+    return v.where(left, below, v.where(right, -above, ends))
 
 
 def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
@@ -140,23 +129,25 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
 
     Poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), also in b, and ψ(b) = ψ(b + 1) - 1/b.
     """
-    c, d, at, rest = a + 1, b + 1, log(x), log1p(-x)
-    scale = log(c + b) + betaln(c, d)  # that of B(a + 1, b), times b
+    c, d, at, rest = a + 1, b + 1, v.log(x), v.log1p(-x)
+    scale = v.log(c + b) + v.betaln(c, d)  # that of B(a + 1, b), times b
 
     def times_b(slope: Any) -> Any:
         return b * slope + 1 if place else b * slope
 
-    slope = rest - digamma(d) if place else at - digamma(c)
-    beside = exp(a * at + b * rest - log(a + b) - scale) * times_b(slope + digamma(a + b))
-    mean = digamma(c + b) - digamma(d if place else c)
+    slope = rest - v.digamma(d) if place else at - v.digamma(c)
+    beside = v.exp(a * at + b * rest - v.log(a + b) - scale) * times_b(slope + v.digamma(a + b))
+    mean = v.digamma(c + b) - v.digamma(d if place else c)
 
     def element(u: Any) -> Any:
-        remains = log1p(-x * exp(-u))
+        remains = v.log1p(-x * v.exp(-u))
         slope = remains if place else at - u
-        return exp(c * (at - u) - scale + (b - 1) * remains) * times_b(slope + mean)
+        return v.exp(c * (at - u) - scale + (b - 1) * remains) * times_b(slope + mean)
 
-    bend = where(b > 1, (b - 1) * x / (1 - x), 0)  # below b = 1 a pole beside u = 0, no narrow peak
-    return beside + half_line(element, 1 / (abs(c - bend) + sqrt(c)))
+    bend = v.where(
+        b > 1, (b - 1) * x / (1 - x), 0
+    )  # below b = 1 a pole beside u = 0, no narrow peak
+    return beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c)))
 
 
 # ----------------------------------------------------------------------------- Riemann's zeta
@@ -170,10 +161,10 @@ def zeta_shape(s: Any, q: Any) -> Any:
     total: Any = 0.0
     end = q + 10
     for k in range(10):
-        at = log(q + k)
-        total = total - at * exp(-s * at)
-    at, rest = log(end), 1 / (s - 1)
-    power = exp(-s * at)
+        at = v.log(q + k)
+        total = total - at * v.exp(-s * at)
+    at, rest = v.log(end), 1 / (s - 1)
+    power = v.exp(-s * at)
     total = total - end * power * rest * (at + rest) - 0.5 * at * power
     factor, slope = s, 1.0  # of s (s + 1) ... (s + 2j - 2)
     for j, b in enumerate(BERNOULLI, 1):
