@@ -67,13 +67,6 @@ def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
 
 
-def _by_powers(log: Any, logarithm: Any, x: Any, p: Any, axis: int) -> Any:
-    """Compute exp(log), by the product of powers where it is of numbers."""
-    y = product(logarithm, x, p, axis)
-    inside = np.asarray(np.isfinite(readable(log)) | (readable(y) == 0))
-    return v.where(inside, y, np.exp(readable(log)))
-
-
 def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
     """Compute the probability of counts, by powers where one of p is small."""
     log = self.logpmf(x, n, p)
@@ -81,7 +74,7 @@ def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
     counts = np.asarray(readable(x), int)
     whole = np.broadcast_shapes(np.shape(p), counts.shape)
     p, counts = v.broadcast_to(p, shape=whole), np.broadcast_to(counts, whole)
-    return _by_powers(log, lambda p: self._logpmf(counts, n, p), p, counts * 1.0, -1)
+    return product(log, lambda p: self._logpmf(counts, n, p), p, counts * 1.0, -1)
 
 
 def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
@@ -91,7 +84,7 @@ def _dirichlet(self: Any, x: Any, alpha: Any) -> Any:
     if x.shape[0] != alpha.shape[0]:
         x = v.concat(x, v.expand_dims(1 - v.sum(x, axis=0), axis=0), axis=0)
     powers = v.reshape(alpha - 1, shape=(-1, *(1,) * (x.ndim - 1)))
-    return _by_powers(log, lambda x: self._logpdf(x, alpha), x, powers, 0)
+    return product(log, lambda x: self._logpdf(x, alpha), x, powers, 0)
 
 
 class Multivariate:

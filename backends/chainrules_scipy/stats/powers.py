@@ -20,13 +20,13 @@ from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import readable
 from chainrules_scipy.stats.densities import chosen
 
-Powers = tuple[tuple[tuple[Any, Any], ...], Any]
+Powers = tuple[tuple[tuple[Any, Any], ...], Callable[[], Any]]
 _NEAR = 0.01
 _MODERATE = 30.0  # a logarithm, beyond which another factor may be too small for a number
 _LOG_2 = math.log(2)
 
 POWERS: dict[str, Callable[..., Powers]] = {}
-"""Bases, their exponents, and the logarithm of the other factor, of the value and the shapes."""
+"""Bases, their exponents, and what computes the logarithm of the other factor."""
 FLAT = frozenset(
     {"alpha", "fatiguelife", "genextreme", "geninvgauss", "gibrat", "invgamma", "invgauss"}
     | {"invweibull", "johnsonsb", "kstwobign", "levy", "levy_l", "lognorm", "powerlognorm"}
@@ -51,22 +51,24 @@ def exponential(
         shapes = (scale, *shapes)
 
     if name not in POWERS:
-        flat = name in FLAT and _vanishes(logarithm, x, *shapes)
+        if name not in FLAT:
+            return _by_logarithm(logarithm, x, *shapes)
+        flat = _vanishes(logarithm, x, *shapes)
         return chosen(flat, _nothing, functools.partial(_by_logarithm, logarithm), x, *shapes)
     form, own = POWERS[name], slice(scale is not None, None)
 
     def by_powers(x: Any, *shapes: Any) -> Any:
         powers, rest = form(x, *shapes[own])
         factors = [v.pow(b, p) for b, p in powers]
-        y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest))
+        y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest()))
         return y if scale is None else y / shapes[0]
 
     with np.errstate(all="ignore"):
-        powers, rest = form(*map(readable, (x, *shapes[own])))
-    least = functools.reduce(np.minimum, [b for b, _ in powers])
-    near = np.asarray(least < _NEAR)
-    if not near.any():
-        return _by_logarithm(logarithm, x, *shapes)
+        powers, of_rest = form(*map(readable, (x, *shapes[own])))
+        if not any(np.min(b, initial=1.0) < _NEAR for b, _ in powers):
+            return _by_logarithm(logarithm, x, *shapes)
+        least, rest = functools.reduce(np.minimum, [b for b, _ in powers]), of_rest()
+        near = least < _NEAR
     near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
     flat = np.asarray((least == 0) & ~(rest > -math.inf))
     others = functools.partial(_by_logarithm, logarithm)
@@ -91,7 +93,7 @@ def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
 def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:
     """Compute exp(f(x)); where that is 0 at an end, its slope is not that of an exponential."""
     y = v.exp(logarithm(x, *shapes))
-    if np.all(readable(y) > 0):
+    if (readable(y) > 0).all():
         return y
     none = _vanishes(logarithm, x, *shapes)
     # A root has no derivative at 0, but for what y does not move with.
@@ -107,16 +109,18 @@ def _nothing(x: Any, *_: Any) -> Any:
     return 0 * x
 
 
-def product(logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int) -> Any:
-    """Compute Π x^p exp(r), of which a function gives the logarithm of x along an axis."""
+def product(log: Any, logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int) -> Any:
+    """Compute exp(log), where some x are small by Π x^p and what is left of the logarithm."""
     known, exponents = readable(x), readable(p)
-    small = np.asarray(known < _NEAR) & (exponents > 0)
+    small = np.asarray((known < _NEAR) & (exponents > 0))
+    if not small.any():
+        return v.exp(log)
     if np.any(np.abs(readable(logarithm(np.where(small, 1.0, known)))) > _MODERATE):
         small &= known == 0
     rest = _exp(logarithm(v.where(small, 1.0, x)))
-    if not small.any():
-        return rest
-    return v.strong_multiply(v.prod(v.pow(v.where(small, x, 1.0), p), axis=axis), rest)
+    y = v.strong_multiply(v.prod(v.pow(v.where(small, x, 1.0), p), axis=axis), rest)
+    inside = np.isfinite(readable(log)) | (readable(y) == 0)
+    return v.where(inside, y, np.exp(readable(log)))
 
 
 # ----------------------------------------------------------------------------- of discrete ones
@@ -128,7 +132,7 @@ def _ways(n: Any, k: Any) -> Any:
 
 @_powers
 def binom(k: Any, n: Any, p: Any) -> Powers:
-    return ((p, k), (1 - p, n - k)), _ways(n, k)
+    return ((p, k), (1 - p, n - k)), lambda: _ways(n, k)
 
 
 @_powers
@@ -138,18 +142,18 @@ def bernoulli(k: Any, p: Any) -> Powers:
 
 @_powers
 def poisson(k: Any, mu: Any) -> Powers:
-    return ((mu, k),), -sc.gammaln(k + 1) - mu
+    return ((mu, k),), lambda: -sc.gammaln(k + 1) - mu
 
 
 @_powers
 def nbinom(k: Any, n: Any, p: Any) -> Powers:
-    ways = sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n)
-    return ((p, n), (1 - p, k)), ways
+    powers = ((p, n), (1 - p, k))
+    return powers, lambda: sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n)
 
 
 @_powers
 def geom(k: Any, p: Any) -> Powers:
-    return ((p, 1.0), (1 - p, k - 1)), 0 * p
+    return ((p, 1.0), (1 - p, k - 1)), lambda: 0 * p
 
 
 # ---------------------------------------------------------------------------- of continuous ones
@@ -157,7 +161,7 @@ def geom(k: Any, p: Any) -> Powers:
 
 @_powers
 def gamma(x: Any, a: Any) -> Powers:
-    return ((x, a - 1),), -x - sc.gammaln(a)
+    return ((x, a - 1),), lambda: -x - sc.gammaln(a)
 
 
 POWERS["erlang"] = gamma
@@ -165,58 +169,59 @@ POWERS["erlang"] = gamma
 
 @_powers
 def beta(x: Any, a: Any, b: Any) -> Powers:
-    return ((x, a - 1), (1 - x, b - 1)), -sc.betaln(a, b)
+    return ((x, a - 1), (1 - x, b - 1)), lambda: -sc.betaln(a, b)
 
 
 @_powers
 def rdist(x: Any, c: Any) -> Powers:
-    return ((0.5 + x / 2, c / 2 - 1), (0.5 - x / 2, c / 2 - 1)), -_LOG_2 - sc.betaln(c / 2, c / 2)
+    powers = ((0.5 + x / 2, c / 2 - 1), (0.5 - x / 2, c / 2 - 1))
+    return powers, lambda: -_LOG_2 - sc.betaln(c / 2, c / 2)
 
 
 @_powers
 def semicircular(x: Any) -> Powers:
-    return ((1 + x, 0.5), (1 - x, 0.5)), math.log(2 / math.pi) + 0 * x
+    return ((1 + x, 0.5), (1 - x, 0.5)), lambda: math.log(2 / math.pi) + 0 * x
 
 
 @_powers
 def chi2(x: Any, df: Any) -> Powers:
-    return ((x, df / 2 - 1),), -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2
+    return ((x, df / 2 - 1),), lambda: -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2
 
 
 @_powers
 def ncx2(x: Any, df: Any, nc: Any) -> Powers:
     powers, rest = chi2(x, df)
-    return powers, rest - nc / 2 + np.log(sc.hyp0f1(df / 2, nc * x / 4))
+    return powers, lambda: rest() - nc / 2 + np.log(sc.hyp0f1(df / 2, nc * x / 4))
 
 
 @_powers
 def chi(x: Any, df: Any) -> Powers:
-    return ((x, df - 1),), (1 - df / 2) * _LOG_2 - sc.gammaln(df / 2) - x * x / 2
+    return ((x, df - 1),), lambda: (1 - df / 2) * _LOG_2 - sc.gammaln(df / 2) - x * x / 2
 
 
 @_powers
 def rayleigh(x: Any) -> Powers:
-    return ((x, 1.0),), -x * x / 2
+    return ((x, 1.0),), lambda: -x * x / 2
 
 
 @_powers
 def maxwell(x: Any) -> Powers:
-    return ((x, 2.0),), 0.5 * math.log(2 / math.pi) - x * x / 2
+    return ((x, 2.0),), lambda: 0.5 * math.log(2 / math.pi) - x * x / 2
 
 
 @_powers
 def nakagami(x: Any, nu: Any) -> Powers:
-    return ((x, 2 * nu - 1),), _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x
+    return ((x, 2 * nu - 1),), lambda: _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x
 
 
 @_powers
 def rice(x: Any, b: Any) -> Powers:
-    return ((x, 1.0),), np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2
+    return ((x, 1.0),), lambda: np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2
 
 
 @_powers
 def weibull_min(x: Any, c: Any) -> Powers:
-    return ((x, c - 1),), np.log(c) - x**c
+    return ((x, c - 1),), lambda: np.log(c) - x**c
 
 
 @_powers
@@ -227,41 +232,40 @@ def weibull_max(x: Any, c: Any) -> Powers:
 @_powers
 def exponweib(x: Any, a: Any, c: Any) -> Powers:
     power = x**c
-    return ((x, a * c - 1),), np.log(a * c) + (a - 1) * np.log(sc.exprel(-power)) - power
+    return ((x, a * c - 1),), lambda: np.log(a * c) + (a - 1) * np.log(sc.exprel(-power)) - power
 
 
 @_powers
 def exponpow(x: Any, b: Any) -> Powers:
     power = x**b
-    return ((x, b - 1),), 1 + np.log(b) + power - np.exp(power)
+    return ((x, b - 1),), lambda: 1 + np.log(b) + power - np.exp(power)
 
 
 @_powers
 def gengamma(x: Any, a: Any, c: Any) -> Powers:
-    return ((x, c * a - 1),), np.log(abs(c)) - x**c - sc.gammaln(a)
+    return ((x, c * a - 1),), lambda: np.log(abs(c)) - x**c - sc.gammaln(a)
 
 
 @_powers
 def powerlaw(x: Any, a: Any) -> Powers:
-    return ((x, a - 1),), np.log(a) + 0 * x
+    return ((x, a - 1),), lambda: np.log(a) + 0 * x
 
 
 @_powers
 def betaprime(x: Any, a: Any, b: Any) -> Powers:
-    return ((x, a - 1),), -(a + b) * np.log1p(x) - sc.betaln(a, b)
+    return ((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)
 
 
 @_powers
 def f(x: Any, dfn: Any, dfd: Any) -> Powers:
-    n, m = dfn / 2, dfd / 2
-    return ((x, n - 1),), n * np.log(dfn / dfd) - (n + m) * np.log1p(dfn / dfd * x) - sc.betaln(
-        n, m
-    )
+    n, m, ratio = dfn / 2, dfd / 2, dfn / dfd
+    rest = lambda: n * np.log(ratio) - (n + m) * np.log1p(ratio * x) - sc.betaln(n, m)
+    return ((x, n - 1),), rest
 
 
 @_powers
 def burr(x: Any, c: Any, d: Any) -> Powers:
-    return ((x, c * d - 1),), np.log(c * d) - (d + 1) * np.log1p(x**c)
+    return ((x, c * d - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)
 
 
 @_powers
@@ -271,36 +275,41 @@ def fisk(x: Any, c: Any) -> Powers:
 
 @_powers
 def burr12(x: Any, c: Any, d: Any) -> Powers:
-    return ((x, c - 1),), np.log(c * d) - (d + 1) * np.log1p(x**c)
+    return ((x, c - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)
 
 
 @_powers
 def mielke(x: Any, k: Any, s: Any) -> Powers:
-    return ((x, k - 1),), np.log(k) - (1 + k / s) * np.log1p(x**s)
+    return ((x, k - 1),), lambda: np.log(k) - (1 + k / s) * np.log1p(x**s)
+
+
+def _argus(chi: Any) -> Any:
+    return 3 * np.log(chi) - np.log(sc.gammainc(1.5, chi * chi / 2))
 
 
 @_powers
 def argus(x: Any, chi: Any) -> Powers:
     half = chi * chi / 2
-    scale = math.log(2) - 0.5 * math.log(2 * math.pi) - np.log(sc.gammainc(1.5, half))
-    return ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5)), 3 * np.log(chi) + scale - half * (1 - x * x)
+    scale = math.log(2) - 0.5 * math.log(2 * math.pi)
+    powers = ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5))
+    return powers, lambda: scale + _argus(chi) - half * (1 - x * x)
 
 
 @_powers
 def loglaplace(x: Any, c: Any) -> Powers:
     """Below 1, where the ends are."""
-    return ((x, c - 1),), np.log(c / 2) + 0 * x
+    return ((x, c - 1),), lambda: np.log(c / 2) + 0 * x
 
 
 @_powers
 def cosine(x: Any) -> Powers:
-    return ((1 + np.cos(x), 1.0),), -math.log(2 * math.pi) + 0 * x
+    return ((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x
 
 
 @_powers
 def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Powers:
     powers, rest = beta(x, a, b)
-    return powers, rest - np.log(sc.hyp2f1(c, a, a + b, -z)) - c * np.log1p(z * x)
+    return powers, lambda: rest() - np.log(sc.hyp2f1(c, a, a + b, -z)) - c * np.log1p(z * x)
 
 
 @_powers
@@ -319,7 +328,7 @@ def trapezoid(x: Any, c: Any, d: Any) -> Powers:
         c,
         d,
     )
-    return ((base, 1.0),), np.log(2 / (d - c + 1)) + 0 * x
+    return ((base, 1.0),), lambda: np.log(2 / (d - c + 1)) + 0 * x
 
 
 @_powers
@@ -330,10 +339,10 @@ def triang(x: Any, c: Any) -> Powers:
 @_powers
 def dgamma(x: Any, a: Any) -> Powers:
     powers, rest = gamma(abs(x), a)
-    return powers, rest - _LOG_2
+    return powers, lambda: rest() - _LOG_2
 
 
 @_powers
 def dweibull(x: Any, c: Any) -> Powers:
     powers, rest = weibull_min(abs(x), c)
-    return powers, rest - _LOG_2
+    return powers, lambda: rest() - _LOG_2

@@ -13,7 +13,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.values.tracers import varies
+from chainrules_py.values.tracers import moves
 
 STEP = 1 / 16
 FAINT = 1e-6
@@ -65,7 +65,7 @@ def at_end(a: Any, x: Any) -> Any:
 
     They are 0 below the order a, and infinite from there on, as those of a power just below.
     """
-    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if varies((a, x)) else 0
+    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else 0
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
@@ -73,7 +73,7 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
 
     That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
     """
-    if not varies((a, b, x)):
+    if not moves((a, b, x)):
         return 0
     x = v.where(x == 0, x, 1)
     beyond = [v.pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
@@ -96,11 +96,11 @@ def lower_shape(a: Any, x: Any) -> Any:
 
 def upper_shape(a: Any, x: Any) -> Any:
     """By 1 / Γ(a) = a / Γ(a + 1) and ψ(a) = ψ(a + 1) - 1 / a, which have no pole at a = 0."""
-    constant, mean = v.gammaln(a + 1), v.digamma(a + 1)
+    constant, mean = v.gammaln(a + 1), 1 - a * v.digamma(a + 1)
 
     def element(u: Any) -> Any:
         at = v.log(x + u)
-        return v.exp((a - 1) * at - (x + u) - constant) * (a * (at - mean) + 1)
+        return v.exp((a - 1) * at - (x + u) - constant) * (a * at + mean)
 
     return half_line(element, v.where(x < 4 * a + 10, v.sqrt(x), 1))
 
@@ -127,22 +127,22 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
 def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     """From I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b)): 8.17.20.
 
-    Poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), also in b, and ψ(b) = ψ(b + 1) - 1/b.
+    Where poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), so in b, ψ(b) = ψ(b + 1) - 1/b.
     """
-    c, d, at, rest = a + 1, b + 1, v.log(x), v.log1p(-x)
-    scale = v.log(c + b) + v.betaln(c, d)  # that of B(a + 1, b), times b
-
-    def times_b(slope: Any) -> Any:
-        return b * slope + 1 if place else b * slope
-
-    slope = rest - v.digamma(d) if place else at - v.digamma(c)
-    beside = v.exp(a * at + b * rest - v.log(a + b) - scale) * times_b(slope + v.digamma(a + b))
-    mean = v.digamma(c + b) - v.digamma(d if place else c)
+    c, at, rest = a + 1, v.log(x), v.log1p(-x)
+    if place == 0:
+        factor, scale, slope, shift = 1, v.betaln(c, b), at, v.digamma(c)
+    else:
+        factor, scale, slope = b, v.log(c + b) + v.betaln(c, b + 1), b * rest
+        shift = b * v.digamma(b + 1) - 1
+    beside = v.exp(a * at + b * rest - v.log(a + b) - scale)
+    beside = beside * (slope + factor * v.digamma(a + b) - shift)
+    constant, mean = c * at - scale, factor * v.digamma(c + b) - shift
 
     def element(u: Any) -> Any:
         remains = v.log1p(-x * v.exp(-u))
-        slope = remains if place else at - u
-        return v.exp(c * (at - u) - scale + (b - 1) * remains) * times_b(slope + mean)
+        slope = b * remains if place else at - u
+        return v.exp(constant - c * u + (b - 1) * remains) * (slope + mean)
 
     bend = v.where(
         b > 1, (b - 1) * x / (1 - x), 0
