@@ -3,6 +3,7 @@
 Of exp(p log(x) + r) a derivative at x = 0 is 0 times infinity, and near it a difference of large
 numbers. So what is differentiated again is a power near an end, and has its derivatives, of any
 order; away from ends, where a power may be beyond all numbers, it is an exponential of logarithms.
+There 1 / Γ(a) is a / Γ(a + 1), and 1 / B(a, b) alike: shapes may be 0.
 """
 
 from typing import Any
@@ -17,8 +18,8 @@ def gamma_density(a: Any, x: Any) -> Any:
     if not moves((a, x)):
         return v.exp(v.xlogy(p, x) - x - v.gammaln(a))
     near = x * x <= x
-    rest = v.exp(v.xlogy(p, v.where(near, 1.0, x)) - x - v.gammaln(a))
-    return v.pow(v.where(near, x, 1.0), p) * rest
+    rest = v.exp(v.xlogy(p, v.where(near, 1.0, x)) - x - v.gammaln(a + 1))
+    return v.pow(v.where(near, x, 1.0), p) * (a * rest)
 
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:
@@ -26,11 +27,12 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
 
     Where B is tiny the other factor may be beyond all numbers, and a power is taken at ends alone.
     """
-    p, q, scale = a - 1, b - 1, v.betaln(a, b)
+    p, q = a - 1, b - 1
     if not moves((a, b, x)):
-        return v.exp(v.xlogy(p, x) + v.xlog1py(q, -x) - scale)
+        return v.exp(v.xlogy(p, x) + v.xlog1py(q, -x) - v.betaln(a, b))
+    scale, factor = v.betaln(a + 1, b + 1), a * b / ((a + b) * (a + b + 1))
     y, width = 1 - x, v.clip(15 + scale / 2, 0.0, 0.5)
     left, right = x * x <= width * x, y * y <= width * y
     powers = v.pow(v.where(left, x, 1.0), p) * v.pow(v.where(right, y, 1.0), q)
     logs = v.xlogy(p, v.where(left, 1.0, x)) + v.xlog1py(q, v.where(right, 0.0, -x))
-    return v.strong_multiply(powers, v.exp(logs - scale))
+    return v.strong_multiply(powers, factor * v.exp(logs - scale))

@@ -130,14 +130,14 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     Where poles at 0 are taken out: a B(a, b) = (a + b) B(a + 1, b), so in b, ψ(b) = ψ(b + 1) - 1/b.
     """
     c, at, rest = a + 1, v.log(x), v.log1p(-x)
+    scale = v.log(c + b) + v.betaln(c, b + 1)
     if place == 0:
-        factor, scale, slope, shift = 1, v.betaln(c, b), at, v.digamma(c)
+        inside, beyond, slope, shift = 1, b, at, v.digamma(c)
     else:
-        factor, scale, slope = b, v.log(c + b) + v.betaln(c, b + 1), b * rest
-        shift = b * v.digamma(b + 1) - 1
+        inside, beyond, slope, shift = b, 1, b * rest, b * v.digamma(b + 1) - 1
     beside = v.exp(a * at + b * rest - v.log(a + b) - scale)
-    beside = beside * (slope + factor * v.digamma(a + b) - shift)
-    constant, mean = c * at - scale, factor * v.digamma(c + b) - shift
+    beside = beside * (slope + inside * v.digamma(a + b) - shift)
+    constant, mean = c * at - scale, inside * v.digamma(c + b) - shift
 
     def element(u: Any) -> Any:
         remains = v.log1p(-x * v.exp(-u))
@@ -147,7 +147,7 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     bend = v.where(
         b > 1, (b - 1) * x / (1 - x), 0
     )  # below b = 1 a pole beside u = 0, no narrow peak
-    return beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c)))
+    return beyond * (beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c))))
 
 
 # ----------------------------------------------------------------------------- Riemann's zeta

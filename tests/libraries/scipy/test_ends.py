@@ -121,6 +121,19 @@ def test_small_shapes(shape: float) -> None:
         np.testing.assert_allclose(of_gamma, -special.exp1([*x, 1.5, 7.0]), rtol=1e-9)
 
 
+def test_mixed_derivatives_of_a_shape_of_nothing() -> None:
+    """∂²P/∂a∂x at a = 0 is exp(-x)/x, and ∂²I/∂a∂x (1 - x)^(b - 1)/x, in every order and mode."""
+    for f, at, truth in (
+        (special.gammainc, (0.0, 2.0), np.exp(-2.0) / 2),
+        (special.betainc, (0.0, 1.5, 0.5), np.sqrt(0.5) / 0.5),
+    ):
+        last = len(at) - 1
+        for first, second in ((0, last), (last, 0)):
+            slope = lambda z, f=f, at=at, i=first, j=second: grad(f, i)(*at[:j], z, *at[j + 1 :])
+            found = [way(slope)(at[second]) for way in (grad, forward)]
+            np.testing.assert_allclose(found, truth, rtol=1e-9)
+
+
 OTHERS = {"bdtrin": "SciPy's search ends beside the count"}
 """Where the derivative may be another number than that of SciPy's value."""
 OFTEN = ("bdtr", "gammaincc", "chdtr", "ellipeinc", "xlogy", "rel_entr")
