@@ -49,11 +49,11 @@ class CalledBackWarning(UserWarning):
     """
 
 
-_warned: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str, str]] = set()
 
 
-def warn_called_back(f: Any, error: BaseException, module: str) -> None:
-    """Warn once that the body of a primitive leaves an engine, and is called back by NumPy.
+def warn_called_back(f: Any, error: BaseException, module: str, part: str = "body") -> None:
+    """Warn once that a part of a primitive leaves an engine, and is called back by NumPy.
 
     Parameters
     ----------
@@ -63,21 +63,26 @@ def warn_called_back(f: Any, error: BaseException, module: str) -> None:
         What the engine said.
     module : str
         Where the engine's `callback` is.
+    part : {"body", "rule"}
+        Which it is.
 
     Raises
     ------
     CalledBackWarning
         Where warnings are errors.
     """
-    key = (f.__name__ + where_defined(f), module)
+    key = (f.__name__ + where_defined(f), module, part)
     if key in _warned or f.opaque:  # another engine's, which computes there as it is meant to
         return
     _warned.add(key)
     said = str(error).strip().partition("\n")[0]
+    instead = f"say so with {module}.callback({f.__name__}, result=...)"
+    if part == "rule":  # of which nobody has a derivative
+        instead = f"in primitives that {module}.callback calls back"
     msg = (
-        f"the body of {f.__name__} ({where_defined(f)}) does not run on what {module} traces "
+        f"the {part} of {f.__name__} ({where_defined(f)}) does not run on what {module} traces "
         f"({type(error).__name__}: {said}): it is called back with NumPy's arrays; write it in "
-        f"words, or say so with {module}.callback({f.__name__}, result=...)"
+        f"words, or {instead}"
     )
     warnings.warn(msg, CalledBackWarning, stacklevel=2)
 

@@ -236,6 +236,7 @@ def test_a_checkpoint_of_pytorch_stops_a_body_that_has_captured_what_is_differen
     torch.testing.assert_close(torch.autograd.grad(y, a)[0], 2.0 * a * torch.sin(x))
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 @pytest.mark.parametrize("partial", PARTIALS)
 def test_a_rule_that_leaves_pytorch_is_refused_where_its_derivative_is_asked(partial, torch, near):
     from chainrules_torch import export
@@ -248,7 +249,7 @@ def test_a_rule_that_leaves_pytorch_is_refused_where_its_derivative_is_asked(par
     runs = [lambda a=a, b=b: a(b(f))(x.detach()) for a, b in itertools.product(ways, ways)]
     runs.append(lambda: torch.autograd.grad(f(x) * x, x, create_graph=True))
     runs.append(lambda: torch.autograd.grad(func.grad(lambda x: f(x) * x)(x), x))
-    runs.append(lambda: func.vmap(func.grad(f))(torch.tensor(X)))
+    near(func.vmap(func.grad(f))(torch.tensor(X)), np.cos(X))
     for run in runs:
         with pytest.raises(NotDifferentiableError, match=r"does not become|asks for values"):
             run()

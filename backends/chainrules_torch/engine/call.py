@@ -66,6 +66,10 @@ class AnyCall(abc.ABC):
     def bars(self, bars: Sequence[Any]) -> list[Any]:
         """Return the cotangents of leaves, from those of operands; None where nobody asked."""
 
+    def unchecked(self) -> AnyCall:
+        """Return it for a result of few digits, which a rule that is run again need not have."""
+        return self
+
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
         plan = self.plan
@@ -193,6 +197,8 @@ class Plan(AnyCall):
         Whether it is its own call.
     imported : bool
         Whether it is imported, and what it looks up may be traced.
+    is_own : bool
+        Whether a person stated its rule.
     is_static : bool
         Whether nothing is held fixed, and no option could hold a tensor.
     lookups : tuple of callable
@@ -224,6 +230,7 @@ class Plan(AnyCall):
         "draws",
         "flat",
         "imported",
+        "is_own",
         "is_static",
         "is_stored",
         "lookups",
@@ -255,6 +262,7 @@ class Plan(AnyCall):
         self.imported = imported_from(primal) is not None
         self.may_hide = may_hide(primal, classes)
         self.rule = find_rule(primal, classes, config)
+        self.is_own = self.rule is not None and not self.rule.is_core
         self.draws = None if self.solves else drawing(primal)
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}

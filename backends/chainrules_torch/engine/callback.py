@@ -220,7 +220,7 @@ class _Kernel:
                 f"be lost; state one, as in scalar_rule({self.name}, ...)"
             )
             raise NoRuleError(msg)
-        if all([type(x) in _EAGER and not _is_wrapped(x) for x in tensors]):
+        if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
             if not _transforms_active():
                 return self.compute(operands)
             with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
@@ -234,9 +234,9 @@ class _Kernel:
         if self.foreign:  # another library's, which takes memory from PyTorch
             plain = _map_tensors(lambda x: _bare(x).contiguous(), operands)
             try:
-                return self.body(*plain, **self.options)
+                return _made_tensors(self.body(*plain, **self.options), plain)
             except TypeError:  # or a person's with derivatives of its own, by NumPy
-                if not narrow:
+                if not any([x.dtype in NARROW for x in _tensors(operands)]):
                     raise
         plain = _map_tensors(_array, operands)
         y = self.body(*plain, **self.options)
@@ -264,18 +264,25 @@ class _Shown:
 
     def __init__(self, x: torch.Tensor) -> None:
         self.shape = tuple(map(int, x.shape))
-        self.dtype = np.dtype(np.float32) if x.dtype in _UNKNOWN else _dtype(x)
+        self.dtype = np.dtype(np.float32) if x.dtype in NARROW else _dtype(x)
 
 
-_UNKNOWN = frozenset((torch.bfloat16,))
+NARROW = frozenset((torch.bfloat16,))
 """Dtypes that NumPy has not; it computes with float32, as PyTorch does itself."""
 
 
-def _home(operands: Sequence[Any]) -> tuple[torch.device, dict[Any, Any]]:
+def _home(operands: Sequence[Any]) -> tuple[torch.device, Mapping[Any, Any]]:
     """Return the device of a result, and of which other dtype than NumPy gives it is."""
-    tensors = partition(tuple(operands), is_tensor)[0]
-    unknown = _UNKNOWN & {x.dtype for x in tensors}
-    return tensors[0].device, dict(zip((torch.float32,), unknown, strict=False))
+    tensors = _tensors(operands)
+    moving = [x for x in tensors if x.is_floating_point()]
+    moving = [x for x in moving if x.ndim] or moving  # a tensor without axes widens none that has
+    dtypes = {x.dtype for x in moving}
+    narrow = {torch.float32: dtypes.pop()} if dtypes and dtypes <= NARROW else _SAME
+    return tensors[0].device, narrow
+
+
+def _tensors(operands: Sequence[Any]) -> Sequence[torch.Tensor]:
+    return partition(tuple(operands), is_tensor)[0]
 
 
 def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
@@ -289,7 +296,7 @@ def _bare(x: torch.Tensor) -> torch.Tensor:
 
 def _array(x: torch.Tensor) -> Any:
     x = _bare(x).cpu()
-    return (x.float() if x.dtype in _UNKNOWN else x).numpy()
+    return (x.float() if x.dtype in NARROW else x).numpy()
 
 
 _SAME: Mapping[Any, Any] = {}

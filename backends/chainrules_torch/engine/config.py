@@ -115,6 +115,13 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
     return is_differentiated(functorch.get_unwrapped(x))
 
 
+def varies_still(x: Any) -> bool:
+    """Tell whether a value varies, other than along a batch."""
+    while isinstance(x, torch.Tensor) and _C._functorch.is_batchedtensor(x):
+        x = _C._functorch.get_unwrapped(x)
+    return varies(x)
+
+
 def is_mapped(x: Any) -> bool:
     """Tell whether a value is a tensor that PyTorch maps over here, at any level."""
     while isinstance(x, torch.Tensor) and _is_wrapped(x):
@@ -202,7 +209,22 @@ class Unlost(TorchFunctionMode):
     def _loses(self, f: Any, x: Any) -> bool:
         if self.within is None:
             return _PLAIN[f][0](x)
-        return floats(x) and varies(self.within(x))  # also of what was detached
+        return floats(x) and varies_still(self.within(x))  # also of what was detached
+
+
+class Apart(TorchFunctionMode):
+    """A context for half of a rule in a transformation, where no tensor shows its numbers.
+
+    Whoever asks for them is stopped, and the half is run apart: PyTorch gives numbers of what it
+    transforms, and nobody could tell that a derivative of these is asked for later.
+    """
+
+    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Have PyTorch call it."""
+        if f in _PLAIN and f not in _READ and floats(args[0]) and _is_wrapped(args[0]):
+            msg = "calling .item() on a Tensor that is transformed"
+            raise RuntimeError(msg)
+        return f(*args, **(kwargs or {}))
 
 
 _ARRAY = (
@@ -239,6 +261,8 @@ class TorchConfig(Config):
 
     def sees(self, x: Any) -> bool:
         """Tell whether a value's numbers can be looked at: not where a program is written down."""
+        if isinstance(x, torch.Tensor) and x.is_meta:
+            return False
         return super().sees(x) and not is_writing_down()
 
     def rrule_via_ad(
@@ -345,9 +369,10 @@ def _dense(t: Any, like: torch.Tensor) -> torch.Tensor:
 
 
 def _like(bar: Any, leaf: Any) -> Any:
-    """Return the cotangent of a number as a number, unless it is being differentiated itself."""
-    number = isinstance(bar, torch.Tensor) and not isinstance(leaf, torch.Tensor)
-    return bar.item() if number and not varies(bar) else bar
+    """Return the cotangent of a number as a number, unless it is differentiated itself, or none."""
+    if not isinstance(bar, torch.Tensor) or isinstance(leaf, torch.Tensor):
+        return bar
+    return bar if varies(bar) or bar.is_meta else bar.item()
 
 
 config = TorchConfig()

@@ -42,6 +42,7 @@ from chainrules_torch.engine.functorch import (
     unlost,
 )
 from chainrules_torch.engine.kept import Again, Constant, Record
+from chainrules_torch.engine.leaving import unless_left
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.opaque import is_writing_down
 from chainrules_torch.engine.outputs import owned, split, wrap
@@ -104,33 +105,45 @@ def _is_open(x: Any) -> bool:
     return plain or (isinstance(x, FunctionType) and holds_nothing(x))
 
 
+def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bool]) -> Any:
+    """Run the rule of a call, and keep what it saved."""
+    plan = call.plan
+    if is_writing_down():
+        return _later(ctx, call, leaves)
+    operands = call.operands(leaves)
+    error = None
+    try:
+        bound = plan.bound("reverse", call.wanted(needs), again=False)
+    except NoRuleError as missing:  # an error where the mode is asked for
+        if not plan.states("forward"):
+            raise
+        bound, error = None, missing
+    if bound is not None:
+        of = bound
+        if plan.solves:
+            y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
+        else:
+            run = lambda: of.run(None, *operands, **plan.options)
+            # Transposed, a push runs where PyTorch differentiates, and is run when it pulls.
+            pushes = plan.is_own and plan.pushes_only()
+            found = unless_left(call, leaves, run, lambda _: None, refusals=pushes)
+            if found is None:
+                return _later(ctx, call, leaves)
+            y, record = found
+        return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
+    y = plan.run(plan.compute, *operands, **plan.options)
+    ctx.record = Constant(spaces_of(leaves, needs), error)
+    ctx.set_materialize_grads(False)
+    return wrap(y)
+
+
 class Plain(Function):
     """Function of autograd for eager programs, which keeps what the rule saved."""
 
     @staticmethod
     def forward(ctx: Any, call: Any, *leaves: Any) -> Any:
         """Run the rule, and keep what it saved."""
-        plan, needs = call.plan, ctx.needs_input_grad[1:]
-        if is_writing_down():
-            return _later(ctx, call, leaves)
-        operands = call.operands(leaves)
-        error = None
-        try:
-            bound = plan.bound("reverse", call.wanted(needs), again=False)
-        except NoRuleError as missing:  # an error where the mode is asked for
-            if not plan.states("forward"):
-                raise
-            bound, error = None, missing
-        if bound is not None:
-            if plan.solves:
-                y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
-            else:
-                y, record = bound.run(None, *operands, **plan.options)
-            return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
-        y = plan.run(plan.compute, *operands, **plan.options)
-        ctx.record = Constant(spaces_of(leaves, needs), error)
-        ctx.set_materialize_grads(False)
-        return wrap(y)
+        return run_plain(ctx, call, leaves, ctx.needs_input_grad[1:])
 
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:

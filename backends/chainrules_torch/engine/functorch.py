@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_py import MutationError
-from chainrules_torch.engine.config import Unlost, is_tensor, varies
+from chainrules_torch.engine.config import Apart, Unlost, is_tensor, varies_still
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -47,9 +47,10 @@ def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lam
     if call is not None and plan_of(call).solves:
         return _NOTHING
     for x in tensors:
-        if varies(within(x)):
+        if varies_still(within(x)):
             return Unlost(within)
-    return _NOTHING
+    is_own = call is not None and plan_of(call).is_own
+    return Apart() if is_own and _transforms_active() else _NOTHING
 
 
 def plan_of(call: Any) -> Any:

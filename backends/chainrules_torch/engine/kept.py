@@ -23,8 +23,16 @@ from chainrules_py.extend import (
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.functorch import transformed
+from chainrules_torch.engine.leaving import (
+    may_leave,
+    pull,
+    pulled_apart,
+    push,
+    refused,
+    unless_left,
+)
 from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.maps import PLAIN, holds_nothing
+from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import cotangent, written
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
@@ -88,7 +96,7 @@ class Again:
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
             program = pulling(call, y, bars, needs, len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
-        return call.pull(leaves, y, bars, needs)
+        return pull(call, leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """Compute the tangents of the result's leaves."""
@@ -97,7 +105,7 @@ class Again:
         if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
             program = pushing(call, y, [t is not None for t in dots], len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
-        return call.push(leaves, y, dots)
+        return push(call, leaves, y, dots)
 
 
 @final
@@ -120,13 +128,17 @@ class Record:
     tensors : list
         What PyTorch has to keep.
     again : Again or None
-        Where the rule saved something besides inputs and outputs.
+        Where the rule saved something besides inputs and outputs, or may leave PyTorch.
+    exact : bool
+        Whether it saved nothing besides these.
     """
 
     __slots__ = (
         "again",
         "bound",
         "call",
+        "exact",
+        "given",
         "guard",
         "half",
         "run_again",
@@ -155,6 +167,7 @@ class Record:
         if not isinstance(y, Tensor):
             outputs, self.treedef = flatten(y)
         self.watched = {id(x) for x in (*leaves, *outputs)}
+        self.given = {id(x) for x in leaves}
         self.tensors: list[Any] = []
         self.again: Again | None = None
         exact = True
@@ -165,6 +178,7 @@ class Record:
                 self.tensors.append(x)
                 saved.append(SLOT)
             elif type(x) in PLAIN:
+                exact = exact and not self._is_computed(x)
                 saved.append(x)
             else:
                 x, all_watched = self._without(x)
@@ -174,7 +188,11 @@ class Record:
         self.spaces = None
         if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
             self.spaces = spaces_of(leaves, needs)
-        if not exact:
+        self.exact = exact
+        # Who computes with NumPy needs them where it does not run on these tensors as they are.
+        if not exact or (
+            call.plan.is_own and (bound.statement.transposed or any(map(may_leave, leaves)))
+        ):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         self.versions: list[tuple[Any, int]] = []
@@ -217,7 +235,13 @@ class Record:
             return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
         if cls is FunctionType:
             return x, holds_nothing(x)
-        return x, cls in PLAIN or isinstance(x, (Primitive, AbstractZero))
+        return x, not self._is_computed(x) and (
+            cls in PLAIN or isinstance(x, (Primitive, AbstractZero))
+        )
+
+    def _is_computed(self, x: Any) -> bool:
+        """Tell whether a person's rule may have computed a number from operands."""
+        return self.call.plan.is_own and type(x) in NUMBERS and id(x) not in self.given
 
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
@@ -225,13 +249,31 @@ class Record:
         if self.guard is not None:
             self.guard.check()
         self._check_versions()
-        if again is not None and (torch.is_grad_enabled() or in_forward_mode()):
+        if not self.exact and again is not None and (torch.is_grad_enabled() or in_forward_mode()):
             if self.run_again is not None:
                 self.run_again.check()
             return again.pull(tensors[len(tensors) - again.count :], bars, needs)
         y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
         rest = iter(tensors)
         saved = [next(rest) if x is SLOT else _with(x, rest) for x in self.saved]
+        placed = functools.partial(self._placed, y_bar, saved)
+        if not call.plan.is_own:
+            return placed()
+        return unless_left(
+            call, tensors, placed, lambda error: self._apart(tensors, bars, needs, error)
+        )
+
+    def _apart(
+        self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool], error: Exception
+    ) -> Any:
+        """Pull back by the rule run again on plain tensors, since it left PyTorch."""
+        if self.again is None:
+            raise refused(self.call, error) from error
+        leaves, y = self.again.restored(tensors[len(tensors) - self.again.count :])
+        return pulled_apart(self.call, leaves, y, bars, needs, error)
+
+    def _placed(self, y_bar: Any, saved: Sequence[Any]) -> Any:
+        call = self.call
         answer = call.plan.run(self.half, y_bar, *saved)
         if self.spaces is not None:
             return call.placed(self.bound, answer, self.spaces)

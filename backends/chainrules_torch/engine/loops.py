@@ -133,15 +133,19 @@ class Loop(Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, program: Program, *xs: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Run it for each element."""
-        dims = in_dims[1:]
-        results = []
-        for i in range(info.batch_size):
-            each = [x if d is None else x.select(d, i) for x, d in zip(xs, dims, strict=True)]
-            results.append(transformed(Loop, program, *each))
-        if type(results[0]) is not tuple:
-            return _stacked(results)
-        stacked = [_stacked(part) for part in zip(*results, strict=True)]
-        return tuple([x for x, _ in stacked]), tuple([d for _, d in stacked])
+        return each_of(Loop, info, in_dims, program, xs)
+
+
+def each_of(function: Any, info: Any, in_dims: Any, program: Any, xs: Sequence[Any]) -> Any:
+    """Apply a function of autograd to each element of a batch."""
+    results = []
+    for i in range(info.batch_size):
+        each = [x if d is None else x.select(d, i) for x, d in zip(xs, in_dims[1:], strict=True)]
+        results.append(transformed(function, program, *each))
+    if type(results[0]) is not tuple:
+        return _stacked(results)
+    stacked = [_stacked(part) for part in zip(*results, strict=True)]
+    return tuple([x for x, _ in stacked]), tuple([d for _, d in stacked])
 
 
 def _stacked(parts: Sequence[Any]) -> tuple[Any, int | None]:

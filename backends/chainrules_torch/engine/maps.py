@@ -19,6 +19,8 @@ PLAIN: set[type] = {
     torch.dtype, torch.device, torch.Size, BuiltinFunctionType,
 }  # fmt: skip
 """Classes of what holds no tensor."""
+NUMBERS = (float, complex)
+"""Classes of what a rule may have computed from a tensor."""
 
 
 def holds_nothing(f: FunctionType) -> bool:
@@ -49,6 +51,8 @@ def plain_pull(
                 else:
                     return None
         elif type(y) in PLAIN:
+            if known is not None and type(y) in NUMBERS and not any([y is z for z in known]):
+                return None
             statics = [static(y) for y in saved]
         else:
             return None

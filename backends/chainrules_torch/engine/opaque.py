@@ -109,9 +109,21 @@ def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in found]
 
 
+def _like_one(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """Make a tensor like an element of an empty batch."""
+    shape = [n for i, n in enumerate(x.shape) if i != dim % x.ndim]
+    return torch.zeros(shape, dtype=x.dtype, device=x.device)
+
+
 @_operation.register_vmap
 def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
     results = []
+    if not info.batch_size:  # there is no element to ask
+        each = [
+            x if d is None else _like_one(x, d) for x, d in zip(tensors, in_dims[1], strict=True)
+        ]
+        found = _waiting[number].like(each)
+        return [y.new_empty((0, *y.shape)) for y in found], [0] * len(found)
     for i in range(info.batch_size):
         each = [
             x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import Function
 
+from chainrules_bridge import UNFIT
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch.engine.call import AnyCall, Plan
-from chainrules_torch.engine.functions import Plain, kept, pulled
+from chainrules_torch.engine.callback import NARROW
+from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
 from chainrules_torch.engine.functorch import refuse_left, refuse_rewritten, unlost
+from chainrules_torch.engine.leaving import leaves_torch, may_leave, refused
 from chainrules_torch.engine.maps import (
     filled,
     fitted,
@@ -84,6 +87,8 @@ def _function(
     It leaves none where that is ``half``, the usual one: a call has no attributes of its own then.
     """
     spread = None if all(needs) else needs
+    if plan.is_own:
+        forward = _watched(plan, needs, forward)
 
     def backward(ctx: Any, *bars: Any) -> Any:
         try:
@@ -99,8 +104,11 @@ def _function(
                     answer = half(bars[0], *saved)
             else:
                 answer = half(bars[0], *saved)
-        except TypeError as error:
-            refuse_left(error, plan)
+        except UNFIT as error:
+            if isinstance(error, TypeError):
+                refuse_left(error, plan)
+            if leaves_torch(plan, error):
+                raise refused(plan, error) from error
             raise
         return answer if spread is None else _spread(answer, spread)
 
@@ -109,6 +117,24 @@ def _function(
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
     made._backward_cls.half = staticmethod(half)
     return applied_to(made)
+
+
+def _watched(
+    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Let a forward of a rule that may leave PyTorch go the usual way where that would stop it."""
+
+    def watched(ctx: Any, *leaves: Any) -> Any:
+        for x in leaves:
+            cls = type(x)
+            if (cls is not Tensor or x.dtype in NARROW or x.is_meta) and may_leave(x):
+                break
+        else:
+            return forward(ctx, *leaves)
+        ctx.half = None
+        return run_plain(ctx, plan, leaves, needs)
+
+    return watched
 
 
 def _spread(answer: Any, needs: Sequence[bool]) -> Any:

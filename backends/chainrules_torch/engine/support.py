@@ -33,7 +33,7 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     Returns
     -------
     Support
-        ``jit`` is `torch.compile`.
+        ``jit`` is `torch.compile`, of the value, and of its gradient where there is one.
 
     Examples
     --------
@@ -59,7 +59,19 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
 
 
 def _compiled(f: Callable[..., Any], z: Any, _: Any) -> Any:
-    return _compile(export(f), fullgraph=True, backend="aot_eager")(z)
+    """Run the compiled program, and pull back through it what an eager one pulls back through."""
+    whole = _compile(export(f), fullgraph=True, backend="aot_eager")
+    if not _pulls(f, z):
+        return whole(z)
+    return torch.autograd.grad(whole(z := z.clone().requires_grad_()), z)
+
+
+def _pulls(f: Callable[..., Any], z: Any) -> bool:
+    try:
+        torch.autograd.grad(f(z := z.clone().requires_grad_()), z)
+    except Exception:
+        return False
+    return True
 
 
 def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:

@@ -15,6 +15,7 @@ from chainrules_bridge import looking_again
 from chainrules_py.extend import Guard
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
+from chainrules_torch.engine.leaving import pull, push
 
 
 @final
@@ -58,7 +59,7 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, y_bars: Any) -> Any:
-            return (*self.call.pull(xs, (ys, treedef), y_bars, needs), None)
+            return (*pull(self.call, xs, (ys, treedef), y_bars, needs), None)
 
         found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))[:-1]
         return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
@@ -68,7 +69,7 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, x_dots: Any) -> Any:
-            return self.call.push(xs, (ys, treedef), x_dots)
+            return push(self.call, xs, (ys, treedef), x_dots)
 
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 
