@@ -394,6 +394,7 @@ _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     defers = _defers_to_lists if function is operator.mul else _defers
+    closed = function in (operator.add, operator.sub, operator.mul)
 
     def method(self: Noted, other: Any) -> Any:
         if type(other) not in CLASSES and defers(other, self):
@@ -401,9 +402,13 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
         return self.recorder.compute(function, function, (self, other), {})
 
     def eliding(self: Noted, other: Any) -> Any:
-        if type(other) not in CLASSES and defers(other, self):
+        cls = type(other)
+        if cls not in CLASSES and cls is not float and defers(other, self):
             return NotImplemented
-        y = self.recorder.compute(function, function, (self, other), {})
+        if closed:
+            y = self.recorder.operate(function, self, other)
+        else:
+            y = self.recorder.compute(function, function, (self, other), {})
         x = self.payload
         if type(x) is np.ndarray and x.nbytes >= LEAST and type(y) in CLASSES:
             first, second = names()
@@ -417,6 +422,8 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     def reflected(self: Noted, other: Any) -> Any:
         if type(other) not in _PLAIN and defers(other, self):
             return NotImplemented
+        if closed:
+            return self.recorder.operate(function, other, self)
         return self.recorder.compute(function, function, (other, self), {})
 
     return eliding if function in COMMUTES else method, reflected

@@ -44,6 +44,7 @@ _PLAIN = frozenset(
 )
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
+_NUMBERS = frozenset((float, np.float64))
 
 
 class Notes:
@@ -181,6 +182,25 @@ class Notes:
     def call(self, function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute a call, note it, and return its result as a noted value."""
         return self.compute(function, function, operands, options)
+
+    def operate(self, function: Any, x: Any, y: Any) -> Any:
+        """Compute and note a sum, difference or product: of numbers by the shortest way."""
+        p = x.payload if type(x) in CLASSES else x
+        q = y.payload if type(y) in CLASSES else y
+        usual = error_state.get() is self._state and warnings.filters is self._filters
+        if not usual or type(p) not in _NUMBERS or type(q) not in _NUMBERS:
+            return self.compute(function, function, (x, y), {})
+        a = x if p is x else x.noted if x.recorder is self else None
+        b = y if q is y else y.noted if y.recorder is self else None
+        if a is None or b is None:
+            return self.compute(function, function, (x, y), {})
+        try:
+            z = function(p, q)
+        except Exception:  # which is raised once more, and remembered
+            return self.compute(function, function, (x, y), {})
+        given = (a, b)
+        values = (b,) if a is p else (a,) if b is q else given
+        return self._new_number(function, (given, None, values), {}, z)
 
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import keyword
 import re
 from collections.abc import Callable
@@ -95,6 +96,13 @@ class Scope(dict[str, Any]):
         return found
 
 
+@functools.lru_cache(maxsize=256)
+def name_of_dtype(dtype: Any) -> str:
+    """Return the name of a dtype, which NumPy takes 5 us to put together."""
+    return str(dtype.name)
+
+
+@functools.lru_cache(maxsize=1024)
 def identifier(text: str) -> str:
     """Return a text as a name of Python's."""
     name = re.sub(r"\W", "_", text)
