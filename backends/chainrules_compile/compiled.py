@@ -487,12 +487,7 @@ def compile_(
     array([0.        , 1.38177329])
     >>> print(slope.source)  # doctest: +SKIP
     """
-    options: dict[str, Any] = {
-        "exact": exact,
-        "keep": keep,
-        "background": background,
-        "threads": threads,
-    }
+    options: Any = {"exact": exact, "keep": keep, "background": background, "threads": threads}
     if f is None:
         return functools.partial(compile_, static=static, target=target, **options)
     listen()
