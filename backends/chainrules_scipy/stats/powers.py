@@ -63,12 +63,12 @@ def exponential(
         y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest()))
         return y if scale is None else y / shapes[0]
 
+    powers, of_rest = form(*map(readable, (x, *shapes[own])))
+    if not any(b.size and b.min() < _NEAR for b, _ in powers):
+        return _by_logarithm(logarithm, x, *shapes)
     with np.errstate(all="ignore"):
-        powers, of_rest = form(*map(readable, (x, *shapes[own])))
-        if not any(np.min(b, initial=1.0) < _NEAR for b, _ in powers):
-            return _by_logarithm(logarithm, x, *shapes)
         least, rest = functools.reduce(np.minimum, [b for b, _ in powers]), of_rest()
-        near = least < _NEAR
+    near = least < _NEAR
     near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
     flat = np.asarray((least == 0) & ~(rest > -math.inf))
     others = functools.partial(_by_logarithm, logarithm)

@@ -270,3 +270,11 @@ def test_values_are_those_of_the_logarithms() -> None:
         y, slope = value_and_grad(lambda p, k=k, n=n: stats.binom.pmf(k, n, p))(p)
         np.testing.assert_allclose(y, scipy.stats.binom.pmf(k, n, p), rtol=1e-6, atol=1e-300)
         assert np.isfinite(slope)
+
+
+def test_no_places_and_no_shapes() -> None:
+    none = np.zeros(0)
+    assert grad(lambda a: np.sum(stats.gamma.pdf(none, a)))(2.0) == 0
+    assert grad(lambda a: np.sum(stats.lognorm.pdf(none, a)))(2.0) == 0
+    assert grad(lambda p: np.sum(stats.binom.pmf(none, 5, p)))(0.0) == 0
+    assert grad(lambda p: np.sum(stats.binom.pmf(1, 5, p)))(none).shape == (0,)
