@@ -127,8 +127,11 @@ def _again(call: AnyCall, xs: Sequence[Any]) -> AnyCall:
     return call.unchecked() if any([is_tensor(x) and x.dtype in NARROW for x in xs]) else call
 
 
-_SAID = ("is not supported for tensor subclasses", "unsupported ScalarType", "type tensor to numpy")
-"""What else PyTorch says where NumPy asks for numbers that a tensor has not."""
+_SAID = (
+    "is not supported for tensor subclasses", "unsupported ScalarType", "type tensor to numpy",
+    "data-dependent control flow",
+)  # fmt: skip
+"""What else PyTorch says where code asks for numbers that a tensor has not."""
 
 
 def leaves_torch(call: AnyCall, error: Exception, given: Sequence[Any] = ()) -> bool:

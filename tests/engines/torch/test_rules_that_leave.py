@@ -28,6 +28,7 @@ from chainrules_torch import export, supports  # noqa: E402
 pytestmark = [
     pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad:UserWarning"),
     pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning"),
 ]
 func, grad_of = torch.func, torch.autograd.grad
@@ -207,7 +208,8 @@ def test_the_same_in_exported_code(pen):
 
 @pytest.mark.parametrize("how", ASKS)
 def test_however_a_rule_asks_for_numbers(how):
-    found = wrong(by_rrule, how, ["backward", "grad", *SECOND]) + wrong(by_rule, how, SECOND)
+    doors = ["backward", "grad", "vmap of grad", "vmap of jvp"]
+    found = wrong(by_rrule, how, [*doors, *SECOND]) + wrong(by_rule, how, SECOND)
     assert not found, found
 
 
