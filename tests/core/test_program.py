@@ -31,6 +31,12 @@ SINE = call(sin, X, to=Y)
 TOTAL = call(sum, Y, to=Z, axis=None)
 
 
+def test_a_program_says_which_functions_it_calls():
+    assert program(SINE, TOTAL).functions == {sin, sum}
+    assert dataclasses.replace(program(SINE, TOTAL), calls=(), outputs=()).functions == frozenset()
+    assert copy.deepcopy(program(SINE, outputs=(Y,))).functions == {sin}
+
+
 def test_a_program_prints_as_python_would_say_it():
     weight = Value("w", shape=(3,), dtype="float64")
     scaled = Value("scaled")

@@ -70,6 +70,26 @@ def test_numbers_that_are_used_once_stand_where_they_are_used():
     assert max(map(len, deep.source.splitlines())) < 100
 
 
+_SIGNS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+@pytest.mark.parametrize("outer", _SIGNS)
+@pytest.mark.parametrize("inner", _SIGNS)
+def test_brackets_stand_where_the_order_would_be_another_without(inner, outer):
+    f, g, x = _SIGNS[outer], _SIGNS[inner], (0.1, -0.7, 1e16, 0.3)
+    for h in (
+        lambda a, b, c, d: f(g(a, b), c) + d,
+        lambda a, b, c, d: d - f(a, g(b, c)),
+        lambda a, b, c, d: f(g(a, b), g(c, d)) * a,
+        lambda a, b, c, d: f(-a, g(-0.5, b)) / -g(c, d),
+        lambda a, b, c, d: f(a**2, g(b, c) ** 2) * d,
+    ):
+        compiled = compile(h)
+        assert compiled(*x) == h(*x), compiled.source
+        assert compiled(*x[::-1]) == h(*x[::-1]), compiled.source
+        assert len(compiled.programs) == 1
+
+
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_complex_products_are_not_turned_round(n):
     rng = np.random.default_rng(0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import enum
+import gc
 import itertools
 import os
 import pickle
@@ -736,3 +738,19 @@ def test_containers_of_numbers_that_are_their_own_tangents(make, x):
         for k in (1.0, -0.5):
             assert same(compiled(make(x * k)), g(make(x * k)))
         assert len(compiled.programs) == 1
+
+
+def test_the_collector_waits_for_a_first_call_and_goes_on():
+    seen = []
+    for answer in (lambda x: np.sin(x), lambda x: 1 / 0, lambda x: float(x)):
+        compiled = compile(lambda x, answer=answer: (seen.append(gc.isenabled()), answer(x))[1])
+        with contextlib.suppress(ArithmeticError, RecordingError):
+            compiled(0.5)
+        assert gc.isenabled()
+    assert not any(seen)
+    gc.disable()
+    try:
+        compile(np.cos)(0.5)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
