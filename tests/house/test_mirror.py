@@ -544,6 +544,7 @@ TOPICS = {
     "tests/engines/torch/test_written_out.py": "rules that are run once",
     "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
     "tests/engines/test_results_that_hide.py": "what results hide from rules, in every engine",
+    "tests/engines/jax/engine/test_callback_dtypes.py": "dtypes of what is called back",
     "tests/engines/jax/engine/test_narrow.py": "numbers that NumPy has not",
     "tests/engines/test_random.py": "functions that draw random numbers, imported and stated",
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",

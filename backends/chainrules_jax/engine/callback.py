@@ -13,9 +13,9 @@ import numpy as np
 from chainrules_bridge import check_promised, raised_in, tried
 from chainrules_jax.array_types import JaxArray, is_traced
 from chainrules_jax.engine.mesh_axes import varying_with, without_names
-from chainrules_jax.engine.pytrees import COMPUTED, is_value, split
-from chainrules_py import NotDifferentiableError, Primitive, RuleError, Scalar
-from chainrules_py.extend import partition, see, unflatten, where_defined
+from chainrules_jax.engine.pytrees import COMPUTED, as_beside, is_value, settled, split
+from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, Scalar
+from chainrules_py.extend import TreeDef, partition, see, unflatten, where_defined
 
 Body = Callable[..., Any]
 
@@ -93,14 +93,20 @@ def compute_by(word: Primitive[..., Any], computed: Body) -> None:
 
 
 def called_back(
-    f: Primitive[..., Any], body: Body, result: Callable[..., Any] | None, vectorized: bool
+    f: Primitive[..., Any],
+    body: Body,
+    result: Callable[..., Any] | None,
+    vectorized: bool,
+    *,
+    eager: bool = False,
 ) -> Body:
-    """Turn a function of NumPy's arrays into one of JAX's."""
+    """Turn a function of NumPy's arrays into one of JAX's; one that is given JAX's where eager."""
     see(f, (np.ndarray,))  # nobody may have asked for anything of NumPy's yet
     body = _nameless(f, body)
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
+        leaves = list(settled(leaves))
         if not any(map(is_traced, leaves)):
             given = unflatten(layout, [np.asarray(x) for x in leaves])
             found, out = partition(body(*given, **options), _is_numpy)
@@ -110,6 +116,8 @@ def called_back(
         if result is None:
             found, out = partition(tried(f, body, given, options, "chainrules_jax"), _is_numpy)
             shapes = [_aval(y, leaves) for y in found]
+            if eager:
+                shapes = _as_eager(f, body, leaves, layout, options, shapes)
         else:
             like, out = partition(result(*given, **options), _has_shape)
             shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in like]
@@ -146,12 +154,43 @@ def _nameless(f: Primitive[..., Any], body: Body) -> Body:
     return called
 
 
+def _as_eager(
+    f: Primitive[..., Any],
+    body: Body,
+    leaves: Sequence[Any],
+    layout: TreeDef,
+    options: dict[str, Any],
+    shapes: list[Any],
+) -> list[Any]:
+    """Return shapes with the dtypes that a body gives of JAX's arrays, as where nothing is traced.
+
+    NumPy makes doubles of single numbers beside whole ones, where JAX keeps them single.
+    """
+
+    def given(x: Any, like: Any) -> Any:
+        is_count = not like.shape and jax.typeof(like).weak_type  # of Python's, or as good as one
+        return x.item() if is_count and x.dtype.kind == "i" else jnp.asarray(x)
+
+    def on_arrays(*arrays: Any, **options: Any) -> Any:
+        given_ = [given(x, like) for x, like in zip(arrays, leaves, strict=True)]
+        return body(*unflatten(layout, given_), **options)
+
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
+    try:
+        with jax.ensure_compile_time_eval():
+            y = tried(f, on_arrays, avals, options, "chainrules_jax")
+            found = [_aval(y, leaves) for y in partition(y, _is_numpy)[0]]
+    except NoRuleError:
+        return shapes
+    pairs = zip(shapes, found, strict=False)
+    alike = len(shapes) == len(found) and all([a.shape == b.shape for a, b in pairs])
+    return found if alike else shapes
+
+
 def _aval(y: Any, operands: Sequence[Any]) -> Any:
     """Return shape and dtype of a result; Python's numbers have the dtype of the operands."""
-    if type(y) in (float, complex):
-        given = [x.dtype for x in operands if jnp.issubdtype(x.dtype, jnp.inexact)]
-        return jax.ShapeDtypeStruct((), jnp.result_type(*given, y) if given else type(y))
-    y = np.asarray(y)
+    y = as_beside(y, operands) if type(y) in (float, complex) else y
+    y = y if is_value(y) else np.asarray(y)
     return jax.ShapeDtypeStruct(y.shape, jax.dtypes.canonicalize_dtype(y.dtype))
 
 

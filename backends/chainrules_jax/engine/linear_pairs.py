@@ -18,7 +18,7 @@ from chainrules_jax.engine.config import config
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear import LinearPair, is_inexact
 from chainrules_jax.engine.mesh_axes import tangent_type, traced
-from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, split
+from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
     NoRuleError,
@@ -103,37 +103,43 @@ class Program:
         """Rebuild the operands around these arrays."""
         return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
+    def _given(self, leaves: Leaves) -> tuple[Any, ...]:
+        """Rebuild the operands as a body of the user's takes them, which may hand them to NumPy."""
+        is_body = self.word.has_body and not isinstance(self.word, HigherOrder)
+        return self.operands(settled(leaves) if is_body and not _any_traced(leaves) else leaves)
+
     # ----------------------------------------------------------------------------- the value
 
     def value(self, *leaves: Any) -> list[Any]:
         """Compute the arrays of the result, by JAX's own operations."""
-        operands = self.operands(leaves)
-        if self.word in COMPUTED and any(map(is_traced, leaves)):
-            return self.opened(self._run(COMPUTED[self.word], *operands, **self.options))
+        traced = _any_traced(leaves)
+        if traced and self.word in COMPUTED:
+            operands = self.operands(leaves)
+            return self.opened(self._run(COMPUTED[self.word], *operands, **self.options), leaves)
         if self._implementation is None:
-            self._implementation = _implementation(self.word, operands)
-        traced = any(map(is_traced, leaves))
+            self._implementation = _implementation(self.word, self.operands(leaves))
+        is_body = self._is_body(self._implementation)
         if traced and self._leaves_jax:
-            return self._called_back(operands, None)
+            return self._called_back(leaves, None)
         try:
-            return self.opened(self._run(self._implementation, *operands, **self.options))
+            given = self._given(leaves)
+            return self.opened(self._run(self._implementation, *given, **self.options), leaves)
         except UNFIT as error:
-            if not (traced and self._is_body(self._implementation)) or _is_own(error):
+            if not (traced and is_body) or _is_own(error):
                 raise
-            return self._called_back(operands, error)
+            return self._called_back(leaves, error)
 
     def _is_body(self, f: Any) -> bool:
         """Tell whether a function is the user's own that computes the word, for any library."""
         word = self.word
         return f is word.__wrapped__ and word.has_body and not isinstance(word, HigherOrder)
 
-    def _called_back(self, operands: tuple[Any, ...], error: Exception | None) -> list[Any]:
+    def _called_back(self, leaves: Leaves, error: Exception | None) -> list[Any]:
         """Call the body with NumPy's arrays, since it raised for what JAX traces."""
         word = self.word
+        computed = called_back(word, word.__wrapped__, None, vectorized=False, eager=True)
         try:
-            y = called_back(word, word.__wrapped__, None, vectorized=False)(
-                *operands, **self.options
-            )
+            y = computed(*self.operands(leaves), **self.options)
         except NoRuleError as refusal:
             if error is None:
                 raise
@@ -143,7 +149,7 @@ class Program:
         if error is not None:
             warn_called_back(word, error, "chainrules_jax")
             self._leaves_jax = True
-        return self.opened(y)
+        return self.opened(y, leaves)
 
     def _run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
@@ -165,9 +171,9 @@ class Program:
             )
             raise NotDifferentiableError(msg) from error
 
-    def opened(self, y: Any) -> list[Any]:
+    def opened(self, y: Any, given: Leaves) -> list[Any]:
         """Return the arrays of a result, and remember how they are put together."""
-        leaves, layout = split(y, numbers=True)
+        leaves, layout = split(y, numbers=True, others=given)
         if self._out is not None and self._out.num_leaves != layout.num_leaves:
             msg = (
                 f"{self.word.__name__} gives {self._out.num_leaves} arrays, and its rule "
@@ -286,14 +292,14 @@ class Program:
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Value and derivative in the arrays that have tangents."""
-        operands = self.operands(leaves)
+        operands = self._given(leaves)
         rule = self._rule(operands)
         classes = tuple([type(x) for x in operands])
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
-            return self.opened(self.word(*operands, **self.options)), None, []
+            return self.opened(self.word(*operands, **self.options), leaves), None, []
         y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
-        ys = self.opened(y)
+        ys = self.opened(y, leaves)
         halves = push, pull
         if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
             saved.insert(0, ys)
@@ -395,7 +401,7 @@ class Program:
         """
         if any([isinstance(t, _LATER) for t, m in zip(tangents, moves, strict=True) if m]):
             return None
-        operands = self.operands(leaves)
+        operands = self._given(leaves)
         rule = self._rule(operands)
         if rule.forward is None or shares_a_run(rule):
             return None
@@ -406,7 +412,7 @@ class Program:
         pairs = zip(tangents, moves, strict=True)
         given = self._tangents([t if m else ZeroTangent() for t, m in pairs], bound.wanted)
         y, y_dot = self._run(bound.run, given, *operands, **self.options)
-        ys = self.opened(y)
+        ys = self.opened(y, leaves)
         assert self._out is not None
         return ys, [
             dense(t, tangent_type(y)) if is_inexact(y) else no_tangent(y)
@@ -422,6 +428,10 @@ def _implementation(word: Word, operands: tuple[Any, ...]) -> Callable[..., Any]
     classes = tuple([Concrete if is_value(x) else type(x) for x in operands])
     # The second loads what is to be loaded, and raises.
     return word.implementation(classes) or word.plain_implementation(classes)
+
+
+def _any_traced(leaves: Leaves) -> bool:
+    return any(map(is_traced, leaves))
 
 
 def _is_own(error: BaseException) -> bool:

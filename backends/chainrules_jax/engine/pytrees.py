@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -38,12 +38,46 @@ def is_value(x: Any) -> bool:
 _NUMBERS = (float, complex, int, bool)
 
 
-def split(x: Any, *, numbers: bool = False) -> tuple[list[Any], TreeDef]:
-    """Split a value into arrays and a layout; with ``numbers``, Python's become arrays as well."""
+def split(
+    x: Any, *, numbers: bool = False, others: Sequence[Any] = ()
+) -> tuple[list[Any], TreeDef]:
+    """Split a value into arrays and a layout; with ``numbers``, Python's become arrays as well.
+
+    These have the dtype that they have beside others.
+    """
     if is_value(x):
         return [x], LEAF
     leaves, layout = partition(x, _is_number_or_value if numbers else is_value)
-    return [leaf if is_value(leaf) else jnp.asarray(leaf) for leaf in leaves], layout
+    return [leaf if is_value(leaf) else as_beside(leaf, others) for leaf in leaves], layout
+
+
+def as_beside(x: Any, others: Sequence[Any]) -> Any:
+    """Return a number as an array, of the dtype that one of Python's has beside other arrays."""
+    given = [y for y in others if jnp.issubdtype(y.dtype, jnp.inexact)]
+    if type(x) in (float, complex) and given:
+        return jnp.asarray(x, jnp.result_type(*given, x))
+    return jnp.asarray(x)
+
+
+def settled(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Give arrays that were numbers of Python's the dtype that these have beside the others.
+
+    JAX knows which they are, and NumPy, to which they are handed on, does not.
+    """
+    real = [x for x in arrays if jnp.issubdtype(x.dtype, jnp.inexact)]
+    strong = [x.dtype for x in real if not _gives_way(x)]
+    if not strong or len(strong) == len(real):
+        return arrays
+    return [
+        jax.lax.convert_element_type(x, jnp.result_type(*strong, x))
+        if jnp.issubdtype(x.dtype, jnp.inexact) and _gives_way(x)
+        else x
+        for x in arrays
+    ]
+
+
+def _gives_way(x: Any) -> bool:
+    return bool(jax.typeof(x).weak_type)
 
 
 def _is_number_or_value(x: Any) -> bool:
