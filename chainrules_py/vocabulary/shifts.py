@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from chainrules_py import vocabulary as v
 
+__all__ = ["Shift", "extremes", "shifted"]
+
 
 class Shift(NamedTuple):
     """How a value hangs on another, that is subtracted from something.

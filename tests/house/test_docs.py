@@ -227,6 +227,15 @@ def test_the_page_of_the_engine_door_has_a_table_for_every_module():
     assert not [home for home in homes if not any([home.startswith(f"{x}.") for x in listed])]
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "chainrules_py" / "vocabulary").glob("[a-z]*.py")), ids=lambda p: p.stem
+)
+def test_modules_of_words_list_their_names(path):
+    """Of which the documentation makes a table."""
+    module = importlib.import_module(f"chainrules_py.vocabulary.{path.stem}")
+    assert all([hasattr(module, name) for name in module.__all__])
+
+
 def test_each_package_with_pages_is_in_the_list_of_the_reference():
     """What a script writes is reached from a page, or the documentation does not build."""
     text = text_of(DOCS / "reference" / "index.md")
