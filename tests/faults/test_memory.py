@@ -169,6 +169,6 @@ def test_nothing_is_kept_longer_than_it_is_read(seed):
     program = drawn(seed)
     most(lambda tape, y, x: tape.grad(y, x), program)  # what is made once is made
     found, held = most(lambda tape, y, x: tape.grad(y, x), program)
-    wanted, needed = most(lambda tape, y, _: tidy(tape, y.index), program)
+    wanted, needed = most(lambda tape, y, _: tidy(tape, y.place), program)
     np.testing.assert_array_equal(found, wanted)
     assert held < needed + 0.1

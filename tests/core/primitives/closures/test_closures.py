@@ -284,7 +284,7 @@ def test_several_values_in_the_order_of_reading():
     with Tape() as tape:
         a, b = tape.variable(2.0), tape.variable(np.ones(3))
         f = closed(lambda x: b * (a * x) + a)
-        assert [x.index for x in find_tracers(f)] == [a.index, b.index]  # each once
+        assert [x.place for x in find_tracers(f)] == [a.place, b.place]  # each once
         assert repr(f).startswith("<<lambda> around (")
         np.testing.assert_array_equal(f.around((1.0, np.zeros(2)))(5.0), [1.0, 1.0])
 
