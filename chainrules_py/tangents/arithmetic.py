@@ -264,7 +264,8 @@ def canonicalize(primal: Any, t: Any) -> Any:
         return t
     structure = structure_of(type(primal))
     if structure is None:
-        t = t if type(t) in taken else as_array(t)
+        if type(t) not in taken:
+            t = as_array(t)
         _check_leaf(primal, t)
         return t
     items = structure.items(primal)

@@ -190,12 +190,12 @@ _NUMBERS = frozenset((float, int, complex))
 def can_vary(x: Any) -> bool:
     """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
     cls = type(x)
-    if cls in _NUMBERS:
-        return True
-    key = (cls, getattr(x, "dtype", None))
-    with contextlib.suppress(TypeError):  # of somebody else's, with no hash
-        if key in _varying:
+    try:
+        if cls in _NUMBERS or (cls, getattr(x, "dtype", None)) in _varying:
             return True
+        key = cls, getattr(x, "dtype", None)
+    except TypeError:  # of somebody else's, with no hash
+        key = cls, None
     if kind_of(x) not in ("real", "complex", "int") or isinstance(x, Enum):
         _check_no_numbers(x)
         return False

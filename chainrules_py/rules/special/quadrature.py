@@ -65,7 +65,7 @@ def at_end(a: Any, x: Any) -> Any:
 
     They are 0 below the order a, and infinite from there on, as those of a power just below.
     """
-    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else 0
+    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else v.where(x == 0, x, 0)
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
@@ -74,7 +74,7 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
     That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
     """
     if not moves((a, b, x)):
-        return 0
+        return v.where(x == 0, x, 0)
     x = v.where(x == 0, x, 1)
     beyond = [v.pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
     slope = b * (v.digamma(a + b) - v.digamma(b + 1)) + 1
