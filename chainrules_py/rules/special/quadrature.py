@@ -57,7 +57,7 @@ def gammainc_shape(a: Any, x: Any) -> Any:
     right = v.logical_and(inside, x >= a + 1)
     below = lower_shape(v.where(left, a, 1), v.where(left, x, 1))
     above = upper_shape(v.where(right, a, 1), v.where(right, x, 2))
-    return v.where(left, below, v.where(right, -above, v.where(x == 0, -at_end(a, x), 0)))
+    return v.where(left, below, v.where(right, -above, v.where(x == 0, 0 - at_end(a, x), 0)))
 
 
 def at_end(a: Any, x: Any) -> Any:
@@ -65,7 +65,8 @@ def at_end(a: Any, x: Any) -> Any:
 
     They are 0 below the order a, and infinite from there on, as those of a power just below.
     """
-    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else v.where(x == 0, x, 0)
+    fixed = not moves((a, x))
+    return v.where(x == 0, v.abs(x), 0) if fixed else v.pow(v.where(x == 0, x, 1), a * (1 - FAINT))
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
@@ -74,7 +75,7 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
     That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
     """
     if not moves((a, b, x)):
-        return v.where(x == 0, x, 0)
+        return v.where(x == 0, v.abs(x), 0)
     x = v.where(x == 0, x, 1)
     beyond = [v.pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
     slope = b * (v.digamma(a + b) - v.digamma(b + 1)) + 1
@@ -117,7 +118,7 @@ def betainc_shape(a: Any, b: Any, x: Any, place: int) -> Any:
     )
     y = 1 - x
     if place == 0:
-        low, high = -at_end(a, x), -at_other_end(b, a, y)
+        low, high = 0 - at_end(a, x), 0 - at_other_end(b, a, y)
     else:
         low, high = at_other_end(a, b, x), at_end(b, y)
     ends = v.where(x == 0, low, v.where(y == 0, high, 0))
