@@ -4,7 +4,7 @@ A program is called again with other numbers, of which some take another branch,
 lie otherwise, with the same array for several arguments, and from eight threads at once. It gives
 the bits that it gives without `compile`, or says why it cannot; what it is given stays as it is.
 
-Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300``.
+Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300 0``.
 """
 
 from __future__ import annotations
