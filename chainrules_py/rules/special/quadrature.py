@@ -65,8 +65,12 @@ def at_end(a: Any, x: Any) -> Any:
 
     They are 0 below the order a, and infinite from there on, as those of a power just below.
     """
-    fixed = not moves((a, x))
-    return v.where(x == 0, v.abs(x), 0) if fixed else v.pow(v.where(x == 0, x, 1), a * (1 - FAINT))
+    return v.pow(v.where(x == 0, x, 1), a * (1 - FAINT)) if moves((a, x)) else nothing(x)
+
+
+def nothing(x: Any) -> Any:
+    """Return a zero as wide as x, without a sign: the value alone, where x = 0."""
+    return v.where(x == 0, v.abs(x), 0)
 
 
 def at_other_end(a: Any, b: Any, x: Any) -> Any:
@@ -75,7 +79,7 @@ def at_other_end(a: Any, b: Any, x: Any) -> Any:
     That is x^a (ψ(a + b) - ψ(b)) / (a B(a, b)), and has them up to the order a; then comes NaN.
     """
     if not moves((a, b, x)):
-        return v.where(x == 0, v.abs(x), 0)
+        return nothing(x)
     x = v.where(x == 0, x, 1)
     beyond = [v.pow(x, (a + 1) * (1 - k * FAINT)) for k in (1, 2)]
     slope = b * (v.digamma(a + b) - v.digamma(b + 1)) + 1
@@ -145,9 +149,8 @@ def part_shape(a: Any, b: Any, x: Any, place: int) -> Any:
         slope = b * remains if place else at - u
         return v.exp(constant - c * u + (b - 1) * remains) * (slope + mean)
 
-    bend = v.where(
-        b > 1, (b - 1) * x / (1 - x), 0
-    )  # below b = 1 a pole beside u = 0, no narrow peak
+    # Below b = 1 a pole stands beside u = 0, and no narrow peak.
+    bend = v.where(b > 1, (b - 1) * x / (1 - x), 0)
     return beyond * (beside + half_line(element, 1 / (v.abs(c - bend) + v.sqrt(c))))
 
 
