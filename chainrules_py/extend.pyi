@@ -417,6 +417,7 @@ from chainrules_py.values.pytree import (
 )
 from chainrules_py.values.structure import (
     fields_of,
+    give_out,
     is_structure_type,
     rebuild,
     register_leaf,
@@ -595,6 +596,7 @@ __all__ = [
     "gamma_density",
     "gammainc_shape",
     "gather",
+    "give_out",
     "given",
     "half_line",
     "has_known_layout",

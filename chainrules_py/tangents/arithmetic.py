@@ -46,6 +46,7 @@ from chainrules_py.values.pytree import PLAIN, too_deep
 from chainrules_py.values.structure import (
     fields_of,
     is_structure_type,
+    primal_class,
     rebuild,
     structure_of,
 )
@@ -270,7 +271,7 @@ def canonicalize(primal: Any, t: Any) -> Any:
         return t
     items = structure.items(primal)
     if not isinstance(t, Tangent):
-        t = taken_in(type(primal), t)
+        t = taken_in(primal_class(type(primal)), t)
     if isinstance(t, Tangent):
         check_fits(primal, items, t)
         given, canonical = t._entries, canonicalize

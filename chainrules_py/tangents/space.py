@@ -22,7 +22,13 @@ from chainrules_py.tangents.zeros import AbstractTangent, AbstractZero, NoTangen
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import too_deep
-from chainrules_py.values.structure import fields_of, is_structure_type, structure_of
+from chainrules_py.values.structure import (
+    Structure,
+    fields_of,
+    is_structure_type,
+    primal_class,
+    structure_of,
+)
 from chainrules_py.values.type_info import (
     as_scalar,
     check_served,
@@ -169,12 +175,12 @@ class StructureSpace:
     __slots__ = ("fields", "length", "primal_type")
 
     def __init__(self, x: Any) -> None:
-        self.primal_type = type(x)
+        self.primal_type = primal_class(type(x))
         try:
             self.fields = {key: space(value) for key, value in fields_of(x)}
         except RecursionError:
             raise too_deep(x) from None
-        structure = structure_of(self.primal_type)
+        structure: Structure[Any] | None = structure_of(self.primal_type)
         by_position = structure is not None and structure.kind == "positions"
         self.length = len(self.fields) if by_position else None
 

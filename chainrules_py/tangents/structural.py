@@ -18,7 +18,7 @@ from chainrules_py.tangents.checks import (
 from chainrules_py.tangents.zeros import ZERO, AbstractTangent, AbstractZero
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import register_container
-from chainrules_py.values.structure import Structure, structure_of
+from chainrules_py.values.structure import Structure, primal_class, structure_of
 
 P = TypeVar("P")
 
@@ -266,7 +266,10 @@ forgets(lambda: (_classes,))
 
 def class_for(primal_type: type) -> type[Tangent[Any]]:
     """Return the class of tangents of a structure, made when it is first asked for."""
-    return _classes.get(primal_type) or _make_class(primal_type)
+    found = _classes.get(primal_type)
+    if found is None:
+        found = _classes[primal_type] = _make_class(primal_class(primal_type))
+    return found
 
 
 def _make_class(primal_type: type) -> type[Tangent[Any]]:
@@ -321,7 +324,7 @@ def map_fields(f: Callable[[Any], Any], t: Tangent[P]) -> Tangent[P]:
 
 def check_fits(primal: Any, items: list[tuple[Any, Any]], t: Tangent[Any]) -> None:
     """Refuse a `Tangent` of another class or length, or with keys that the primal lacks."""
-    if t.primal_type is not type(primal):
+    if t.primal_type is not primal_class(type(primal)):
         raise ProjectionError(not_a_tangent_of(primal, t))
     if t._length is not None and t._length != len(items):
         raise ProjectionError(not_a_tangent_of(primal, t))

@@ -160,6 +160,35 @@ def _register(cls: type, structure: Structure[Any] | None) -> None:
     forget_all()
 
 
+def primal_class(cls: type) -> type:
+    """Return the class whose tangents values of a class have: most often that class.
+
+    What stands for values of a library's class while they are traced says so by an attribute
+    ``__stands_for__`` of its own class.
+
+    Examples
+    --------
+    >>> class Traced(list):
+    ...     __stands_for__ = list
+    >>> primal_class(Traced), primal_class(tuple)
+    (<class 'list'>, <class 'tuple'>)
+    """
+    return getattr(cls, "__stands_for__", cls)
+
+
+def give_out(x: object) -> None:
+    """Have what stands for values of a library become as these are, where a function gives it.
+
+    It says how by a method ``__given_out__``; structures are gone through.
+    """
+    cls = type(x)
+    if hasattr(cls, "__stands_for__"):
+        x.__given_out__()  # type: ignore[attr-defined]
+    elif is_structure_type(cls):
+        for _, value in fields_of(x):
+            give_out(value)
+
+
 def structure_of(cls: type[T]) -> Structure[T] | None:
     """Return how values of a class are taken apart and rebuilt, or None where they are leaves.
 

@@ -15,13 +15,10 @@ from scipy import sparse as native
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.sparse.layout import canonical
 from chainrules_scipy.sparse.lines import TracedLine
 from chainrules_scipy.sparse.products import element_pattern
-from chainrules_scipy.sparse.traced import (
-    TracedSparse,
-    canonical,
-    laid_like,
-)
+from chainrules_scipy.sparse.traced import TracedSparse, laid_like
 
 
 class _Numbers:
@@ -196,8 +193,8 @@ def _tells(theirs: Callable[[Any], bool]) -> None:
     """Have SciPy's question whether something is sparse know what stands for it."""
 
     def function(x: Any) -> bool:
-        is_old = type(x) is TracedSparse and x.pattern.is_matrix
-        return is_old or (theirs is _issparse and type(x) in (TracedSparse, TracedLine))
+        is_old = isinstance(x, TracedSparse) and x.pattern.is_matrix
+        return is_old or (theirs is _issparse and isinstance(x, (TracedSparse, TracedLine)))
 
     place(theirs, functools.wraps(theirs)(function), home="scipy.sparse")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -13,77 +13,21 @@ from scipy.sparse._base import _spbase
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, type_info
 from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.sparse.layout import Stored, canonical, laid
 from chainrules_scipy.sparse.lines import TracedLine
-from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.products import (
     element_pattern,
     of_one,
     product,
-    refuse,
     reversed_product,
 )
 from chainrules_scipy.sparse.words import sparse_product
 
 
-@final
-class TracedSparse:
-    """A sparse array whose stored elements are traced.
+class TracedSparse(Stored):
+    """A sparse array whose stored elements are traced, with what SciPy's can do."""
 
-    Attributes
-    ----------
-    elements : array
-        The elements, some of which may stand at one place; a traced array with one axis.
-    pattern : Pattern
-        Where they stand.
-    like : bool, callable or sparse array, optional
-        True if they lie as in SciPy's array, or that of plain numbers, or what computes it.
-    """
-
-    __slots__ = ("elements", "like", "pattern")
-
-    def __init__(self, elements: Any, pattern: Pattern, like: Any = None) -> None:
-        self.elements = elements
-        self.pattern = pattern
-        self.like = like
-
-    # -- what it is
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The numbers of rows and columns."""
-        return self.pattern.shape
-
-    @property
-    def dtype(self) -> Any:
-        """That of the elements."""
-        return self.elements.dtype
-
-    @property
-    def data(self) -> Any:
-        """The elements, in the order in which SciPy's array has them."""
-        return laid(self).elements
-
-    @property
-    def format(self) -> str:
-        """The format in which SciPy's array is stored."""
-        return str(self.plain().format)
-
-    @property
-    def nnz(self) -> int:
-        """The number of elements that SciPy's array stores."""
-        return int(self.plain().nnz)
-
-    def plain(self) -> Any:
-        """Return SciPy's array, of plain numbers; it says how elements lie."""
-        if self.like is True:
-            return self.pattern.array(np.array(readable(self.elements))).copy()
-        if callable(self.like):
-            self.like = self.like()
-        if self.like is None:
-            self._refuse("how the elements are stored (data, nnz, format)")
-        return self.like
-
-    ndim = 2
+    __slots__ = ()
 
     # -- what it can do
 
@@ -144,7 +88,7 @@ class TracedSparse:
             return TracedSparse(self.elements * _elements(other, rows, columns), self.pattern)
         other = array_of(other)
         if np.broadcast_shapes(other.shape, self.shape) != self.shape:
-            self._refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
+            self.refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
         there = v.broadcast_to(other, shape=self.shape)
         return TracedSparse(self.elements * there[rows, columns], self.pattern)
 
@@ -166,7 +110,7 @@ class TracedSparse:
     def _with_number(self, c: Any) -> TracedSparse:
         """Add 0; of another number SciPy raises."""
         if isinstance(c, Tracer) or c != 0:
-            self._refuse("a sum with a number")
+            self.refuse("a sum with a number")
         return self.copy()
 
     def __sub__(self, other: Any) -> Any:
@@ -204,7 +148,7 @@ class TracedSparse:
     def power(self, n: Any, dtype: Any = None) -> TracedSparse:
         """Raise each element to a power, which is greater than 0."""
         if np.any(np.asarray(n) <= 0):
-            self._refuse("a power that is not greater than 0")
+            self.refuse("a power that is not greater than 0")
         a = canonical(self)
         return TracedSparse(a.elements**n, a.pattern)
 
@@ -220,11 +164,11 @@ class TracedSparse:
 
     def max(self, axis: int | None = None) -> Any:
         """Return the greatest element."""
-        return self._extreme(v.max, axis) if axis is None else self._refuse("max along an axis")
+        return self._extreme(v.max, axis) if axis is None else self.refuse("max along an axis")
 
     def min(self, axis: int | None = None) -> Any:
         """Return the least element."""
-        return self._extreme(v.min, axis) if axis is None else self._refuse("min along an axis")
+        return self._extreme(v.min, axis) if axis is None else self.refuse("min along an axis")
 
     def mean(self, axis: int | None = None) -> Any:
         """Return the mean of all elements, or along an axis."""
@@ -263,15 +207,12 @@ class TracedSparse:
 
     # -- what it cannot
 
-    def _refuse(self, what: str) -> NoReturn:
-        refuse(self.pattern.cls, what)
-
     def _refuse_matrix(self, what: str, instead: str) -> None:
         """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
         if self.pattern.is_matrix:
             name = self.pattern.cls.__name__
             array = name.replace("matrix", "array")
-            self._refuse(f"{what}, which is a np.matrix: write {instead}, or {array} for {name};")
+            self.refuse(f"{what}, which is a np.matrix: write {instead}, or {array} for {name};")
 
     def __getattr__(self, name: str) -> Any:
         if name in _PLACES:
@@ -282,10 +223,10 @@ class TracedSparse:
         if name.startswith("_") or not hasattr(self.pattern.cls, name):
             msg = f"{type(self).__name__} has no attribute {name}"
             raise AttributeError(msg)
-        self._refuse(f"{name}")
+        self.refuse(f"{name}")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        self._refuse("a dense copy by NumPy")
+        self.refuse("a dense copy by NumPy")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
         if ufunc is np.matmul and method == "__call__" and not keywords:
@@ -294,10 +235,10 @@ class TracedSparse:
         turned = _TURNED.get(ufunc)
         if turned and method == "__call__" and not keywords and operands[1] is self:
             return getattr(self, turned)(operands[0])  # an array's operator comes here
-        return self._refuse(f"np.{ufunc.__name__}")
+        return self.refuse(f"np.{ufunc.__name__}")
 
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
-        self._refuse(f"np.{f.__name__}")
+        self.refuse(f"np.{f.__name__}")
 
     def __getitem__(self, index: Any) -> Any:
         is_other = self.like is not None and self.format not in ("csr", "csc")
@@ -320,27 +261,27 @@ class TracedSparse:
         return TracedSparse(data, element_pattern(a.pattern.cls, found.row, found.col, found.shape))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._refuse("a write to a part")
+        self.refuse("a write to a part")
 
     def __iter__(self) -> Any:
-        self._refuse("a loop over the rows")
+        self.refuse("a loop over the rows")
 
     def __len__(self) -> int:  # noqa: PLE0303
-        self._refuse("the length, which sparse arrays do not have,")
+        self.refuse("the length, which sparse arrays do not have,")
 
     def __bool__(self) -> bool:  # noqa: PLE0304
-        self._refuse("the truth")
+        self.refuse("the truth")
 
     def __pow__(self, other: Any) -> Any:
         if self.pattern.is_matrix:
-            self._refuse("a power of matrices")
+            self.refuse("a power of matrices")
         return self.power(other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        self._refuse("a quotient")
+        self.refuse("a quotient")
 
     def __eq__(self, other: object) -> Any:
-        self._refuse("a comparison")
+        self.refuse("a comparison")
 
     def __abs__(self) -> TracedSparse:
         a = canonical(self)
@@ -358,33 +299,6 @@ _PLACES = ("indices", "indptr", "row", "col", "coords", "has_sorted_indices")
 """What SciPy's arrays have of places."""
 
 
-def laid(a: TracedSparse) -> TracedSparse:
-    """Have the elements lie as in SciPy's array; those that stand at one place are added up.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If SciPy stores them otherwise, or leaves out some that are 0.
-    """
-    if a.like is True:
-        return a
-    y = a.plain()
-    if y.format not in ("csr", "csc", "coo"):
-        a._refuse(f"data in the format {y.format} (write tocsr())")
-    pattern, (rows, columns) = Pattern.of(y), a.pattern.rows_columns
-    r, c = (np.asarray(x, dtype=np.int64) for x in pattern.rows_columns)
-    if not (np.array_equal(rows, r) and np.array_equal(columns, c)):
-        keys = np.asarray(rows, dtype=np.int64) * a.shape[1] + columns
-        there, order = np.unique(r * a.shape[1] + c, return_index=True)
-        if not (len(there) == len(r) and np.array_equal(np.unique(keys), there)):
-            a._refuse("data of elements that SciPy leaves out, as zeros, or has several times,")
-        index, places = v.Index.split((order[np.searchsorted(there, keys)],))
-        zeros = v.full_like(a.elements, shape=r.shape, fill=0)
-        a.elements = v.scatter_add(zeros, a.elements, *places, index=index)
-    a.pattern, a.like = pattern, True
-    return a
-
-
 def plain_of(x: Any) -> Any:
     """Return what SciPy is given in place of traced values."""
     if isinstance(x, TracedSparse):
@@ -396,7 +310,7 @@ def plain_of(x: Any) -> Any:
 
 def laid_like(theirs: Any, y: Any, *operands: Any, **options: Any) -> Any:
     """Have SciPy's function say, when that is asked for, how the elements of a result lie."""
-    if type(y) is not TracedSparse:
+    if not isinstance(y, TracedSparse):
         return y
 
     def like() -> Any:
@@ -456,20 +370,6 @@ def coordinates(a: Any) -> tuple[Any, Any, Any]:
         return a.elements, *a.pattern.rows_columns
     a = a.tocoo()
     return a.data, a.row, a.col
-
-
-def canonical(a: TracedSparse) -> TracedSparse:
-    """Add up the elements that stand at one place."""
-    rows, columns = a.pattern.rows_columns
-    keys, where = np.unique(rows * a.shape[1] + columns, return_inverse=True)
-    if len(keys) == len(rows):
-        return a
-    index, places = v.Index.split((where,))
-    zeros = v.full_like(a.elements, shape=keys.shape, fill=0)
-    data = v.scatter_add(zeros, a.elements, *places, index=index)
-    return TracedSparse(
-        data, element_pattern(a.pattern.cls, keys // a.shape[1], keys % a.shape[1], a.shape)
-    )
 
 
 def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:

@@ -22,6 +22,7 @@ from chainrules_py.extend import (
     describe,
     find_rule,
     find_tracers,
+    give_out,
     holders,
     in_place_operators,
     innermost,
@@ -363,6 +364,7 @@ def settled(y: Any) -> Any:
         return y
     for x in find_tracers(y):
         current(x)
+    give_out(y)
     return y
 
 

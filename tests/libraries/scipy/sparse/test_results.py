@@ -1,0 +1,108 @@
+"""Functions that give sparse arrays: of SciPy's class, with tangents in the order of its data."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import chainrules_scipy
+from chainrules_py import NotDifferentiableError, Tangent
+from chainrules_tape import grad, jvp, vjp
+from tests.libraries.scipy.sparse.test_layouts import MAKERS, OPERATIONS, Q
+
+FORMS = tuple(f"{form}_{kind}" for form in ("csr", "csc", "coo") for kind in ("array", "matrix"))
+MORE = {
+    "columns": lambda a, q: a.tocsc()[:, [2, 0, 1]],
+    "turned": lambda a, q: a[[2, 0, 1]],
+    "turned back": lambda a, q: a[:, [1, 2, 0]],
+    "less its transpose": lambda a, q: a - 2 * a.T,
+    "alike": lambda a, q: a - a.copy(),
+    "in a dict": lambda a, q: {"y": a @ a, "n": 3},
+}
+GIVEN = OPERATIONS | MORE
+ALL = list(itertools.product(("of numbers", "of itself", "of its slope"), FORMS, GIVEN))
+SAMPLE = ALL[::5]
+
+
+def _of(y):
+    return y["y"] if isinstance(y, dict) else y
+
+
+def _seed(y, data):
+    t = Tangent[type(_of(y))](data=data)
+    return Tangent[dict]({"y": t}) if isinstance(y, dict) else t
+
+
+def _filled(a, data):
+    other = a.copy()
+    other.data = data
+    return other
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "of, form, operation",
+    [pytest.param(*x, marks=[] if x in SAMPLE else pytest.mark.slow) for x in ALL],
+)
+def test_result(of, form, operation):
+    """Its derivatives are those of the dense array that it is, whatever order it stores."""
+    rng = np.random.default_rng(7)
+    a = getattr(sparse, form)(MAKERS["csr_array"](Q))
+    at = Q[:5] if of == "of numbers" else a
+
+    def f(a):
+        if of == "of numbers":
+            a = getattr(sparse, form)((a, ([2, 0, 1, 2, 0], [0, 2, 1, 2, 0])), shape=(3, 3))
+        return GIVEN[operation](a, Q)
+
+    def moved(step):
+        return f(at + step * way) if of == "of numbers" else f(_filled(a, a.data + step * way))
+
+    way = rng.normal(size=5)
+    with chainrules_scipy.install():
+        try:
+            known = f(at)
+        except (AttributeError, TypeError, ValueError, NotImplementedError):
+            return  # formats that lack an operator
+        try:
+            if of == "of its slope":
+                check_slope(f, a, way, rng)
+                return
+            y, pullback = vjp(f, at)
+        except NotDifferentiableError as error:
+            message = str(error)
+            assert "tocsr" in message or "np.matrix" in message or "M @ " in message
+            return
+        assert type(_of(y)) is type(_of(known))
+        np.testing.assert_allclose(_of(y).toarray(), _of(known).toarray())
+        weights = rng.normal(size=_of(y).data.shape)
+        (bar,) = pullback(_seed(y, weights))
+        dot = way if of == "of numbers" else Tangent[type(a)](data=way)
+        _, y_dot = jvp(f, (at,), (dot,))
+    got = _of(y_dot).data
+    h = 1e-6
+    truth = (_of(moved(h)).toarray() - _of(moved(-h)).toarray()) / (2 * h)
+    np.testing.assert_allclose(_filled(_of(y), got).toarray(), truth, atol=1e-7)
+    back = bar if of == "of numbers" else bar.data
+    np.testing.assert_allclose(np.sum(got * weights), np.sum(back * way), rtol=1e-9, atol=1e-9)
+
+
+def check_slope(f, a, way, rng):
+    """Compare the derivative of a gradient in a sparse array, which is one, with differences."""
+    weights = rng.normal(size=_of(f(a)).shape)
+
+    def slope(a):
+        return grad(lambda a: np.sum(np.cos(_of(f(a)).toarray()) * weights))(a)
+
+    y, pullback = vjp(slope, a)
+    assert type(y) is Tangent[type(a)]
+    (bar,) = pullback(Tangent[type(a)](data=way))
+    _, y_dot = jvp(slope, (a,), (Tangent[type(a)](data=way),))
+    h = 1e-5
+    ahead, behind = (slope(_filled(a, a.data + s * way)).data for s in (h, -h))
+    truth = (ahead - behind) / (2 * h)
+    np.testing.assert_allclose(y_dot.data, truth, atol=1e-7)
+    np.testing.assert_allclose(bar.data, truth, atol=1e-7)  # a Hessian is symmetric
