@@ -95,11 +95,11 @@ class Primitive(Generic[P, R]):
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)
+        self.__module__ = self.__module__ or "__main__"  # of code that exec ran without a name
         self.__wrapped__: Callable[P, R] = declaration
         self.__name__: str = getattr(declaration, "__name__", type(declaration).__name__)
         self.__qualname__: str = getattr(declaration, "__qualname__", self.__name__)
-        self.shape_from_data = shape_from_data
-        self.opaque = False
+        self.shape_from_data, self.opaque = shape_from_data, False
         code = getattr(declaration, "__code__", None)
         self.has_body = code is None or code.co_code not in _BODILESS
         parameters = parameters_of(declaration)

@@ -553,6 +553,7 @@ TOPICS = {
     "tests/engines/test_functions_in_rules.py": "rules that drop a function's derivative",
     "tests/engines/test_hooks.py": "hooks on words, in engines that compute these by themselves",
     "tests/engines/torch/test_rules_that_leave.py": "rules that compute with NumPy",
+    "tests/engines/torch/test_silent.py": "rules that cannot ask for numbers, and what asks",
     "tests/engines/torch/test_written_down.py": "programs that PyTorch writes down",
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_layouts.py": "arrays of any layout where they become another engine's",

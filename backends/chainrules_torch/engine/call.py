@@ -36,8 +36,10 @@ from chainrules_torch.engine.draws import drawing
 from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
+from chainrules_torch.engine.silent import silent
 
 Tensor = torch.Tensor
+_UNKNOWN = object()
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
 Check: TypeAlias = Callable[[Any, Outputs], None]
@@ -224,6 +226,7 @@ class Plan(AnyCall):
 
     __slots__ = (
         "_bound",
+        "_silent",
         "all_tensors",
         "classes",
         "compute",
@@ -266,6 +269,7 @@ class Plan(AnyCall):
         self.draws = None if self.solves else drawing(primal)
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
+        self._silent: Any = _UNKNOWN
         self.is_stored = False
         self.views = False
         self.transformed: Any = None
@@ -292,6 +296,17 @@ class Plan(AnyCall):
             bound = bind(rule, self.classes, wanted, mode, primal=primal, config=config)
             self._bound[key] = bound
             return bound
+
+    def may_ask(self) -> bool:
+        """Tell whether half of a person's rule may ask a tensor for its numbers."""
+        if not self.is_own:
+            return False
+        found = self._silent
+        if found is _UNKNOWN:
+            assert self.rule is not None
+            found = None if self.options else silent(self.rule, self.classes)
+            self._silent = found
+        return found is None or not found.holds()
 
     def states(self, mode: str) -> bool:
         """Tell whether there is a rule for a mode."""

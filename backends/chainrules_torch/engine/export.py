@@ -170,19 +170,21 @@ class Exported:
             return self._out_of_graph(operands, options)
         try:
             if not (options or is_cast()):
-                try:
-                    plan = self._plans.table[tuple(map(type, operands))]
-                except KeyError:
-                    pass
-                else:
-                    if _grad_enabled() and not (
-                        _transforms_active() or forward_ad._current_level >= 0
-                    ):
-                        needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
-                        if True in needs:
-                            out = (plan.short.get(needs) or eager(plan, needs))(*operands)
-                            return out if isinstance(out, Tensor) else unwrap(out)
-                    return applied(plan, plan, operands)
+                plans = self._plans.table
+                recorded = _grad_enabled() and not (
+                    _transforms_active() or forward_ad._current_level >= 0
+                )
+                if recorded and (run := plans.get(len(operands))) is not None:
+                    for x in operands:
+                        if type(x) is not Tensor or not x.requires_grad:
+                            break
+                    else:
+                        out = run(*operands)
+                        return out if isinstance(out, Tensor) else unwrap(out)
+                if (plan := plans.get(tuple(map(type, operands)))) is not None:
+                    if not recorded:
+                        return applied(plan, plan, operands)
+                    return _recorded(plan, operands, plans)
             return self._call(operands, options)
         except TypeError as error:
             whose = "the rule of " if isinstance(self.function, Primitive) else ""
@@ -306,6 +308,18 @@ def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
 def _needs(x: Any) -> bool:
     """Tell whether a value needs a gradient."""
     return isinstance(x, Tensor) and x.requires_grad
+
+
+def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
+    """Run an eager call; remember what runs those where all operands are plain and wanted."""
+    needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
+    if True not in needs:
+        return applied(plan, plan, operands)
+    run = plan.short.get(needs) or eager(plan, needs)
+    if all(needs) and plan.classes == (Tensor,) * len(needs):
+        plans[len(needs)] = run
+    out = run(*operands)
+    return out if isinstance(out, Tensor) else unwrap(out)
 
 
 _all_plans = Cache()

@@ -49,8 +49,8 @@ def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lam
     for x in tensors:
         if varies_still(within(x)):
             return Unlost(within)
-    is_own = call is not None and plan_of(call).is_own
-    return Apart() if is_own and _transforms_active() else _NOTHING
+    watched = call is not None and _transforms_active() and plan_of(call).may_ask()
+    return Apart() if watched else _NOTHING
 
 
 def plan_of(call: Any) -> Any:

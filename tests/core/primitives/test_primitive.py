@@ -247,3 +247,14 @@ def test_a_rule_for_a_method_of_a_class(name):
     assert grad(getattr(Owner, name))(3.0) == grad(getattr(Owner(), name))(3.0) == 7.0
     with pytest.raises(RuleError, match="no engine can see"):
         rrule.register(int.from_bytes)(rule_of_owner)
+
+
+def test_code_that_exec_runs_without_a_name():
+    """What it defines has no module: `f.__module__` is None."""
+    space = {}
+    exec("def square(x):\n    return x * x\ndef partial(y, x):\n    return 2.0 * x", space)
+    word = primitive(space["square"])
+    assert space["square"].__module__ is None
+    scalar_rule(word, space["partial"])
+    assert grad(word)(3.0) == 6.0
+    assert repr(word) == "<primitive square>"
