@@ -536,7 +536,7 @@ TOPICS = {
     "tests/engines/solvers/test_minima.py": "saddle points and maxima, which minimize refuses",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
     "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of results, a generator",
-    "tests/libraries/scipy/sparse/test_results.py": "functions that give sparse arrays, a generator",
+    "tests/libraries/scipy/sparse/test_results.py": "functions that give sparse arrays",
     "tests/libraries/scipy/test_numbers.py": "results of one number, and their classes",
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
