@@ -173,7 +173,8 @@ def primal_class(cls: type) -> type:
     >>> primal_class(Traced), primal_class(tuple)
     (<class 'list'>, <class 'tuple'>)
     """
-    return getattr(cls, "__stands_for__", cls)
+    found = getattr(cls, "__stands_for__", cls)
+    return found if isinstance(found, type) else cls  # metaclasses may answer to any name
 
 
 def give_out(x: object) -> None:
@@ -182,7 +183,7 @@ def give_out(x: object) -> None:
     It says how by a method ``__given_out__``; structures are gone through.
     """
     cls = type(x)
-    if hasattr(cls, "__stands_for__"):
+    if primal_class(cls) is not cls:
         x.__given_out__()  # type: ignore[attr-defined]
     elif is_structure_type(cls):
         for _, value in fields_of(x):
