@@ -50,6 +50,7 @@ class Noted:
         The noted arrays that were read from it.
     """
 
+    __asked_again__ = True
     __slots__ = ("__weakref__", "noted", "payload", "reading", "recorder", "views")
     __dispatch_type__: ClassVar[type]
     payload_type: ClassVar[type]

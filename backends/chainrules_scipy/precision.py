@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.stats._distn_infrastructure import rv_generic
 
+from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import type_info, untraced
+from chainrules_py.extend import static_types, type_info, untraced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -26,6 +28,43 @@ def readable(x: Any) -> Any:
     """Return the values of an array, an engine's as well, for NumPy and SciPy to read."""
     x = untraced(x)
     return x if type_info(type(x)).host is None else np.asarray(x)
+
+
+def asked(x: Any) -> Any:
+    """Return the values of an array to ask about: itself, where each answer is asked again.
+
+    A program that is being written down answers so, and keeps the question.
+    """
+    x = untraced(x)
+    return x if is_asked_again(x) else readable(x)
+
+
+def truths(x: Any) -> Any:
+    """Return an array of the answers to a question."""
+    return x if is_asked_again(x) else np.asarray(x)
+
+
+@primitive
+def as_method(*xs: Any, of: Any, name: str) -> Any:
+    """Return what a method of an object of SciPy's computes of plain numbers."""
+    return getattr(of, name)(*xs)
+
+
+as_method.opaque = True  # a program calls it as it is
+static_types.add(rv_generic)
+
+
+def method_of(of: Any, name: str, *xs: Any) -> Any:
+    """Call a method of an object of SciPy's on the values of arrays."""
+    xs = tuple(map(asked, xs))
+    if any(map(is_asked_again, xs)):
+        return as_method(*xs, of=of, name=name)
+    return getattr(of, name)(*xs)
+
+
+def is_asked_again(x: Any) -> bool:
+    """Tell whether what is asked of a value here is asked at each call of a program."""
+    return getattr(type(x), "__asked_again__", False) is True
 
 
 def plainly(x: Any, read: Callable[[Any], Any] = readable) -> Any:

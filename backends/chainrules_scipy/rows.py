@@ -24,8 +24,11 @@ from chainrules_py.extend import (
     varies,
 )
 from chainrules_scipy.installing import our_module, place, public_module
-from chainrules_scipy.precision import in_precision_of
+from chainrules_scipy.precision import asked as asked
+from chainrules_scipy.precision import in_precision_of, is_asked_again
+from chainrules_scipy.precision import method_of as method_of
 from chainrules_scipy.precision import readable as readable
+from chainrules_scipy.precision import truths as truths
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,9 +64,10 @@ def array_of(x: Any, *, floating: bool = True) -> Any:
     cls = type(x)
     if cls in (list, tuple) and varies(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])
-    if issubclass(cls, Tracer) and type_info(cls).is_python_number:
+    is_seen = issubclass(cls, Tracer) or is_asked_again(x)
+    if is_seen and type_info(cls).is_python_number:
         x = v.lift(x, to=np)
-    elif not (issubclass(cls, Tracer) or type_info(cls).is_array):
+    elif not (is_seen or type_info(cls).is_array):
         x = np.asarray(x)
     home = beside()
     if home is not None and type(x) is np.ndarray:
@@ -222,7 +226,7 @@ def nested(x: Any) -> int:
 
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
-    return value + (moving - readable(moving))
+    return value + (moving - asked(moving))
 
 
 def permutation_of(pivots: Any) -> Any:

@@ -470,6 +470,7 @@ TOPICS = {
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
     "tests/engines/compile/test_places.py": "places that arrays hold, in whole programs",
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
+    "tests/engines/compile/test_distributions.py": "likelihoods of scipy.stats, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
     "tests/engines/compile/test_samples.py": "samples of all words in seldom forms, a generator",
     "tests/engines/compile/test_degenerate.py": "arrays without axes, in the source of all words",

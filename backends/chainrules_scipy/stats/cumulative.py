@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special as sc
 
 from chainrules_py.extend import WIDE, half_line
-from chainrules_scipy.rows import readable
+from chainrules_scipy.rows import asked
 from chainrules_scipy.stats.densities import chosen, ratio_log1p
 
 CUMULATIVE: dict[str, Callable[..., Any]] = {}
@@ -41,7 +41,7 @@ def crystalball(x: Any, beta: Any, m: Any) -> Any:
     tail = m / beta / (m - 1) * edge
     root = math.sqrt(2 * math.pi)
     body = chosen(
-        readable(x) > -readable(beta),
+        asked(x) > -asked(beta),
         lambda x, beta, m: tail + root * (sc.ndtr(x) - sc.ndtr(-beta)),
         lambda x, beta, m: (
             edge * m / beta / (m - 1) * ((m / beta - beta - x) * beta / m) ** (1 - m)
@@ -77,7 +77,7 @@ def loggamma(x: Any, c: Any) -> Any:
 @_cumulative
 def pearson3(x: Any, skew: Any) -> Any:
     return chosen(
-        abs(readable(skew)) < 1e-5,
+        abs(asked(skew)) < 1e-5,
         lambda x, s: (
             sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi))
         ),
@@ -90,7 +90,7 @@ def pearson3(x: Any, skew: Any) -> Any:
 def _pearson3(x: Any, skew: Any) -> Any:
     beta = 2 / skew
     alpha = beta * beta
-    return chosen(readable(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha)
+    return chosen(asked(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha)
 
 
 @_cumulative
@@ -102,10 +102,10 @@ def skewnorm(x: Any, a: Any) -> Any:
 def trapezoid(x: Any, c: Any, d: Any) -> Any:
     height = 2 / (d - c + 1)
     return height * chosen(
-        readable(x) < readable(c),
+        asked(x) < asked(c),
         lambda x, c, d: x * x / (2 * c),
         lambda x, c, d: chosen(
-            readable(x) <= readable(d),
+            asked(x) <= asked(d),
             lambda x, c, d: x - c / 2,
             lambda x, c, d: (1 + d - c) / 2 - (1 - x) ** 2 / (2 * (1 - d)),
             x,
@@ -125,7 +125,7 @@ def triang(x: Any, c: Any) -> Any:
 
 @_cumulative
 def truncnorm(x: Any, a: Any, b: Any) -> Any:
-    right = readable(a) > 0
+    right = asked(a) > 0
     low, high, at = np.where(right, -b, a), np.where(right, -a, b), np.where(right, -x, x)
     part = (sc.ndtr(at) - sc.ndtr(low)) / (sc.ndtr(high) - sc.ndtr(low))
     return np.where(right, 1 - part, part)
@@ -140,7 +140,7 @@ def truncpareto(x: Any, b: Any, c: Any) -> Any:
 def wrapcauchy(x: Any, c: Any) -> Any:
     ratio = (1 + c) / (1 - c)
     return chosen(
-        readable(x) <= math.pi,
+        asked(x) <= math.pi,
         lambda x, r: np.arctan(r * np.tan(x / 2)) / math.pi,
         lambda x, r: 1 - np.arctan(r * np.tan((2 * math.pi - x) / 2)) / math.pi,
         x,
@@ -151,7 +151,7 @@ def wrapcauchy(x: Any, c: Any) -> Any:
 @_cumulative
 def betaprime(x: Any, a: Any, b: Any) -> Any:
     return chosen(
-        readable(x) <= 1,
+        asked(x) <= 1,
         lambda x, a, b: sc.betainc(a, b, x / (1 + x)),
         lambda x, a, b: sc.betaincc(b, a, 1 / (1 + x)),
         x,
@@ -168,7 +168,7 @@ def ncx2(x: Any, df: Any, nc: Any) -> Any:
 @_cumulative
 def dgamma(x: Any, a: Any) -> Any:
     return chosen(
-        readable(x) > 0,
+        asked(x) > 0,
         lambda x, a: 0.5 + 0.5 * sc.gammainc(a, x),
         lambda x, a: 0.5 * sc.gammaincc(a, -x),
         x,
@@ -223,10 +223,10 @@ def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes:
 @_cumulative
 def gennorm(x: Any, beta: Any) -> Any:
     """By the incomplete gamma function of ``abs(x) ** beta``; in the middle by the density."""
-    middle = readable(x) == 0
+    middle = asked(x) == 0
     there = chosen(
         ~middle,
-        lambda x, beta: 0.5 * np.sign(readable(x)) * sc.gammainc(1 / beta, abs(x) ** beta),
+        lambda x, beta: 0.5 * np.sign(asked(x)) * sc.gammainc(1 / beta, abs(x) ** beta),
         lambda x, beta: x / (2 * sc.gamma(1 + 1 / beta)),
         x,
         beta,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from chainrules_scipy.rows import readable
+from chainrules_scipy.rows import asked, truths
 from chainrules_scipy.ufuncs.distributions import kolmogorov_slope
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
@@ -29,7 +29,7 @@ def _density(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operands: Any) -> Any:
     """Compute f where a condition holds and g elsewhere, neither where the other one is."""
-    condition = np.asarray(condition)
+    condition = truths(condition)
     if condition.all():
         return f(*operands)
     if not condition.any():
@@ -41,14 +41,14 @@ def chosen(condition: Any, f: Callable[..., Any], g: Callable[..., Any], *operan
 
 def _some(x: Any, where: Any) -> Any:
     """One element of x for which a condition holds, as a constant."""
-    known = np.broadcast_to(readable(x), np.broadcast_shapes(np.shape(x), where.shape))
+    known = np.broadcast_to(asked(x), np.broadcast_shapes(np.shape(x), where.shape))
     return known[np.broadcast_to(where, known.shape)][0]
 
 
 def ratio_log1p(u: Any) -> Any:
     """log(1 + u) / u, which is 1 - u/2 + u²/3 - ... at 0."""
     return chosen(
-        abs(readable(u)) < 1e-3,
+        abs(asked(u)) < 1e-3,
         lambda u: 1 - u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u * (1 / 6 - u / 7))))),
         lambda u: np.log1p(u) / u,
         u,
@@ -63,7 +63,7 @@ def _of_positive(f: Callable[..., Any]) -> Callable[..., Any]:
     """Density 0 at 0, where the formula has logarithms that cancel."""
 
     def density(x: Any, *shapes: Any) -> Any:
-        return chosen(readable(x) > 0, f, lambda x, *s: -np.inf + 0 * x, x, *shapes)
+        return chosen(asked(x) > 0, f, lambda x, *s: -np.inf + 0 * x, x, *shapes)
 
     density.__name__ = f.__name__
     return density
@@ -77,7 +77,7 @@ def cauchy(x: Any) -> Any:
 @_density
 def burr(x: Any, c: Any, d: Any) -> Any:
     powers = chosen(
-        readable(x) == 0,
+        asked(x) == 0,
         lambda x, c: np.log1p(x**c),
         lambda x, c: np.logaddexp(0, c * np.log(x)),
         x,
@@ -102,7 +102,7 @@ def crystalball(x: Any, beta: Any, m: Any) -> Any:
     norm = np.log(tail + math.sqrt(2 * math.pi) * sc.ndtr(beta))
     return (
         chosen(
-            readable(x) > -readable(beta),
+            asked(x) > -asked(beta),
             lambda x, beta, m: -x * x / 2,
             lambda x, beta, m: (
                 m * np.log(m / beta) - beta * beta / 2 - m * np.log(m / beta - beta - x)
@@ -183,7 +183,7 @@ def kappa4(x: Any, h: Any, k: Any) -> Any:
 @_density
 def pearson3(x: Any, skew: Any) -> Any:
     return chosen(
-        abs(readable(skew)) < 1e-5,
+        abs(asked(skew)) < 1e-5,
         lambda x, skew: _normal(x) + skew * (x**3 - 3 * x) / 6,
         _pearson3,
         x,
@@ -216,7 +216,7 @@ def skewnorm(x: Any, a: Any) -> Any:
 
 @_density
 def t(x: Any, df: Any) -> Any:
-    return chosen(np.isinf(readable(df)), lambda x, df: _normal(x), _student, x, df)
+    return chosen(np.isinf(asked(df)), lambda x, df: _normal(x), _student, x, df)
 
 
 def _student(x: Any, df: Any) -> Any:
@@ -227,10 +227,10 @@ def _student(x: Any, df: Any) -> Any:
 def trapezoid(x: Any, c: Any, d: Any) -> Any:
     height = np.log(2 / (d - c + 1))
     return height + chosen(
-        readable(x) < readable(c),
+        asked(x) < asked(c),
         lambda x, c, d: np.log(x / c),
         lambda x, c, d: chosen(
-            readable(x) <= readable(d),
+            asked(x) <= asked(d),
             lambda x, d: 0 * x,
             lambda x, d: np.log((1 - x) / (1 - d)),
             x,
@@ -254,7 +254,7 @@ def truncnorm(x: Any, a: Any, b: Any) -> Any:
 
 def _log_mass(a: Any, b: Any) -> Any:
     """log(Φ(b) - Φ(a)), on the side where both are small."""
-    right = readable(a) > 0
+    right = asked(a) > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
     tall, short = sc.log_ndtr(high), sc.log_ndtr(low)
     return tall + np.log1p(-np.exp(short - tall))

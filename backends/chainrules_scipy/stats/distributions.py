@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import anchored, array_of, nested, readable
+from chainrules_scipy.rows import anchored, array_of, asked, method_of, nested, readable, truths
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
@@ -54,8 +54,9 @@ class _Call:
         shapes, loc, scale = dist._parse_args(*args, **options)
         self.dist, self.x, self.loc, self.scale = dist, array_of(x), array_of(loc), array_of(scale)
         self.shapes = tuple(map(array_of, shapes))
-        self.plain_shapes = tuple(map(readable, self.shapes))
-        self.valid = np.asarray(dist._argcheck(*self.plain_shapes)) & (readable(self.scale) > 0)
+        self.plain_shapes = tuple(map(asked, self.shapes))
+        valid = method_of(dist, "_argcheck", *self.shapes)
+        self.valid = truths(valid) & (asked(self.scale) > 0)
         place = (self.x, self.loc, self.scale)
         shape = np.broadcast_shapes(*map(np.shape, (*place, *self.shapes)))
         if np.broadcast_shapes(self.valid.shape, *map(np.shape, place)) != shape:
@@ -67,19 +68,21 @@ class _Call:
 
     def plainly(self, name: str) -> Any:
         """Call SciPy's own method on the values."""
-        values = map(readable, (self.x, *self.shapes, self.loc, self.scale))
-        return getattr(self.dist, name)(*values)
+        return method_of(self.dist, name, self.x, *self.shapes, self.loc, self.scale)
 
     def inside(self, ends: bool) -> Any:
         """Tell which elements are in the support, with or without its ends, or between 0 and 1."""
-        z = (readable(self.x) - readable(self.loc)) / readable(self.scale)
-        low, high = self.dist._get_support(*self.plain_shapes)
+        z = (asked(self.x) - asked(self.loc)) / asked(self.scale)
+        try:
+            low, high = self.dist._get_support(*self.plain_shapes)
+        except ChainRulesError:  # it writes into arrays of its own
+            low, high = self.dist._get_support(*map(readable, self.shapes))
         within = (low <= z) & (z <= high) if ends else (low < z) & (z < high)
-        return np.asarray(within & self.valid & np.isfinite(z))
+        return truths(within & self.valid & np.isfinite(z))
 
     def finite(self) -> Any:
         """Tell which elements have a place and a scale that are finite."""
-        return np.isfinite(readable(self.loc)) & np.isfinite(readable(self.scale))
+        return np.isfinite(asked(self.loc)) & np.isfinite(asked(self.scale))
 
 
 _ALL = "the density and the distribution function"
@@ -149,7 +152,7 @@ def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
 
 def _standardised(x: Any, scale: Any) -> Any:
     """x / scale, which at x = 0 does not move with the scale, also where the slope is infinite."""
-    z, zero = x / scale, np.asarray(readable(x) == 0)
+    z, zero = x / scale, truths(asked(x) == 0)
     return v.where(zero, v.strong_multiply(x, 1 / scale), z) if zero.any() else z
 
 
@@ -188,7 +191,7 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
 def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     """Integrate the density from the nearer end of the support, or of the turn of a circle."""
     z = v.broadcast_to(array_of(z), shape=np.broadcast_shapes(*map(np.shape, (z, *shapes))))
-    plain, at = tuple(map(readable, shapes)), readable(z)
+    plain, at = tuple(map(asked, shapes)), asked(z)
     first, middle, last = (dist.ppf(q, *plain) for q in (0.25, 0.5, 0.75))
     low, high = dist._get_support(*plain)
     if dist.name == "vonmises":
@@ -196,11 +199,11 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
         low, middle, high = turn - np.pi, turn, turn + np.pi
 
     # Where it is small beside that at z, second derivatives of its logarithm divide by nothing.
-    least = np.maximum(-700, np.nan_to_num(readable(_log_density(dist, at, *plain))) - 300)
+    least = np.maximum(-700, np.nan_to_num(asked(_log_density(dist, at, *plain))) - 300)
 
     def density(x: Any, *s: Any) -> Any:
         """0, and constant, where it is too small for a number."""
-        some = readable(_log_density(dist, readable(x), *map(readable, s))) > least
+        some = asked(_log_density(dist, asked(x), *map(asked, s))) > least
         inside = v.where(some, x, np.max(middle, initial=-np.inf))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
 
@@ -243,7 +246,7 @@ def _log_of(name: str, probability: _Compute) -> _Compute:
             )
         inside = _Call(dist, x, args, options).inside(False)
         y = probability(dist, x, *args, **options)
-        return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(readable(y)))
+        return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(asked(y)))
 
     method.__name__ = name
     method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
@@ -259,15 +262,15 @@ logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
     def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, q, args, options)
-        p = readable(call.x)
-        inside = np.asarray((p > 0) & (p < 1) & call.valid & call.finite())
+        p = asked(call.x)
+        inside = truths((p > 0) & (p < 1) & call.valid & call.finite())
         known = call.plainly(name)
 
         def compute(q: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton's, from where it has arrived: each doubles the order
                 missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
                 density = pdf(dist, x, *shapes, loc=loc, scale=scale)
-                if not np.all((readable(density) > 0) & np.isfinite(readable(density))):
+                if not np.all((asked(density) > 0) & np.isfinite(asked(density))):
                     msg = f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
                     raise NotDifferentiableError(msg)
                 x = x + sign * missing / density
@@ -291,14 +294,14 @@ def _of_counts(
     """Compute at the whole numbers of the support; k and loc have no derivative."""
     refuse(dist)
     shapes, loc, _ = dist._parse_args(*args, **options)
-    k, loc = (readable(array_of(x, floating=False)) for x in (k, loc))
+    k, loc = (asked(array_of(x, floating=False)) for x in (k, loc))
     k, shapes = k - loc, tuple(map(array_of, shapes))
-    plain = tuple(map(readable, shapes))
+    plain = tuple(map(asked, shapes))
     low, high = dist._get_support(*plain)
-    inside = np.asarray((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
+    inside = truths((low <= k) & (k <= high) & (np.floor(k) == k) & dist._argcheck(*plain))
     compute = computed(LOG_PROBABILITIES.get(dist.name, dist._logpmf))
     return _where_inside(
-        inside, lambda: known(dist.logpmf(k, *plain)), compute, (array_of(k), *shapes)
+        inside, lambda: known(method_of(dist, "logpmf", k, *plain)), compute, (array_of(k), *shapes)
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.special as sc
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.rows import readable
+from chainrules_scipy.rows import asked, truths
 from chainrules_scipy.stats.densities import chosen
 
 Powers = tuple[tuple[tuple[Any, Any], ...], Callable[[], Any]]
@@ -63,14 +63,14 @@ def exponential(
         y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest()))
         return y if scale is None else y / shapes[0]
 
-    powers, of_rest = form(*map(readable, (x, *shapes[own])))
+    powers, of_rest = form(*map(asked, (x, *shapes[own])))
     if not any(b.size and b.min() < _NEAR for b, _ in powers):
         return _by_logarithm(logarithm, x, *shapes)
     with np.errstate(all="ignore"):
         least, rest = functools.reduce(np.minimum, [b for b, _ in powers]), of_rest()
     near = least < _NEAR
     near = near & (np.abs(rest) < _MODERATE) | (least == 0) & (rest > -math.inf)
-    flat = np.asarray((least == 0) & ~(rest > -math.inf))
+    flat = truths((least == 0) & ~(rest > -math.inf))
     others = functools.partial(_by_logarithm, logarithm)
     if not flat.any():
         return chosen(near, by_powers, others, x, *shapes)
@@ -87,13 +87,13 @@ def _again(name: str, logarithm: Callable[..., Any], scale: Any) -> Callable[...
 def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
     """Tell where the logarithm is minus infinity, or has infinities that cancel."""
     with np.errstate(all="ignore"):
-        return ~(readable(logarithm(*map(readable, xs))) > -math.inf)
+        return ~(asked(logarithm(*map(asked, xs))) > -math.inf)
 
 
 def _by_logarithm(logarithm: Callable[..., Any], x: Any, *shapes: Any) -> Any:
     """Compute exp(f(x)); where that is 0 at an end, its slope is not that of an exponential."""
     y = v.exp(logarithm(x, *shapes))
-    if (readable(y) > 0).all():
+    if (asked(y) > 0).all():
         return y
     none = _vanishes(logarithm, x, *shapes)
     # A root has no derivative at 0, but for what y does not move with.
@@ -111,16 +111,16 @@ def _nothing(x: Any, *_: Any) -> Any:
 
 def product(log: Any, logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int) -> Any:
     """Compute exp(log), where some x are small by Π x^p and what is left of the logarithm."""
-    known, exponents = readable(x), readable(p)
-    small = np.asarray((known < _NEAR) & (exponents > 0))
+    known, exponents = asked(x), asked(p)
+    small = truths((known < _NEAR) & (exponents > 0))
     if not small.any():
         return v.exp(log)
-    if np.any(np.abs(readable(logarithm(np.where(small, 1.0, known)))) > _MODERATE):
+    if np.any(np.abs(asked(logarithm(np.where(small, 1.0, known)))) > _MODERATE):
         small &= known == 0
     rest = _exp(logarithm(v.where(small, 1.0, x)))
     y = v.strong_multiply(v.prod(v.pow(v.where(small, x, 1.0), p), axis=axis), rest)
-    inside = np.isfinite(readable(log)) | (readable(y) == 0)
-    return v.where(inside, y, np.exp(readable(log)))
+    inside = np.isfinite(asked(log)) | (asked(y) == 0)
+    return v.where(inside, y, np.exp(asked(log)))
 
 
 # ----------------------------------------------------------------------------- of discrete ones
@@ -315,10 +315,10 @@ def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Powers:
 @_powers
 def trapezoid(x: Any, c: Any, d: Any) -> Powers:
     base = chosen(
-        readable(x) < readable(c),
+        asked(x) < asked(c),
         lambda x, c, d: x / c,
         lambda x, c, d: chosen(
-            readable(x) <= readable(d),
+            asked(x) <= asked(d),
             lambda x, d: 1 + 0 * x,
             lambda x, d: (1 - x) / (1 - d),
             x,
