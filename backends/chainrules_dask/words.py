@@ -103,6 +103,7 @@ for _word in _ELEMENTWISE:
     _elementwise(_word)
 _CORES: dict[Any, str] = {
     v.inv: "(n,n)->(n,n)",
+    v.inv_again: "(n,n)->(n,n)",
     v.cholesky: "(n,n)->(n,n)",
     v.solve: "(n,n),(n,k)->(n,k)",
     v.solve_again: "(n,n),(n,k)->(n,k)",

@@ -23,6 +23,9 @@ _SORTS = {"sort": 33, "stable sort": 35, "argsort": 36, "stable argsort": 38}
 _POINTER = ctypes.c_void_p
 _LAPACK = {
     "dtrtrs": "void (char *, char *, char *, int *, int *, d *, int *, d *, int *, int *)",
+    "dgetrf": "void (int *, int *, d *, int *, int *, int *)",
+    "dgetri": "void (int *, d *, int *, int *, d *, int *, int *)",
+    "dgetrs": "void (char *, int *, int *, d *, int *, int *, d *, int *, int *)",
     "dtrtri": "void (char *, char *, int *, d *, int *, int *)",
 }
 

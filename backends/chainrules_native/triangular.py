@@ -142,7 +142,7 @@ def _one_column(b: View) -> View:
 def _again(s: Lowering, a: View, b: View, y: Value) -> View:
     """Solve a system as `solve_again` does, which looks whether the matrix is a triangle."""
     n, one = a.shape[-1], len(b.shape) == 1
-    if len(a.shape) == 2 and b.size == n and len(b.shape) < 3 and n > _FEW_ROWS and _has_lapack():
+    if len(a.shape) == 2 and b.size == n and len(b.shape) < 3 and _has_lapack():
         return _after_a_look(s, a, b, y)
     if len(a.shape) == 2 and n > _BLOCK:
         raise UnwritableError
@@ -154,26 +154,71 @@ def _after_a_look(s: Lowering, a: View, b: View, y: Value) -> View:
     if not in_columns and not a.in_c_order:
         raise UnwritableError
     into = _copied(s, b, y)
-    given = s.new((n,), _DOUBLE)
-    s.add(Copy(given, into._replace(shape=(n,), strides=(8,))))
-    factors, lapack = s.loop(np.linalg._umath_linalg.solve1, "dd->d"), s.loop("dtrtrs", "d")
     row, column = a.strides
-    text = f"""  int missed = 0, below = 0, above = 0;
+    lapack, given = s.loop("dtrtrs", "d"), None
+    if n <= _PANEL:
+        by_factors = _by_factors(s, n, row, column)
+    else:
+        given = s.new((n,), _DOUBLE)
+        s.add(Copy(given, into._replace(shape=(n,), strides=(8,))))
+        factors = s.loop(np.linalg._umath_linalg.solve1, "dd->d")
+        by_factors = f"""    char* p[] = {{a1, a2, a0}};
+    I d[] = {{1, {n}}}, e[] = {{0, 0, 0, {row}, {column}, 8, 8}};
+    feclearexcept(FE_INVALID);
+    ((loop_t)L[{2 * factors}])(p, d, e, L[{2 * factors + 1}]);
+    missed = fetestexcept(FE_INVALID) != 0;
+"""
+    few = int(n <= _FEW_ROWS)
+    text = f"""  int missed = 0, below = {few}, above = {few};
   for (I i = 1; i < {n} && !below; i++) for (I j = 0; j < i; j++)
     if (AT(double, a1 + i * {row} + j * {column}) != 0) {{ below = 1; break; }}
   for (I i = 1; i < {n} && below && !above; i++) for (I j = 0; j < i; j++)
     if (AT(double, a1 + j * {row} + i * {column}) != 0) {{ above = 1; break; }}
   if (above) {{
-    char* p[] = {{a1, a2, a0}}; I d[] = {{1, {n}}}, e[] = {{0, 0, 0, {row}, {column}, 8, 8}};
-    feclearexcept(FE_INVALID);
-    ((loop_t)L[{2 * factors}])(p, d, e, L[{2 * factors + 1}]);
-    missed = fetestexcept(FE_INVALID) != 0;
-  }} else if (below) {_trtrs(lapack, n, in_columns, False)}
+{by_factors}  }} else if (below) {_trtrs(lapack, n, in_columns, False)}
   else {_trtrs(lapack, n, in_columns, True)}
   *s = missed;
 """
-    s.kernel(text, [into], [a, given], may_miss=True)
+    s.kernel(text, [into], [a] if given is None else [a, given], may_miss=True)
     return into
+
+
+def _by_factors(s: Lowering, n: int, row: int, column: int) -> str:
+    """Spell the solution of a small system by LAPACK's factors."""
+    factor, solve = (2 * s.loop(name, "d") for name in ("dgetrf", "dgetrs"))
+    one = "int*, int*, char*, int*, int*"
+    return f"""    double m[{n * n}]; int n = {n}, one = 1, places[{n}]; char l[] = "N";
+    for (I i = 0; i < {n}; i++) for (I j = 0; j < {n}; j++)
+      m[j * {n} + i] = AT(double, a1 + i * {row} + j * {column});
+    ((void (*)({one}, int*))L[{factor}])(&n, &n, (char*)m, &n, places, &missed);
+    if (!missed) ((void (*)(char*, {one}, char*, int*, int*))L[{solve}])(
+      l, &n, &one, (char*)m, &n, places, a0, &n, &missed);
+"""
+
+
+def _inv_again(s: Lowering, call: Call) -> View:
+    """Invert one small matrix in the order of Fortran, others as NumPy does."""
+    only(call)
+    (x,), (y,) = call.operands, call.results
+    a, out = matrices(s, x), result(s, y)
+    n = a.shape[-1]
+    if len(a.shape) > 2 or n > _PANEL or not _has_lapack():
+        by_loop(s, "inv", [a], [out], True)
+        return out
+    if not transposed(out).in_c_order:
+        raise UnwritableError
+    factor, invert = (2 * s.loop(name, "d") for name in ("dgetrf", "dgetri"))
+    row, column = a.strides
+    text = f"""  int n = {n}, missed = 0, size = {3 * n}, places[{n}]; double work[{3 * n}];
+  for (I i = 0; i < {n}; i++) for (I j = 0; j < {n}; j++)
+    ((double*)a0)[j * {n} + i] = AT(double, a1 + i * {row} + j * {column});
+  ((void (*)(int*, int*, char*, int*, int*, int*))L[{factor}])(&n, &n, a0, &n, places, &missed);
+  if (!missed) ((void (*)(int*, char*, int*, int*, char*, int*, int*))L[{invert}])(
+    &n, a0, &n, places, (char*)work, &size, &missed);
+  *s = missed != 0;
+"""
+    s.kernel(text, [out], [a], may_miss=True)
+    return out
 
 
 def _solve_again(s: Lowering, call: Call) -> View:
@@ -257,6 +302,7 @@ def _expect_finite(s: Lowering, view: View) -> None:
 TRIANGULAR: dict[Any, Any] = {
     v.solve_triangular: _solve_triangular,
     v.solve_again: _solve_again,
+    v.inv_again: _inv_again,
     "solve_pull_numpy": _solve_pull,
     "cholesky_pull_numpy": _cholesky_pull,
 }

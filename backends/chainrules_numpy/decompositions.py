@@ -10,9 +10,11 @@ import numpy as np
 from chainrules_numpy.library import finite
 from chainrules_numpy.triangles import (
     has_triangles,
+    inverse_by_factors,
     inverted,
     is_one_column,
     solved,
+    solved_by_factors,
     which_triangle,
 )
 from chainrules_py import vocabulary as v
@@ -57,7 +59,7 @@ _BLOCK = 32
 _FEW = 100
 # Rows and columns, up to which a factorisation costs less than looking for an upper triangle.
 _UNSEEN = 180
-# Rows, up to which it costs less than SciPy's look at the matrix.
+# Rows, up to which it costs less than a look at the matrix.
 _FEW_ROWS = 16
 
 
@@ -113,9 +115,11 @@ def _inverse(a: Any, upper: bool) -> Any:
 def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
     """Triangular matrices, which elements in the corners give away, need no factorisation."""
     a = np.asarray(x1)
-    if is_one_column(a, x2) and len(a) > _FEW_ROWS and has_triangles(a):
-        upper = which_triangle(a)
-        return np.linalg.solve(x1, x2) if upper is None else solved(a, x2, upper)
+    if is_one_column(a, x2) and has_triangles(a):
+        upper = which_triangle(a) if len(a) > _FEW_ROWS else None
+        if upper is not None:
+            return solved(a, x2, upper)
+        return solved_by_factors(a, x2) if len(a) <= _PANEL else np.linalg.solve(x1, x2)
     if a.ndim == 2 and (n := a.shape[-1]) > _BLOCK:
         if a[0, -1] == 0 and not np.triu(a, 1).any():
             return solve_triangular_numpy(a, x2)
@@ -124,6 +128,14 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
         if n + columns > _UNSEEN and a[-1, 0] == 0 and not np.tril(a, -1).any():
             return solve_triangular_numpy(a, x2, upper=True)
     return np.linalg.solve(x1, x2)
+
+
+@v.inv_again.implement
+def inv_again_numpy(x: np.ndarray) -> Any:
+    """Invert a small matrix by its factors, in half of the time that NumPy takes."""
+    a = np.asarray(x)
+    small = a.ndim == 2 and 0 < len(a) == a.shape[1] <= _PANEL
+    return inverse_by_factors(a) if small and has_triangles(a) else np.linalg.inv(x)
 
 
 # ---------------------------------------------------------------- Cholesky's factor

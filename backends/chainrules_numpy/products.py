@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.broadcasting import vdot
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjugate_by_svd
 
@@ -28,10 +30,18 @@ def adjugate_numpy(x: np.ndarray) -> Any:
             inverse = np.linalg.inv(x)
         except np.linalg.LinAlgError:
             return adjugate_by_svd(x)
-        sizes = np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
-        if np.all(sizes < _WELL):
+        if x.ndim == 2 and x.dtype.kind in "fc":  # numbers of Python's warn of nothing
+            if _length(x) * _length(inverse) < _WELL:
+                return inverse * np.linalg.det(x)
+        elif np.all(np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1) < _WELL):
             return inverse * np.linalg.det(x)[..., None, None]
     return adjugate_by_svd(x)
+
+
+def _length(x: np.ndarray) -> float:
+    """Return the length of all elements, which bounds that of what the matrix gives."""
+    flat = x.ravel("K")
+    return math.sqrt(vdot(flat, flat).real)
 
 
 @v.vector_norm.implement

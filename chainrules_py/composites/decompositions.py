@@ -42,6 +42,7 @@ def solve_triangular_standard(
 
 # Without a look at the matrix.
 in_the_standard(v.solve_again, v.solve)
+in_the_standard(v.inv_again, v.inv)
 # The standard does not say which triangle of a Hermitian matrix its functions read.
 in_the_standard(
     v.cholesky,

@@ -21,6 +21,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "inv_again",
     "lstsq",
     "matrix_rank",
     "pinv",
@@ -54,6 +55,11 @@ def solve_triangular(
 @primitive
 def solve_again(x1: Array, x2: Array, /) -> Any:
     """Solve once more in a rule, like `solve` up to rounding: a library may look at x1 first."""
+
+
+@primitive
+def inv_again(x: Array, /) -> Any:
+    """Invert in a rule, like `inv` up to rounding: a library may have a shorter way."""
 
 
 class QRResult(NamedTuple):

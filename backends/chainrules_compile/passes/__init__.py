@@ -7,6 +7,10 @@ from collections.abc import Callable, Collection
 from chainrules_compile.passes.blocks import with_blocks
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.elements import with_elements
+from chainrules_compile.passes.factored import (
+    with_shared_factors,
+    with_shared_factors_loosely,
+)
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.loose import loosened
@@ -34,6 +38,7 @@ PASSES: dict[str, Pass] = {
     "signs": with_signs,
     "dead code": without_dead_code,
     "zero patterns": with_zero_patterns,
+    "factors": with_shared_factors,
     "parts": with_parts,
     "filled": with_filled,
     "dead parts": without_dead_code,
@@ -62,11 +67,12 @@ LOOSE: dict[str, Pass] = {
     "products": with_joined_products,
     **{title: step for title, step in PASSES.items() if title != "simplify"},
     "zero patterns": with_zero_patterns_loosely,
+    "factors": with_shared_factors_loosely,
 }
 """The same, for programs that need not have the bits."""
 
 FOR_NUMPY = (
-    *("zero patterns", "plain numbers", "one question"),
+    *("zero patterns", "factors", "plain numbers", "one question"),
     *("short sums", "rows", "thin", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""

@@ -15,7 +15,7 @@ from chainrules_py.vocabulary import (
     diagonal,
     expand_dims,
     from_diagonal,
-    inv,
+    inv_again,
     matrix_transpose,
     real,
     slogdet,
@@ -84,7 +84,7 @@ def slogdet_push_real(x_dot, x, _):
 def slogdet_pull_real(y_bar, x, logabsdet):
     if is_zero(y_bar[1]):  # of the sign alone
         return y_bar[1]
-    return expand_dims(y_bar[1], axis=(-2, -1)) * adjoint(inv(x))
+    return expand_dims(y_bar[1], axis=(-2, -1)) * adjoint(inv_again(x))
 
 
 def slogdet_push(x_dot, x, sign, _):
@@ -95,4 +95,4 @@ def slogdet_push(x_dot, x, sign, _):
 def slogdet_pull(y_bar, x, sign, logabsdet):
     turn = conj(sign) * dense(y_bar[0], sign)
     t_bar = dense(y_bar[1], logabsdet) + 0.5 * (turn - conj(turn))
-    return expand_dims(t_bar, axis=(-2, -1)) * adjoint(inv(x))
+    return expand_dims(t_bar, axis=(-2, -1)) * adjoint(inv_again(x))

@@ -12,6 +12,7 @@ from chainrules_py.vocabulary import (
     conj,
     expand_dims,
     inv,
+    inv_again,
     matmul,
     solve,
     solve_again,
@@ -26,6 +27,12 @@ from chainrules_py.vocabulary import (
 def inv_rule(x: Array):
     """dY = -Y dA Y.  Giles, section 2.2.3."""
     y = inv(x)
+    return y, (LinearMap(inv_push, inv_pull, y),)
+
+
+@rule(inv_again, batched=True)
+def inv_again_rule(x: Array):
+    y = inv_again(x)
     return y, (LinearMap(inv_push, inv_pull, y),)
 
 

@@ -86,6 +86,7 @@ enter_samples(
     Sample(regular(2, 2, 2), _m(2)),
     Sample(regular(1, 1), _m(1)),
 )
+enter_samples(v.inv_again, Sample(regular(3, 3), complex=True), Sample(regular(2, 2, 2)))
 
 
 def completed(y: Any) -> Any:

@@ -664,8 +664,8 @@ def test_other_targets_ask_each():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify recall elements signs dead code zero patterns parts filled dead parts turns "
-        "plain numbers one question short sums rows thin blocks own outputs lifetimes"
+        "simplify recall elements signs dead code zero patterns factors parts filled dead parts "
+        "turns plain numbers one question short sums rows thin blocks own outputs lifetimes"
     )
 
 

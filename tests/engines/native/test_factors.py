@@ -48,6 +48,7 @@ ONE = {
     "of ones on the diagonal": lambda a: v.solve_triangular(a, a[1], unit_diagonal=True),
     "of many": lambda a: v.solve_triangular(a, np.concatenate([a, a * 2.0], 1)),
     "solved again": lambda a: v.solve_again(np.tril(a), a[0]) + v.solve_again(a, a[0]),
+    "inverted again": v.inv_again,
     "solved again, upper": lambda a: v.solve_again(np.triu(a), a[0]),
 }
 
