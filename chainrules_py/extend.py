@@ -28,7 +28,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.tables": "as_array as_arrays register_table tables",
     "chainrules_py.values.structure": (
-        "fields_of give_out is_structure_type rebuild register_leaf structure_of"
+        "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
     "chainrules_py.values.holding": "OPAQUE attributes content holds_numbers inside",

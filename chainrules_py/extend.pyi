@@ -416,8 +416,8 @@ from chainrules_py.values.pytree import (
     unflatten,
 )
 from chainrules_py.values.structure import (
+    as_result,
     fields_of,
-    give_out,
     is_structure_type,
     rebuild,
     register_leaf,
@@ -596,7 +596,6 @@ __all__ = [
     "gamma_density",
     "gammainc_shape",
     "gather",
-    "give_out",
     "given",
     "half_line",
     "has_known_layout",
@@ -706,6 +705,7 @@ __all__ = [
     "as_array",
     "as_arrays",
     "as_counts",
+    "as_result",
     "row",
     "scalar_at_home",
     "scale",

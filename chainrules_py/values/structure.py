@@ -177,17 +177,20 @@ def primal_class(cls: type) -> type:
     return found if isinstance(found, type) else cls  # metaclasses may answer to any name
 
 
-def give_out(x: object) -> None:
-    """Have what stands for values of a library become as these are, where a function gives it.
+def as_result(x: Any) -> Any:
+    """Return what a function gives, where what stands for values of a library becomes as these are.
 
-    It says how by a method ``__given_out__``; structures are gone through.
+    It says how by a method ``__as_result__``; structures are gone through.
     """
     cls = type(x)
     if primal_class(cls) is not cls:
-        x.__given_out__()  # type: ignore[attr-defined]
-    elif is_structure_type(cls):
-        for _, value in fields_of(x):
-            give_out(value)
+        return x.__as_result__()
+    if not is_structure_type(cls):
+        return x
+    parts = [value for _, value in fields_of(x)]
+    given = [as_result(value) for value in parts]
+    same = all([new is old for new, old in zip(given, parts, strict=True)])
+    return x if same else rebuild(x, given)
 
 
 def structure_of(cls: type[T]) -> Structure[T] | None:

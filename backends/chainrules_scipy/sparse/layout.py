@@ -24,9 +24,9 @@ class Stored:
     Attributes
     ----------
     elements : array
-        The elements, some of which may stand at one place; a traced array with one axis.
+        The elements, in the order of an array of the pattern's class; a traced array with one axis.
     pattern : Pattern
-        Where they stand.
+        Where they stand: given in any order, and some at one place, which are added up.
     like : bool, callable or sparse array, optional
         True if they lie as in SciPy's array, or that of plain numbers, or what computes it.
     """
@@ -38,8 +38,7 @@ class Stored:
         return object.__new__(cls._standing_for(pattern.cls))
 
     def __init__(self, elements: Any, pattern: Pattern, like: Any = None) -> None:
-        self.elements = elements
-        self.pattern = pattern
+        self.elements, self.pattern = ordered(elements, pattern)
         self.like = like
 
     @property
@@ -77,27 +76,32 @@ class Stored:
             self.refuse("how the elements are stored (data, nnz, format)")
         return self.like
 
-    def __given_out__(self) -> None:
-        """Become of the class, and laid out as, SciPy's array is: a function's result."""
-        if self.like is not None and self.like is not True:
+    def __as_result__(self) -> Self:
+        """Return it of the class, and laid out as, SciPy's array is: a function's result."""
+        if self.like is None or self.like is True:
+            return self
+        try:
+            return laid(self)
+        except NotDifferentiableError:  # SciPy has left out what became 0, or has some twice
             y = self.plain()
-            try:
-                laid(self)
-            except NotDifferentiableError:  # SciPy has left out what became 0, or has some twice
-                if y.format not in ("csr", "csc", "coo"):
-                    raise
-                self.pattern = element_pattern(type(y), *self.pattern.rows_columns, self.shape)
-                self.__class__ = self._standing_for(type(y))
-        ordered(self)
+            if y.format not in ("csr", "csc", "coo"):
+                raise
+            pattern = element_pattern(type(y), *self.pattern.rows_columns, self.shape)
+            return self.with_pattern(self.elements, pattern)
+
+    def with_pattern(self, elements: Any, pattern: Pattern, like: Any = None) -> Self:
+        """Make another, maybe of another class."""
+        base: Any = type(self).__base__
+        made: Self = base(elements, pattern, like)
+        return made
 
     @classmethod
     def _standing_for(cls, theirs: type) -> type[Self]:
         """Return the class of what stands for a class of sparse arrays, and has their tangents."""
         found = _standing.get(theirs)
         if found is None:
-            base: Any = cls.__base__ if "__stands_for__" in vars(cls) else cls
             names = {"__slots__": (), "__stands_for__": theirs, "__made_for__": theirs}
-            made = type(f"Traced[{theirs.__qualname__}]", (base,), names)
+            made = type(f"Traced[{theirs.__qualname__}]", (cls,), names)
             found = _standing.setdefault(theirs, made)
         return found
 
@@ -133,38 +137,46 @@ def laid(a: T) -> T:
             a.refuse("data of elements that SciPy leaves out, as zeros, or has several times,")
         index, places = v.Index.split((order[np.searchsorted(there, keys)],))
         zeros = v.full_like(a.elements, shape=r.shape, fill=0)
-        a.elements = v.scatter_add(zeros, a.elements, *places, index=index)
-    a.pattern, a.like = pattern, True
-    a.__class__ = a._standing_for(pattern.cls)  # it is known only now of which class SciPy's is
-    return a
+        data = v.scatter_add(zeros, a.elements, *places, index=index)
+        return a.with_pattern(data, pattern, True)
+    return a.with_pattern(a.elements, pattern, True)
 
 
-def ordered(a: T) -> T:
-    """Have the elements in the order in which an array of the pattern's class has its ``data``.
+def ordered(elements: Any, pattern: Pattern) -> tuple[Any, Pattern]:
+    """Have elements in the order in which an array of the pattern's class has its ``data``.
 
     What is computed leaves them where they come from, some at one place; an array that is built
-    of them sorts them, and adds those up.
+    of them sorts them, and adds those up. It is done at once: later it would be done by whoever
+    looks, maybe in another differentiation.
     """
-    pattern = a.pattern
     if pattern.format != "coo" or issubclass(pattern.cls, (sparse.coo_array, sparse.coo_matrix)):
-        return a
-    one = canonical(a)
-    places = one.pattern.array(np.arange(1, one.elements.shape[0] + 1))
-    if places.format in ("csr", "csc"):
-        a.elements = v.take(one.elements, places.data - 1, axis=0)
-        a.pattern = Pattern.of(places)
-    return a
+        return elements, pattern
+    elements, pattern = once(elements, pattern)
+    places = pattern.array(np.arange(1, elements.shape[0] + 1))
+    if places.format not in ("csr", "csc"):
+        return elements, pattern
+    order = places.data - 1
+    if not np.array_equal(order, np.arange(len(order))):
+        elements = v.take(elements, order, axis=0)
+    return elements, Pattern.of(places)
+
+
+def once(elements: Any, pattern: Pattern) -> tuple[Any, Pattern]:
+    """Add up the elements that stand at one place."""
+    rows, columns = pattern.rows_columns
+    keys, where = np.unique(
+        np.asarray(rows, dtype=np.int64) * pattern.shape[1] + columns, return_inverse=True
+    )
+    if len(keys) == len(rows):
+        return elements, pattern
+    index, places = v.Index.split((where,))
+    zeros = v.full_like(elements, shape=keys.shape, fill=0)
+    data = v.scatter_add(zeros, elements, *places, index=index)
+    width = pattern.shape[1]
+    return data, element_pattern(pattern.cls, keys // width, keys % width, pattern.shape)
 
 
 def canonical(a: T) -> T:
     """Add up the elements that stand at one place."""
-    rows, columns = a.pattern.rows_columns
-    keys, where = np.unique(rows * a.shape[1] + columns, return_inverse=True)
-    if len(keys) == len(rows):
-        return a
-    index, places = v.Index.split((where,))
-    zeros = v.full_like(a.elements, shape=keys.shape, fill=0)
-    data = v.scatter_add(zeros, a.elements, *places, index=index)
-    return type(a)(
-        data, element_pattern(a.pattern.cls, keys // a.shape[1], keys % a.shape[1], a.shape)
-    )
+    elements, pattern = once(a.elements, a.pattern)
+    return a if pattern is a.pattern else a.with_pattern(elements, pattern)

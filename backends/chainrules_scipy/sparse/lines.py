@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, final
 
 import numpy as np
+from scipy import sparse
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
@@ -21,6 +22,7 @@ class TracedLine:
     """
 
     __slots__ = ("dense",)
+    __stands_for__ = sparse.coo_array
     __array_ufunc__ = None
     ndim = 1
 
@@ -105,6 +107,14 @@ class TracedLine:
         found = self.dense[index]
         return TracedLine(found) if found.ndim == 1 else found
 
+    def __as_result__(self) -> NoReturn:
+        """Refuse to be the result of a function, whose tangent would have one axis as well."""
+        msg = (
+            "a function that is differentiated gives a sparse array of one axis: give one of two, "
+            "A[[0]] or A[:, [0]] for A[0] or A[:, 0], or toarray()"
+        )
+        raise NotDifferentiableError(msg)
+
     def _refuse(self, what: str) -> NoReturn:
         msg = (
             f"{what} of a sparse array of one axis that is being differentiated has no derivative "
@@ -113,7 +123,7 @@ class TracedLine:
         raise NotDifferentiableError(msg)
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__":
+        if name[:2] == "__" or name == "dense":  # it is being made
             raise AttributeError(name)
         self._refuse(name)
 

@@ -52,7 +52,7 @@ class _Numbers:
     def made(self, y: Any, cls: type) -> TracedSparse:
         """Return the array, of SciPy's one of places."""
         y = y.tocoo()
-        data = v.take(v.concat(*self.parts, axis=0), y.data - 1, axis=0)
+        data = v.take(v.concat(*self.parts, axis=0), y.data.astype(np.int64) - 1, axis=0)
         return TracedSparse(data, element_pattern(cls, y.row, y.col, y.shape))
 
 

@@ -61,7 +61,7 @@ class Pattern:
         if x.format not in _TRANSPOSED or len(x.shape) != 2:
             msg = (
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
-                f"elements of csr, csc and coo arrays with two axes; write x.tocsr()"
+                f"elements of csr, csc and coo arrays with two axes; write {_instead(x)}"
             )
             raise NotDifferentiableError(msg)
         places = x.coords if x.format == "coo" else (x.indices, x.indptr)
@@ -135,6 +135,10 @@ def _solve(factors: Any, b: Any, trans: str) -> Any:
     if real and np.iscomplexobj(b):
         return _solve(factors, b.real, trans) + 1j * _solve(factors, b.imag, trans)
     return factors.solve(np.ascontiguousarray(b, dtype=factors.L.dtype), trans)
+
+
+def _instead(x: Any) -> str:
+    return "x.tocsr()" if len(x.shape) == 2 else "x.reshape(1, -1), or x.toarray()"
 
 
 static_types.add(Pattern)

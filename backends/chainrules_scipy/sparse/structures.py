@@ -9,7 +9,7 @@ from scipy.sparse._base import _spbase
 
 from chainrules_py import register_structure
 from chainrules_py.extend import refuse_type
-from chainrules_scipy.sparse.layout import laid, ordered
+from chainrules_scipy.sparse.layout import laid
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.traced import TracedSparse
 
@@ -68,7 +68,7 @@ def _rebuilt(x: TracedSparse, elements: Any) -> Any:
 
 register_structure(_spbase, _fields, lambda x, values: _made(Pattern.of(x), *values))
 register_structure(
-    TracedSparse, lambda x: [("data", ordered(x).elements)], lambda x, values: _rebuilt(x, *values)
+    TracedSparse, lambda x: [("data", x.elements)], lambda x, values: _rebuilt(x, *values)
 )
 refuse_type(
     "scipy.sparse._base._spbase",

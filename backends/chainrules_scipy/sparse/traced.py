@@ -72,7 +72,11 @@ class TracedSparse(Stored):
     def __truediv__(self, c: Any) -> Any:
         if not _is_number(c):
             return self.multiply(1 / c)
-        return TracedSparse(self.elements / c, self.pattern)
+        if np.can_cast(np.dtype(self.dtype), np.float64):  # as SciPy does
+            return TracedSparse(v.astype(self.elements, dtype=np.dtype(float)), self.pattern) * (
+                1.0 / c
+            )
+        return TracedSparse(self.elements * (1.0 / c), self.pattern)
 
     def __neg__(self) -> TracedSparse:
         return TracedSparse(-self.elements, self.pattern)
@@ -215,6 +219,8 @@ class TracedSparse(Stored):
             self.refuse(f"{what}, which is a np.matrix: write {instead}, or {array} for {name};")
 
     def __getattr__(self, name: str) -> Any:
+        if name in Stored.__slots__:  # it is being made
+            raise AttributeError(name)
         if name in _PLACES:
             return getattr(laid(self).plain(), name)
         return self._lacking(name)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError, Tangent
-from chainrules_tape import grad, jvp, vjp
+from chainrules_tape import checkpoint, grad, jvp, linearize, vjp
 from tests.libraries.scipy.sparse.test_layouts import MAKERS, OPERATIONS, Q
 
 FORMS = tuple(f"{form}_{kind}" for form in ("csr", "csc", "coo") for kind in ("array", "matrix"))
@@ -106,3 +106,59 @@ def check_slope(f, a, way, rng):
     truth = (ahead - behind) / (2 * h)
     np.testing.assert_allclose(y_dot.data, truth, atol=1e-7)
     np.testing.assert_allclose(bar.data, truth, atol=1e-7)  # a Hessian is symmetric
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("save", ["nothing", "all"])
+def test_run_again(form, save):
+    """What a checkpoint gives is the same array when it is run again, whoever looks at it."""
+    a, w = getattr(sparse, form)(MAKERS["csr_array"](Q)), np.array([0.3, -0.8, 1.1])
+    looks = [
+        lambda b: np.sum(np.tanh(b.T @ np.ones(b.shape[0]))),
+        lambda b: np.sum(b.tocsr().data ** 2 * np.arange(1.0, 1 + b.tocsr().data.shape[0])),
+        lambda b: np.sum(b.toarray() ** 3),
+    ]
+    compared = 0
+    with chainrules_scipy.install():
+        for name, operation in GIVEN.items():
+            for look in looks:
+                f = lambda a, operation=operation: operation(a, Q)
+                total = lambda a, f=f, look=look: look(_of(f(a))) * np.sum(w)
+                try:
+                    want = grad(total)(a).data
+                except (NotDifferentiableError, AttributeError, TypeError, ValueError):
+                    continue
+                again = lambda a, f=f, look=look: look(_of(checkpoint(f, save=save)(a))) * np.sum(w)
+                np.testing.assert_allclose(grad(again)(a).data, want, err_msg=name)
+                compared += 1
+    assert compared > 40
+
+
+def test_a_row_is_no_result():
+    """A sparse array of one axis: it was no tangent at all, in silence."""
+    a = sparse.csr_array(MAKERS["csr_array"](Q))
+    pushed = lambda f: jvp(f, (a,), (Tangent[sparse.csr_array](data=np.ones(5)),))
+    with chainrules_scipy.install():
+        for f in (lambda a: a[0], lambda a: (a[:, 1], 2.0), lambda a: {"y": a[0] * 2.0}):
+            for drive in (pushed, lambda f: linearize(f, a), lambda f: vjp(f, a)):
+                with pytest.raises(NotDifferentiableError, match="one axis"):
+                    drive(f)
+        assert grad(lambda a: (a[0] * 2.0).sum())(a).data.tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("by", [3, 3.0, np.float32(3), np.float64(3)])
+def test_quotients_in_single_precision(by):
+    a = sparse.csr_array(MAKERS["csr_array"](Q).astype(np.float32))
+    y, _ = vjp(lambda a: a / by, a)
+    assert y.dtype == (a / by).dtype
+    np.testing.assert_array_equal(y.data, (a / by).data)
+
+
+def test_kron_of_arrays_without_elements():
+    empty = sparse.csr_array((2, 2))
+    with chainrules_scipy.install():
+        y, pullback = vjp(lambda a: sparse.kron(a, a, format="csr"), empty)
+        assert y.shape == (4, 4)
+        (bar,) = pullback(Tangent[type(y)](data=y.data))
+    assert bar.data.shape == (0,)
