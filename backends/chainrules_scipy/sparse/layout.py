@@ -59,12 +59,18 @@ class Stored:
     @property
     def format(self) -> str:
         """The format in which SciPy's array is stored."""
-        return str(self.plain().format)
+        return str(self.places().format)
 
     @property
     def nnz(self) -> int:
         """The number of elements that SciPy's array stores."""
-        return int(self.plain().nnz)
+        return int(self.places().nnz)
+
+    def places(self) -> Any:
+        """Return an array with the places of SciPy's, whatever its numbers are."""
+        if self.like is True:
+            return self.pattern.array(np.ones(self.elements.shape[0]))
+        return self.plain()
 
     def plain(self) -> Any:
         """Return SciPy's array, of plain numbers; it says how elements lie."""
@@ -100,7 +106,7 @@ class Stored:
         """Return the class of what stands for a class of sparse arrays, and has their tangents."""
         found = _standing.get(theirs)
         if found is None:
-            names = {"__slots__": (), "__stands_for__": theirs, "__made_for__": theirs}
+            names = {"__slots__": (), "__stands_for__": theirs, "__dispatch_type__": theirs}
             made = type(f"Traced[{theirs.__qualname__}]", (cls,), names)
             found = _standing.setdefault(theirs, made)
         return found

@@ -222,7 +222,7 @@ class TracedSparse(Stored):
         if name in Stored.__slots__:  # it is being made
             raise AttributeError(name)
         if name in _PLACES:
-            return getattr(laid(self).plain(), name)
+            return getattr(laid(self).places(), name)
         return self._lacking(name)
 
     def _lacking(self, name: str) -> NoReturn:

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import chainrules_scipy
+from chainrules_compile import compile
 from chainrules_py import NotDifferentiableError, Tangent
 from chainrules_tape import checkpoint, grad, jvp, linearize, vjp
 from tests.libraries.scipy.sparse.test_layouts import MAKERS, OPERATIONS, Q
@@ -162,3 +163,13 @@ def test_kron_of_arrays_without_elements():
         assert y.shape == (4, 4)
         (bar,) = pullback(Tangent[type(y)](data=y.data))
     assert bar.data.shape == (0,)
+
+
+def test_where_elements_stand_is_no_number():
+    """A program may ask for places, which are the same at each call."""
+    a = sparse.csr_array(MAKERS["csr_array"](Q))
+    f = grad(lambda a: np.sum(a.data**2 * a.indices) * a.nnz)
+    program = compile(f)
+    np.testing.assert_array_equal(program(a).data, f(a).data)
+    np.testing.assert_allclose(program(a).data, 2.0 * a.data * a.indices * a.nnz)
+    assert len(program.programs) == 1
