@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from chainrules_numpy.broadcasting import vdot
+from chainrules_numpy.triangles import determinant_and_inverse, has_triangles
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjugate_by_svd
 
+_SMALL = 64
+"""Rows up to which SciPy's LAPACK keeps to one thread."""
 _WELL = 1e7
 """The largest condition number at which an inverse is as good as singular values."""
 
@@ -26,20 +29,24 @@ def einsum_numpy(*operands: np.ndarray | np.generic, subscripts: str, optimize: 
 def adjugate_numpy(x: np.ndarray) -> Any:
     """Compute by the inverse, twenty times as fast, where all matrices are well-conditioned."""
     if x.size:
+        small = x.ndim == 2 and 0 < len(x) == x.shape[1] <= _SMALL and has_triangles(x)
         try:
-            inverse = np.linalg.inv(x)
+            if small:
+                determinant, inverse = determinant_and_inverse(x)
+            else:
+                inverse = np.linalg.inv(x)
         except np.linalg.LinAlgError:
             return adjugate_by_svd(x)
-        if x.ndim == 2 and x.dtype.kind in "fc":  # numbers of Python's warn of nothing
+        if small:
             if _length(x) * _length(inverse) < _WELL:
-                return inverse * np.linalg.det(x)
+                return inverse * determinant
         elif np.all(np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1) < _WELL):
             return inverse * np.linalg.det(x)[..., None, None]
     return adjugate_by_svd(x)
 
 
 def _length(x: np.ndarray) -> float:
-    """Return the length of all elements, which bounds that of what the matrix gives."""
+    """Return the length of all elements, as a number of Python's, which warns of nothing."""
     flat = x.ravel("K")
     return math.sqrt(vdot(flat, flat).real)
 

@@ -112,4 +112,21 @@ def inverse_by_factors(a: np.ndarray) -> Any:
     return _function("getri", letter)(factors, pivots, overwrite_lu=True)[0]
 
 
+def determinant_and_inverse(a: np.ndarray) -> tuple[Any, Any]:
+    """Return both of a small matrix by one factorisation, the inverse in the order of Fortran."""
+    letter = a.dtype.char
+    factors, pivots, singular = _function("getrf", letter)(a)
+    if singular:
+        raise np.linalg.LinAlgError(_SINGULAR)
+    swapped = np.count_nonzero(pivots != _in_order(len(a)))
+    determinant = np.multiply.reduce(factors.diagonal())
+    inverse = _function("getri", letter)(factors, pivots, overwrite_lu=True)[0]
+    return -determinant if swapped % 2 else determinant, inverse
+
+
+@functools.lru_cache(maxsize=64)
+def _in_order(n: int) -> Any:
+    return np.arange(n)
+
+
 _SINGULAR = "Singular matrix"

@@ -121,7 +121,7 @@ def tolerance(rcond, shape):
 
 
 def matrix_push(a_dot, a, b, x, R, A, rtol, vector, with_residuals):
-    x_dot = matmul(adjoint(turned(a_dot, a, A, rtol)), b)
+    x_dot = moved(a_dot, a, b, x, R, A, rtol)
     residuals = residuals_push(-matmul(a_dot, x), R) if with_residuals else ZeroTangent()
     return as_given(x_dot, vector), residuals, NoTangent(), svdvals_push(a_dot, a)
 
@@ -130,10 +130,28 @@ def matrix_pull(y_bar, a, b, x, R, A, rtol, vector, with_residuals):
     x_bar, residuals_bar, _, s_bar = y_bar
     a_bar = zeros_like(a)
     if not is_zero(x_bar):
-        a_bar = turned(matmul(b, adjoint(columns(x_bar, vector))), a, A, rtol)
+        a_bar = moved_back(columns(x_bar, vector), a, b, x, R, A, rtol)
     if with_residuals and not is_zero(residuals_bar):
         a_bar = a_bar - matmul(R * expand_dims(2.0 * residuals_bar, axis=-2), adjoint(x))
     return a_bar if is_zero(s_bar) else a_bar + svdvals_pull(s_bar, a)
+
+
+def moved(a_dot, a, b, x, R, A, rtol):
+    """D(dA)ᴴ B = A⁺ (A⁺ᴴ dAᴴ R - dA X - A Z) + Z with Z = dAᴴ A⁺ᴴ X, for X = A⁺ B."""
+    if rtol > NEGLIGIBLE:
+        return matmul(adjoint(truncated(a_dot, a, rtol)), b)
+    Z = matmul(adjoint(a_dot), matmul(adjoint(A), x))
+    inner = matmul(adjoint(A), matmul(adjoint(a_dot), R)) - matmul(a_dot, x)
+    return matmul(A, inner - matmul(a, Z)) + Z
+
+
+def moved_back(x_bar, a, b, x, R, A, rtol):
+    """D(B X̄ᴴ) = R (A⁺ G)ᴴ - G Xᴴ + A⁺ᴴ X (X̄ - Aᴴ G)ᴴ with G = A⁺ᴴ X̄, for X = A⁺ B."""
+    if rtol > NEGLIGIBLE:
+        return truncated(matmul(b, adjoint(x_bar)), a, rtol)
+    G = matmul(adjoint(A), x_bar)
+    a_bar = matmul(R, adjoint(matmul(A, G))) - matmul(G, adjoint(x))
+    return a_bar + matmul(matmul(adjoint(A), x), adjoint(x_bar - matmul(adjoint(a), G)))
 
 
 def target_push(b_dot, R, A, vector, with_residuals):

@@ -109,6 +109,36 @@ def test_what_is_no_number_stays_seen(scipy_or_not):
     assert np.isnan(v.solve_again(a.T, np.ones(30))).any()
 
 
+@dtypes
+@pytest.mark.parametrize("n", [1, 2, 9, 64, 65])
+def test_adjugates_and_inverses_of_rules(n, dtype, scipy_or_not):
+    a = (RNG.standard_normal((n, n)) / np.sqrt(n) + 1.5 * np.eye(n)).astype(dtype)
+    a[:, 0] *= -1
+    eps = 1e3 * np.finfo(dtype).eps
+    for x in (a, a.T, a[::-1], np.asfortranarray(a)):
+        expected = np.linalg.inv(x) * np.linalg.det(x)
+        scale = eps * np.abs(expected).max()
+        np.testing.assert_allclose(v.adjugate(x), expected, rtol=eps, atol=scale)
+        np.testing.assert_allclose(v.inv_again(x), np.linalg.inv(x), rtol=eps, atol=eps)
+        assert v.adjugate(x).dtype == v.inv_again(x).dtype == dtype
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        v.inv_again(np.zeros((n, n), dtype))
+    assert np.all(v.adjugate(np.zeros((n, n), dtype)) == (n == 1))
+
+
+@pytest.mark.parametrize("k", [-200, -3, -1, 0, 1, 4, 250])
+def test_triangles_are_those_of_numpy(k):
+    for shape in ((1, 1), (4, 4), (3, 7), (7, 3), (0, 3), (2, 3, 3), (205, 201), (5,)):
+        x = RNG.standard_normal(shape)
+        x.flat[::3] = np.nan
+        for y in (x, x.T, x[::-1], x.astype("F"), x > 0):
+            for word, function in ((v.tril, np.tril), (v.triu, np.triu)):
+                found, expected = word(y, k=k), function(y, k)
+                assert found.dtype == expected.dtype
+                assert found.strides == expected.strides
+                assert found.tobytes() == expected.tobytes()
+
+
 def test_what_goes_to_lapack():
     a, b = np.eye(3), np.ones(3)
     assert is_one_column(a, b)
