@@ -13,11 +13,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats._distn_infrastructure import rv_generic
 
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import static_types, type_info, untraced
+from chainrules_py.extend import type_info, untraced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -51,7 +50,6 @@ def as_method(*xs: Any, of: Any, name: str) -> Any:
 
 
 as_method.opaque = True  # a program calls it as it is
-static_types.add(rv_generic)
 
 
 def method_of(of: Any, name: str, *xs: Any) -> Any:

@@ -387,6 +387,20 @@ def test_a_ufunc_of_scipys_loads_its_rows():
     assert out.splitlines() == ["False", "[4.]"]
 
 
+def test_one_part_of_scipy_does_not_load_the_others():
+    """`scipy.stats` takes most of a second."""
+    out = run(
+        """
+        import sys, numpy as np
+        from chainrules_scipy.special import erf, gammaln, logsumexp
+        from chainrules_tape import grad
+        grad(lambda x: np.sum(erf(x) * gammaln(x)) + logsumexp(x))(np.ones(2))
+        print([name for name in sys.modules if name.startswith("scipy.stats")])
+        """
+    )
+    assert out == "[]"
+
+
 def test_a_word_of_numpys_arrays_is_computed_by_scipy():
     out = run(
         """
