@@ -392,7 +392,8 @@ def test_one_part_of_scipy_does_not_load_the_others():
     out = run(
         """
         import sys, numpy as np
-        from chainrules_scipy.special import erf, gammaln, logsumexp
+        from scipy.special import erf, gammaln
+        from chainrules_scipy.special import logsumexp
         from chainrules_tape import grad
         grad(lambda x: np.sum(erf(x) * gammaln(x)) + logsumexp(x))(np.ones(2))
         print([name for name in sys.modules if name.startswith("scipy.stats")])
