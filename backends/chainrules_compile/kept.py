@@ -32,7 +32,7 @@ from chainrules_py.vocabulary.views import Index
 FOLDER = Folder("chainrules_compile", "CHAINRULES_COMPILE_CACHE", ".program")
 """Where programs are kept."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_OF_SPACES = ("device", "dtype", "kind", "like", "shape")
+_OF_SPACES = ("device", "dtype", "kind", "like", "ndim", "shape", "size")
 _MOST_BYTES = 1 << 24
 """How long an entry is at most."""
 

@@ -62,21 +62,27 @@ def fingerprint(x: np.ndarray, full: bool) -> Any:
     return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes(), x.shape, x.dtype
 
 
-def _sums(x: np.ndarray) -> int:
+def _sums(x: np.ndarray) -> tuple[bytes, bytes]:
     """Sum the columns of the bytes, read as a matrix of words: a change of one word changes one.
 
     It takes the time of ``x * x``, where a checksum of all takes five times as long. What changes
     places is in another column, unless it moves by a multiple of their number: of an axis, none is.
     """
     x = np.asarray(x)
-    if not (x.flags.c_contiguous or x.flags.f_contiguous):
+    if not x.flags.forc:
         x = np.ascontiguousarray(x)
-    n = x.nbytes // 8
-    fits = [p for p in COLUMNS if 64 * p >= n and all([step % (8 * p) for step in x.strides])]
-    columns = fits[0] if fits else COLUMNS[-1]
-    words, whole = x.ravel("K").view(np.uint8), n // columns * columns * 8
+    columns = _columns(x.nbytes // 8, x.strides)
+    words = x.ravel("K").view(np.uint8)
+    whole = len(words) // (8 * columns) * columns * 8
     sums = np.add.reduce(words[:whole].view(np.uint64).reshape(-1, columns), axis=0)
-    return zlib.crc32(words[whole:].data, zlib.crc32(sums.data))
+    return sums.tobytes(), words[whole:].tobytes()
+
+
+@functools.lru_cache(1024)
+def _columns(n: int, strides: tuple[int, ...]) -> int:
+    """Choose how many columns n words have: no axis is to step from row to row of them."""
+    fits = [p for p in COLUMNS if 64 * p >= n and all([step % (8 * p) for step in strides])]
+    return fits[0] if fits else COLUMNS[-1]
 
 
 def lock(x: np.ndarray) -> Any:

@@ -225,7 +225,7 @@ def _std_pull(y_bar, x, y, axis, correction, keepdims):
 
 def _along(x, axis) -> Any:
     """Return the axis to go along, from the end; for None, that of all elements in C order."""
-    return -1 if axis is None or not x.ndim else from_end(axis, x.ndim)
+    return -1 if axis is None or not x.ndim else axis if axis < 0 else axis - x.ndim
 
 
 def _like(t, n, shape):
@@ -243,7 +243,7 @@ def cumulative_sum_transpose(y_bar, x, *, axis, include_initial):
     if include_initial:
         y_bar = _cut(y_bar, along, slice(1, None))
     x_bar = flip(cumulative_sum(flip(y_bar, axis=along), axis=along), axis=along)
-    return reshape(x_bar, shape=x.shape)
+    return x_bar if x_bar.shape == x.shape else reshape(x_bar, shape=x.shape)
 
 
 linear_rule(cumulative_sum, cumulative_sum_transpose, batched=along_axis)

@@ -105,7 +105,7 @@ class Space:
     Space(float32[2,3])
     """
 
-    __slots__ = ("device", "dtype", "kind", "like", "shape")
+    __slots__ = ("device", "dtype", "kind", "like", "ndim", "shape", "size")
 
     def __init__(self, x: Any) -> None:
         cls = type(x)
@@ -114,22 +114,13 @@ class Space:
         self.dtype = getattr(x, "dtype", None)
         self.device = getattr(x, "device", None) if type_info(cls).has_device else None
         self.kind = kind_of(x)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
+        self.ndim, self.size = len(self.shape), math.prod(self.shape)
 
     def with_shape(self, shape: tuple[int, ...]) -> Space:
         """Return the space of arrays like these, in another shape."""
         of = object.__new__(Space)
         of.like, of.dtype, of.device, of.kind = self.like, self.dtype, self.device, self.kind
-        of.shape = shape
+        of.shape, of.ndim, of.size = shape, len(shape), math.prod(shape)
         return of
 
     def zeros(self, beside: Any = None) -> Any:
@@ -199,6 +190,11 @@ def space(x: Any) -> Any:
     if make is None:
         make = _maker(cls, x)  # may load a backend, which clears the table
         _makers[cls] = make
+    if make is _array_space:  # the most frequent, without another call
+        try:
+            return _array_spaces[cls, x.dtype, x.shape, x.device]
+        except (KeyError, TypeError, AttributeError):
+            return _array_space(x)
     return make(x)
 
 

@@ -15,12 +15,13 @@ from typing import Any
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, failures, module_of, see
-from chainrules_py.primitives.primitive import Primitive, is_static
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.renaming import gathered, renaming
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
@@ -297,31 +298,7 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
     if places == (*range(len(operands)),) and not stated:
         return lambda operands, keywords: record(operands, defaults)
 
-    return _renaming(word, record, places, stated)
-
-
-def _renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
-    """Make a plan that picks operands and options out of a call."""
-    defaults = word.options
-    alone = places == (0,)
-
-    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        options, static = defaults.copy(), True
-        for name, place, default, convert in stated:  # as `_stated`, whose call is half the price
-            kind = type(place)
-            if kind is str:
-                value = keywords[place]
-            else:
-                value = operands[place] if kind is int else _gathered(operands[place])
-            if value is not default:
-                if convert is not None:
-                    value = convert(value)
-                options[name] = value
-                static = static and (type(value) is int or is_static(value))
-        xs = operands[:1] if alone else tuple([operands[p] for p in places])
-        return record(xs, options) if static else word(*xs, **options)
-
-    return plan
+    return renaming(word, record, places, stated)
 
 
 def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
@@ -406,16 +383,10 @@ def _stated(
         elif kind is str:
             value = keywords[place]
         else:
-            value = _gathered(operands[place])
+            value = gathered(operands[place])
         if value is not default:
             options[name] = value if convert is None else convert(value)
     return options
-
-
-def _gathered(rest: tuple[Any, ...]) -> Any:
-    """Gather the values that are given in several arguments, or in one that is a sequence."""
-    (first,) = rest if len(rest) == 1 else (0,)
-    return first if first is None or isinstance(first, (tuple, list)) else rest
 
 
 _INSTEAD = {

@@ -51,6 +51,7 @@ __all__ = [
     "read",
     "read_rows_by",
     "read_whole",
+    "reading_rows",
     "reads_rows",
     "reshaping",
     "rounded",
@@ -136,6 +137,12 @@ def subscripts(cls: type) -> bool:
     """Tell whether reading an array of a class is to subscript it, as the library's word says."""
     own = not issubclass(cls, Tracer) and getattr(read.implementation((cls,)), "subscripts", False)
     return own is True
+
+
+def reading_rows(cls: type) -> Callable[[Any, Any], Any]:
+    """Return the function ``(x, places)`` that reads rows of an array of a class by an array."""
+    found: Any = getattr(read.implementation((cls,)), "rows", operator.getitem)
+    return found  # type: ignore[no-any-return]
 
 
 def reads_rows(word: Any, options: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 from chainrules_py.extend import alone
 from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.tape import BareTape, Fetch
+from chainrules_tape.memory.sums import Sums
 
 
 @final
@@ -80,8 +81,8 @@ class Foldable(BareTape):
     def cotangents(self) -> Cotangents:
         """Return a place for the cotangents of every record, while none are made again."""
         if self.folds is None:
-            return Cotangents(len(self))
-        return Cotangents(len(alone(self.folds.lock, self.folds.whole, self)))
+            return Sums(len(self))
+        return Sums(len(alone(self.folds.lock, self.folds.whole, self)))
 
     def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
         """Return what gives the records on the way back, those that were dropped among them."""

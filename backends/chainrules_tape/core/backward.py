@@ -67,12 +67,8 @@ def backward(
                 bars.replace(index, hook(bars[index]))
             if index in watch:
                 found[index] = bars[index]
-    run(
-        reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1)),
-        bars,
-        top,
-        -1,
-    )
+    rest = reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1))
+    run(rest, bars, top, -1)
     if bars.waiting:
         bars.flush(*bars.waiting)
     return found
@@ -122,6 +118,10 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 else:
                     bar, right = record[0](y_bar, *record[2:])
                 link, other = links if kind is tuple else parents(links)
+                if bar is right and link == other and bars[link] is None:  # as of a square
+                    bars[link], y_bar, bar, right = bar, None, None, None
+                    bars.double(link)
+                    continue
                 total = bars[link]
                 if total is None:
                     bars[link] = bar

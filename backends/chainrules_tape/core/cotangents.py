@@ -36,12 +36,15 @@ class Cotangents(list[Any]):
         else:  # a traced cotangent was added to a plain one
             self.plain.discard(link)
 
+    def double(self, link: int) -> None:
+        """Add to what was collected the same once more."""
+        self.add(link, self[link])
+
     def replace(self, link: int, bar: Any) -> None:
         """Put another cotangent in place of what was collected; None leaves it."""
         if bar is not None:
+            self.release(link)
             self[link] = None if is_zero(bar) else bar
-            self.plain.discard(link)
-            self.owned.pop(link, None)
 
     def release(self, link: int) -> bool:
         """Release a collected cotangent from our writes; tell whether it is an array of our own."""

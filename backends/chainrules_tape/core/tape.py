@@ -138,8 +138,7 @@ class BareTape(list[tuple[Any, ...]]):
 
     def leaf(self, value: Any, name: object = None) -> Any:
         """Return a variable that nothing flows out of: an input."""
-        (made,) = self.inputs((frozen(value),), name)
-        return made
+        return self.inputs((frozen(value),), name)[0]
 
     def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
         """Return variables of several values, none of them a tracer that may be written to."""

@@ -28,10 +28,7 @@ class FastCalls(SettledCalls, BareVariable):
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
     ) -> Recorder:
-        """Return what records calls; written out where the first operand is the only tracer.
-
-        Most calls that have options are such, of no operand but arrays that may be written to.
-        """
+        """Return what records calls; written out where one operand is the only tracer."""
         settled = cls.tracing.settle(primitive, primal, classes)
         bound = None if settled is None else settled.bound
         if (
@@ -40,25 +37,42 @@ class FastCalls(SettledCalls, BareVariable):
             or bound.may_be_zero
             or bound.may_share
             or bound.later is not None
-            or settled.places != [0]
-            or settled.plain != [*range(1, len(classes))]
+            or bound.always
+            or bound.wanted != settled.mine
+            or settled.others
+            or len(settled.places) > 1
         ):
             return super().recorder(primitive, primal, classes)
         run, into, views, results = bound.run, bound.pull_into, settled.views, cls.results
+        (place,), plain = settled.places, settled.plain
 
-        def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
-            x, rest = operands[0], operands[1:]
+        def record_alone(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
+            (x,) = operands
             payload, tape = x.payload, x.tape
             links = x.place if into is None else AddInto(x.place, into)
-            y, record = run(links, payload, *rest, **options)
+            y, record = run(links, payload, **options)
             index = len(tape)
             tape.append(record)
-            for array in rest:
-                if id(array) not in tape.held:
-                    tape.guard.capture(array, record)
             made = results[type(y)](y, tape, index)
             if views:
                 note_view(made, primitive, operands, options, y, payload)
             return made
 
-        return record
+        def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
+            x = operands[place]
+            payloads = [*operands]
+            payloads[place] = payload = x.payload
+            tape = x.tape
+            links = x.place if into is None else AddInto(x.place, into)
+            y, record = run(links, *payloads, **options)
+            index = len(tape)
+            tape.append(record)
+            for i in plain:
+                if id(operands[i]) not in tape.held:
+                    tape.guard.capture(operands[i], record)
+            made = results[type(y)](y, tape, index)
+            if views:
+                note_view(made, primitive, operands, options, y, payload)
+            return made
+
+        return record_alone if len(classes) == 1 else record

@@ -91,6 +91,21 @@ def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run
     return step
 
 
+def _step_of_constant(f: Run, mine: tuple[bool, ...], general: Run) -> Run:
+    """Return the step of a call through which no derivative flows, as of a comparison."""
+    if mine == (True,):
+        return lambda a: f(a.payload)
+    if mine == (True, False):
+        return lambda a, b: f(a.payload, b)
+    if mine == (False, True):
+        return lambda a, b: f(a, b.payload)
+
+    def step(a: Any, b: Any) -> Any:
+        return f(a.payload, b.payload) if a.tape is b.tape else general(a, b)
+
+    return step
+
+
 STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (True,): _step_of_one,
     (True, True): _step_of_both,
@@ -117,8 +132,12 @@ class FastSteps(BareVariable):
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
         settled = cls.tracing.settle(primitive, site.primal, classes)
-        bound = None if settled is None or settled.others or settled.views else settled.bound
-        if settled is None or bound is None or bound.wanted != settled.mine:
+        if settled is None or settled.others or settled.views:
+            return super().make_step(site, classes)
+        bound = settled.bound
+        if bound is None:
+            return _step_of_constant(site.primal or primitive, settled.mine, site.general)
+        if bound.wanted != settled.mine:
             return super().make_step(site, classes)
         if bound.pull_into is not None or bound.may_be_zero or bound.later is not None:
             return super().make_step(site, classes)

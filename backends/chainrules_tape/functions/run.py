@@ -58,6 +58,7 @@ from chainrules_tape.functions.answer import split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies
 from chainrules_tape.functions.shifts import forget_shifts
 from chainrules_tape.functions.sparse import as_rows, collect_rows
+from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -251,7 +252,7 @@ class Recorded(Run):
             n = range(count(tuple(seeds)) or 0)
             each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
             return list(gather(each, tuple(seeds)))
-        bars = Cotangents(len(tape)) if tape.folds is None else tape.cotangents()
+        bars = Sums(len(tape)) if tape.folds is None else tape.cotangents()
         first = -1
         for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and type(bar) not in ZEROS:

@@ -16,6 +16,7 @@ from chainrules_py.vocabulary.views import (
     joining,
     read,
     read_rows_by,
+    reading_rows,
     subscripts,
 )
 from chainrules_tape.core.cotangents import Cotangents
@@ -45,7 +46,7 @@ class AddsRows(AddsInPlace):
 def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
     """Build the function that reads variables of a class by an array of their own library."""
     own, classes = cls.payload_type, cls.results
-    join = joining(own)
+    join, rows_of = joining(own), reading_rows(own)
     found: list[tuple[Any, Any]] = []
 
     def find(payload: Any, where: Any) -> tuple[Any, Any]:
@@ -62,7 +63,7 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
         link = link_of(x) if pull is not None else None
         if link is None:
             return x._read(*Index.split(where))
-        y = payload[where]
+        y = rows_of(payload, where)
         rows = link.rows
         if rows is None:
             waits = tape[x.place][1] is LEAF

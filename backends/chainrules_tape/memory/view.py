@@ -170,13 +170,16 @@ def note_view(
     """
     if type(y) is not type(payload):
         return  # an element
-    by_place = word is not read or options["index"].is_basic
-    if not by_place and (any(map(_axes, operands[1:])) or not share(y, payload)):
-        return
     x = operands[0]
     view = getattr(x, "as_view", None)
     layout = LIKE if view is None or view.layout is LIKE else UNLIKE
-    if word is not read:
+    how: Any = None
+    if word is read:
+        if options["index"].is_basic:
+            how = options["index"]
+        elif any(map(_axes, operands[1:])) or not share(y, payload):
+            return
+    else:
         shares = sharing.get(word)
         if shares == "layout" and layout:
             layout = UNCLEAR
@@ -184,8 +187,10 @@ def note_view(
             if shares != "filled":
                 return
             layout = UNLIKE
-    view = view or view_of(x)
-    how = options["index"] if word is read and by_place else Call((word, operands[1:], options))
+    if view is None:
+        view = x.as_view = View.of()
+    if how is None:
+        how = Call((word, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
     new.written, new.children, new.limit, new.link = False, None, 16, NO_LINK

@@ -222,6 +222,9 @@ class LinearRecipe(Recipe):
             x_bar = own(y_bar, of, **options)
             return x_bar if x_bar.dtype == of.dtype else fit(x_bar, of)
 
+        def pull_alone(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
+            return fit(transpose(y_bar, of, **options), of)
+
         each = one_by_one(pull_one)
 
         def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
@@ -234,7 +237,7 @@ class LinearRecipe(Recipe):
                 return each(y_bar, options, *xs)
             return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
 
-        pull = pull_one if own is None else pull_own
+        pull = (pull_alone if len(linear) == 1 else pull_one) if own is None else pull_own
         return annotate(pull, request, batched=pull_many if self.batched else None)
 
     def _into(self, request: Request) -> Callable[..., Any] | None:
@@ -330,34 +333,45 @@ class BilinearRecipe(Recipe):
 
         return _with_pull(self.linearize(request), annotate(pull, request), request)
 
+    def _pull(self, i: int, request: Request) -> Any:
+        """Build the pull of one operand."""
+        adjoint = self.adjoints[i]
+
+        own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
+        cls = request.operands[1 - i]
+        asks = not issubclass(cls, Tracer) and type_info(cls).is_array
+
+        def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+            x, other = (b, a) if i else (a, b)
+            if type(y_bar) in classes and type(other) is cls:
+                x_bar = own(y_bar, a, b, **options)
+            elif asks and other.dtype is not getattr(y_bar, "dtype", None):
+                other = real_numbers(other, y_bar)  # an adjoint may compute with it alone
+                x_bar = adjoint(y_bar, *((other, b) if i else (a, other)), **options)
+            else:
+                x_bar = adjoint(y_bar, a, b, **options)
+            return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
+
+        def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+            return fit(adjoint(y_bar, a, b, **options), space(b if i else a), batch=1)
+
+        def pull_own(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
+            x, other = (b, a) if i else (a, b)
+            if type(y_bar) in classes and type(other) is cls:
+                x_bar = own(y_bar, a, b)
+                same = x_bar.dtype is x.dtype and x_bar.shape == x.shape
+                return x_bar if same else fit(x_bar, space(x))
+            return pull_one(y_bar, options, a, b)
+
+        short = bool(classes) and not request.statement.primal.options
+        pull = pull_own if short else pull_one
+        return annotate(pull, request, batched=pull_many if self.batched else None)
+
     def reverse(self, request: Request) -> Bound:
         """Bind the adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
 
-        def make(i: int) -> Any:
-            adjoint = self.adjoints[i]
-
-            own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
-            cls = request.operands[1 - i]
-            asks = not issubclass(cls, Tracer) and type_info(cls).is_array
-
-            def pull_one(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
-                x, other = (b, a) if i else (a, b)
-                if type(y_bar) in classes and type(other) is cls:
-                    x_bar = own(y_bar, a, b, **options)
-                elif asks and other.dtype is not getattr(y_bar, "dtype", None):
-                    other = real_numbers(other, y_bar)  # an adjoint may compute with it alone
-                    x_bar = adjoint(y_bar, *((other, b) if i else (a, other)), **options)
-                else:
-                    x_bar = adjoint(y_bar, a, b, **options)
-                return x_bar if fits(x_bar, x) else fit(x_bar, space(x))
-
-            def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
-                return fit(adjoint(y_bar, a, b, **options), space(b if i else a), batch=1)
-
-            return annotate(pull_one, request, batched=pull_many if self.batched else None)
-
-        pull = _joined(tuple([make(i) for i in active]), request)
+        pull = _joined(tuple([self._pull(i, request) for i in active]), request)
         owns = [_own_of(f, request) for f in self.adjoints]
         if len(active) == 2 and None not in owns:
             general, ((left, classes), (right, _)) = pull, owns

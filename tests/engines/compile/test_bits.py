@@ -11,7 +11,7 @@ import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
-from chainrules_numpy import arrays
+from chainrules_numpy import gathers
 from chainrules_py.extend import flatten
 from chainrules_tape import jvp, value_and_grad, vjp
 from tests.engines.compile.shadow import same
@@ -45,19 +45,20 @@ def of_rows(table, places):
     return np.sum(np.tanh(table[places].sum(-2)) ** 2)
 
 
-@pytest.mark.parametrize("piece", [arrays._PIECE, 8])
-def test_what_is_added_at_places_is_added_in_pieces(monkeypatch, piece):
+@pytest.mark.parametrize("piece", [gathers._PIECE, 8])
+@pytest.mark.parametrize("width", [4, 8])  # counted, and added
+def test_what_is_added_at_places_is_added_in_pieces(monkeypatch, piece, width):
     """In the same order, so with the same bits."""
-    monkeypatch.setattr(arrays, "_PIECE", piece)
+    monkeypatch.setattr(gathers, "_PIECE", piece)
     rng = np.random.default_rng(0)
     for shape in ((400, 3), (20, 20, 3), (1, 1200)):
         places = rng.integers(-50, 50, shape)
-        table, g = rng.standard_normal((50, 4)), value_and_grad(of_rows)
-        compiled, wanted = compile(g), np.zeros((50, 4))
+        table, g = rng.standard_normal((50, width)), value_and_grad(of_rows)
+        compiled, wanted = compile(g), np.zeros((50, width))
         assert same(compiled(table, places), g(table, places))
         y = np.tanh(table[places].sum(-2))
         rows = 2 * y * (1 - y * y)
-        np.add.at(wanted, places, np.broadcast_to(rows[..., None, :], (*shape, 4)))
+        np.add.at(wanted, places, np.broadcast_to(rows[..., None, :], (*shape, width)))
         np.testing.assert_array_equal(g(table, places)[1], wanted)
 
 

@@ -1,13 +1,19 @@
-"""Adding rows into a buffer: few and many, repeated, negative, and such as are not there."""
+"""Rows that are read, and added into a buffer: few, many, repeated, negative, not there."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from chainrules_numpy.gathers import read_rows
+from chainrules_numpy.memory import MEMORY
 from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_tape import grad
+
+
+def slow(first, end):
+    return [pytest.param(k, marks=pytest.mark.slow) for k in range(first, end)]
 
 
 @pytest.mark.parametrize("count", [0, 3, 62, 63, 400])
@@ -28,3 +34,56 @@ def test_rows_that_are_not_there_are_an_error(count, row):
     buffer = np.zeros((10, 8))
     with pytest.raises(IndexError):
         v.add_at(buffer, np.ones((count, 8)), *arrays, index=index)
+
+
+def drawn(rng):
+    """Draw a buffer, zeros of both signs among it, rows of it, and what is added to them."""
+    n, width = rng.integers(1, 20), rng.integers(1, 8)
+    m = int(rng.integers(501, 900)) // width + 1
+    shape = (m,) if rng.random() < 0.6 else (m // 2 + 1, 2)
+    rows = rng.integers(-n, n, shape).astype(rng.choice([np.int64, np.int32, np.int8]))
+    buffer = np.where(rng.random((n, width)) < 0.5, 0.0, rng.normal(size=(n, width)))
+    if rng.random() < 0.2:
+        buffer[rng.integers(n)] = -0.0
+    y = rng.normal(size=(*shape, width))
+    y[rng.random(y.shape) < 0.2] = -0.0
+    if rng.random() < 0.2:
+        y[(-1,) * y.ndim] = np.inf
+    if width == 1 and rng.random() < 0.5:
+        return buffer[:, 0].copy(), rows, y[..., 0]
+    return buffer, rows, y
+
+
+@pytest.mark.parametrize("seed", [*range(20), *slow(20, 400)])
+def test_rows_that_are_counted_have_the_bits_of_rows_that_are_added(seed):
+    buffer, rows, y = drawn(np.random.default_rng(seed))
+    expected = buffer.copy()
+    np.add.at(expected, rows, y)
+    index, arrays = Index.split(rows)
+    v.add_at(buffer, y, *arrays, index=index)
+    assert buffer.tobytes() == expected.tobytes()
+
+
+def tried(f):
+    try:
+        return f(), None
+    except Exception as error:
+        return None, (type(error), str(error))
+
+
+@pytest.mark.parametrize("seed", [*range(60), *slow(60, 2000)])
+def test_rows_are_read_as_numpy_reads_them(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=tuple(rng.integers(rng.integers(2), 5, rng.integers(1, 4))))
+    x = [x, x.T, x[::2], np.asfortranarray(x)][rng.integers(4)]
+    n, shape = len(x), tuple(rng.integers(0, 4, rng.integers(0, 4)))
+    rows = rng.integers(-n - rng.integers(2), n + rng.integers(1, 3), shape)
+    rows = np.asarray(rows, rng.choice([np.int64, np.int32, np.uint8, np.int8, np.bool_]))
+    rows = [rows, rows.T, rows[::-1] if rows.ndim else rows][rng.integers(3)]
+    (read, error), (wanted, theirs) = tried(lambda: read_rows(x, rows)), tried(lambda: x[rows])
+    assert error == theirs
+    assert type(read) is type(wanted)
+    if isinstance(wanted, np.ndarray):
+        assert read.tobytes() == wanted.tobytes()
+        assert MEMORY.layout(read) == MEMORY.layout(wanted)
+        assert read.flags.writeable

@@ -1,0 +1,71 @@
+"""Plans of functions of libraries that are a word by another name, or with options elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.primitives.primitive import is_static
+
+
+def renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
+    """Make a plan that picks operands and options out of a call."""
+    defaults = word.options
+    alone = places == (0,)
+    known: dict[Any, dict[str, Any]] = {}  # options, by what was given for them
+
+    def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        key: Any = None
+        if alone:
+            given = (*operands[1:], *keywords.values()) if keywords else operands[1:]
+            kinds = (*map(type, given),)
+            if _FLAT.issuperset(kinds):
+                key = given, kinds  # for True is 1 to a dict
+            elif tuple in kinds:
+                key = _key_of_tuples(given, kinds)
+            found = known.get(key)
+            if found is not None:
+                return record(operands[:1], found)
+        options, static = defaults.copy(), True
+        for name, place, default, convert in stated:  # as `_stated`, whose call is half the price
+            kind = type(place)
+            if kind is str:
+                value = keywords[place]
+            else:
+                value = operands[place] if kind is int else gathered(operands[place])
+            if value is not default:
+                if convert is not None:
+                    value = convert(value)
+                options[name] = value
+                static = static and (type(value) is int or is_static(value))
+        xs = operands[:1] if alone else tuple([operands[p] for p in places])
+        if not static:
+            return word(*xs, **options)
+        if key is not None:
+            if len(known) >= _MOST:
+                known.clear()
+            known[key] = options
+        return record(xs, options)
+
+    return plan
+
+
+_FLAT = {int, bool, type(None), str}
+_MOST = 256
+"""How many calls' options a plan keeps."""
+
+
+def _key_of_tuples(given: tuple[Any, ...], kinds: tuple[type, ...]) -> Any:
+    """Return what options can be found by that are numbers, names and tuples of them, or None."""
+    inside = [x for value in given if type(value) is tuple for x in value]
+    among = (*map(type, inside),)
+    flat = _FLAT.issuperset(among) and _FLAT.issuperset(
+        [kind for kind in kinds if kind is not tuple]
+    )
+    return (given, kinds, among) if flat else None
+
+
+def gathered(rest: tuple[Any, ...]) -> Any:
+    """Gather the values that are given in several arguments, or in one that is a sequence."""
+    (first,) = rest if len(rest) == 1 else (0,)
+    whole = first is None or isinstance(first, (tuple, list)) or getattr(first, "ndim", 0) > 0
+    return first if whole else rest
