@@ -119,6 +119,10 @@ def inverse(columns: Any, pivots: Any) -> Any:
     return _solved(columns, pivots, np.eye(len(columns)), b"N")
 
 
+inverse_by_columns = inverse
+"""The same, where a program has it in another order: none has, of so many rows."""
+
+
 def log_determinant(columns: Any, pivots: Any) -> tuple[Any, Any]:
     """Give the sign and the logarithm of the determinant, as `np.linalg.slogdet` does."""
     if not len(pivots):
@@ -162,11 +166,6 @@ def again(a: Any, b: Any, columns: Any, pivots: Any) -> Any:
 def pull(y_bar: Any, a: Any, y: Any, columns: Any, pivots: Any) -> Any:
     """Pull back through a system with one right side, to the matrix."""
     return again(a, y_bar, columns, pivots)[:, None] * -y
-
-
-def pull_turned(y_bar: Any, y: Any, columns: Any, pivots: Any) -> Any:
-    """Do the same by these factors, whatever the matrix is."""
-    return _solved(columns, pivots, y_bar, b"T")[:, None] * -y
 
 
 _MOST = 512

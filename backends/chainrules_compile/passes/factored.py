@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile import factors
+from chainrules_compile import factors, quick_factors
 from chainrules_compile.passes.values import changed, is_array, value_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import (
@@ -27,13 +27,16 @@ from chainrules_py.vocabulary import (
 
 _ROWS = 65
 """From how many rows on a factorisation costs more than the call that spares it."""
-_ONE_MATRIX: dict[Any, Any] = {
-    **dict.fromkeys((inv, inv_again, np.linalg.inv), factors.inverse),
-    **dict.fromkeys((slogdet, np.linalg.slogdet), factors.log_determinant),
-    **dict.fromkeys((det, np.linalg.det), factors.determinant),
+_QUICK_ROWS = 2
+"""The same, of looser programs."""
+_ONE_MATRIX: dict[Any, str] = {
+    **dict.fromkeys((inv, inv_again, np.linalg.inv), "inverse"),
+    **dict.fromkeys((slogdet, np.linalg.slogdet), "log_determinant"),
+    **dict.fromkeys((det, np.linalg.det), "determinant"),
 }
+"""What is computed of one matrix, by its factors, under the names in both modules of kernels."""
 _SYSTEMS = frozenset((solve, np.linalg.solve))
-_DETERMINANTS = frozenset((factors.log_determinant, factors.determinant))
+_DETERMINANTS = frozenset(("log_determinant", "determinant"))
 _PULL = "solve_pull_numpy"
 """The name of what pulls back through a system with one right side."""
 _TRIANGLES = frozenset((cholesky, np.linalg.cholesky))
@@ -74,6 +77,7 @@ def _shared(program: Program, exact: bool) -> Program:
 class _Walk:
     def __init__(self, program: Program, exact: bool) -> None:
         self._exact = exact
+        self._by: Any = factors if exact else quick_factors
         self._made = program.definitions()
         self._factors: dict[Value, tuple[Value, Value]] = {}
 
@@ -89,7 +93,8 @@ class _Walk:
         elif getattr(f, "__name__", "") == _PULL:
             a = operands[1]
         rows = _rows(a)
-        if rows < _ROWS or not _fits(call, rows) or self._is_triangle(a):
+        least = _ROWS if self._exact else _QUICK_ROWS
+        if rows < least or not _fits(call, rows) or self._is_triangle(a):
             return None
         return a if self._has_bits(_ONE_MATRIX.get(f), rows) else None
 
@@ -98,30 +103,33 @@ class _Walk:
         calls = []
         if a not in self._factors:
             calls.append(self._factored(a))
-        f, (*_, last), both = call.function, call.operands, self._factors[a]
+        f, operands = self._by_factors(call, a, self._factors[a])
+        return [*calls, Call(f, operands, {}, call.results)]
+
+    def _by_factors(self, call: Call, a: Value, both: tuple[Value, Value]) -> tuple[Any, Any]:
+        """Return what is called, and of which operands."""
+        f, operands, by = call.function, call.operands, self._by
         if f in _ONE_MATRIX:
-            calls.append(Call(_ONE_MATRIX[f], both, {}, call.results))
-        elif f in _SYSTEMS:
-            calls.append(Call(factors.solved, (*both, last), {}, call.results))
-        elif f is solve_again and self._exact:
-            calls.append(Call(factors.again, (a, last, *both), {}, call.results))
-        elif f is solve_again:
-            calls.append(Call(factors.turned, (*both, last), {}, call.results))
-        else:
-            y_bar, _, y, _ = call.operands
-            pull, operands = (
-                (factors.pull, (y_bar, a, y)) if self._exact else (factors.pull_turned, (y_bar, y))
-            )
-            calls.append(Call(pull, (*operands, *both), {}, call.results))
-        return calls
+            name = _ONE_MATRIX[f]
+            turned = name == "inverse" and call.results[0].layout != (8 * _rows(a), 8)
+            return getattr(by, "inverse_by_columns" if turned else name), both
+        if f in _SYSTEMS:
+            return by.solved, (*both, operands[1])
+        if f is solve_again:
+            x = operands[1]
+            return (by.again, (a, x, *both)) if self._exact else (by.turned, (*both, x))
+        y_bar, _, y, _ = operands
+        return by.pull, ((y_bar, a, y, *both) if self._exact else (y_bar, y, *both))
 
     def _factored(self, a: Value) -> Call:
         n, name = _rows(a), a.name
-        columns = value_of(f"{name}_columns", np.ndarray, (n, n), _DOUBLE, None, (8 * n, 8))
-        places = np.dtype(factors.INTEGER)
+        small = not self._exact and quick_factors.is_small(n)
+        layout = (8, 8 * n) if small else (8 * n, 8)
+        columns = value_of(f"{name}_columns", np.ndarray, (n, n), _DOUBLE, None, layout)
+        places = np.dtype(np.int32 if small else factors.INTEGER)
         pivots = value_of(f"{name}_pivots", np.ndarray, (n,), places, None, (places.itemsize,))
         self._factors[a] = columns, pivots
-        return Call(factors.factored, (a,), {}, (columns, pivots))
+        return Call(self._by.factored, (a,), {}, (columns, pivots))
 
     def _turned(self, x: Any) -> Value | None:
         made = self._made.get(x) if type(x) is Value else None
@@ -132,7 +140,9 @@ class _Walk:
         return made is not None and made.function in _TRIANGLES
 
     def _has_bits(self, of_one: Any, rows: int) -> bool:
-        systems, determinants = factors.agrees(rows) if self._exact else (True, True)
+        if not self._exact:
+            return True
+        systems, determinants = factors.agrees(rows)
         return systems and (determinants or of_one not in _DETERMINANTS)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainrules_compile import compile, factors
+from chainrules_compile import compile, factors, quick_factors
 from chainrules_compile.passes import FOR_NUMPY, LOOSE, PASSES
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
@@ -101,15 +101,18 @@ def test_singular_matrices_raise(exact):
         factors.factored(np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize("scipy", [True, False], ids=["with SciPy", "without"])
 @pytest.mark.parametrize("f", FUNCTIONS)
-def test_looser_programs_need_not_look(f):
-    for n in (20, 75):
+def test_looser_programs_need_not_look(f, scipy, monkeypatch):
+    if not scipy:
+        monkeypatch.setattr(quick_factors, "_scipy", lambda: None)
+    g = value_and_grad(f, argnums=(0, 1))
+    for n in (3, 20, 64, 75):
         for a in matrices(n).values():
-            b = RNG.normal(size=n)
-            g = value_and_grad(f, argnums=(0, 1))
-            for x, y in zip(
-                flatten(g(a, b))[0], flatten(compile(g, exact=False)(a, b))[0], strict=True
-            ):
+            b, quick = RNG.normal(size=n), compile(g, exact=False)
+            found = flatten(quick(a, b))[0]
+            assert "factored(" in quick.source
+            for x, y in zip(flatten(g(a, b))[0], found, strict=True):
                 np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9 * np.max(np.abs(x)))
 
 
