@@ -61,13 +61,15 @@ def nanmin_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: bool
     return _fmin(x, axis=axis, keepdims=keepdims)
 
 
+_BACK = (..., slice(None, None, -1))
+
+
 @v.flip.implement
 def flip_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
     """np.flip without its Python half."""
     if type(x) is not np.ndarray or type(axis) is not int or not -x.ndim <= axis < x.ndim:
         return np.flip(x, axis)
-    back = slice(None, None, -1)
-    return x[..., back] if axis == -1 else x[(*(slice(None),) * (axis % x.ndim), back)]
+    return x[_BACK if axis == -1 else (*(slice(None),) * (axis % x.ndim), _BACK[1])]
 
 
 @v.roll.implement

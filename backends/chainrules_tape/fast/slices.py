@@ -24,7 +24,7 @@ from chainrules_py.vocabulary.views import (
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.parts import link_of, linked, rows_reader
-from chainrules_tape.memory.view import NO_LINK, UNLIKE, View, view_of
+from chainrules_tape.memory.view import NO_LINK, UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""
@@ -117,10 +117,9 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
             return general(x, where)
         payload, tape = x.payload, x.tape
         y = payload[where]
-        try:
-            view = x.as_view
-        except AttributeError:
-            view = view_of(x)
+        view = getattr(x, "as_view", None)
+        if view is None:
+            view = x.as_view = View.of()
         link = view.link
         if link.parents != x.place:
             link = linked(x, view)

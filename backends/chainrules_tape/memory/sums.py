@@ -36,13 +36,14 @@ class Sums(Cotangents):
 
     def double(self, link: int) -> None:
         """Add to what was collected the same once more, in place where nobody else has it."""
-        kind = type(self[link])
-        if kind in _adding and link not in self.owned and self._is_alone(link):
+        if type(self[link]) not in _adding or link in self.owned:
+            super().double(link)
+        elif self[link].nbytes > _LARGE and self._is_alone(link):
             self[link] += self[link]
             self.owned[link] = True
             self.plain.add(link)
         else:
-            super().double(link)
+            self.add(link, self[link])
 
     def _is_alone(self, link: int, bar: Any = None) -> bool:
         """Tell whether nobody else has what was collected, and what is added lies as it does."""

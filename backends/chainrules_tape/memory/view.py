@@ -146,7 +146,10 @@ def share(y: Any, x: Any) -> bool:
 
 def fits(array: Any, *given: Any) -> bool:
     """Tell whether an array, or its tracer, can itself hold values; no engine has to see that."""
-    hosts, level = (None, type_info(type(array)).host), getattr(array, "level", 0)
+    cls = type(array)
+    if {cls}.issuperset(map(type, given)) and not issubclass(cls, Tracer):
+        return True
+    hosts, level = (None, type_info(cls).host), getattr(array, "level", 0)
     each = [(getattr(x, "level", 0), type_info(type(x)).host) for x in given]
     return all([theirs <= level and host in hosts for theirs, host in each])
 
