@@ -16,10 +16,14 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import refuse_type, varies
+from chainrules_py.extend import map_leaves, refuse_type, varies
 
 _CONSTANT = {"execution_time", "active_mask"}
 """Fields of floats, which are no functions of real numbers."""
+
+
+class _NoAttributeError(NotDifferentiableError, AttributeError):
+    """Error for an attribute of what has no derivative: it is not there for who asks."""
 
 
 @final
@@ -34,26 +38,34 @@ class Unstated:
         Whose field it is, as people write it.
     plain : object
         What SciPy gives, without a derivative: for who takes it to be constant.
+    of : object
+        What is being differentiated that it hangs on, as far as one knows.
     """
 
-    __slots__ = ("name", "plain")
+    __slots__ = ("name", "of", "plain")
 
-    def __init__(self, name: str, plain: Any) -> None:
+    def __init__(self, name: str, plain: Any, of: Any = ()) -> None:
         self.name = name
         self.plain = plain
+        self.of = of
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def __outside__(self, payload: Callable[[Any], Any]) -> Any:
+        """Return what it is outside of a differentiation: SciPy's value, if that was the last."""
+        of = map_leaves(payload, self.of)
+        return Unstated(self.name, self.plain, of) if varies(of) or not self.of else self.plain
+
+    def _refuse(self, *_: Any, error: type = NotDifferentiableError, **__: Any) -> NoReturn:
         msg = (
             f"{self.name} hangs on what is being differentiated, and its derivative is not "
             "stated: compute it from the solution, or take it to be constant by writing "
             f"{self.name}.plain"
         )
-        raise NotDifferentiableError(msg)
+        raise error(msg)
 
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__" or not hasattr(self.plain, name):  # who asks whether it is there
             raise AttributeError(name)
-        self._refuse()
+        self._refuse(error=_NoAttributeError)
 
     def __repr__(self) -> str:
         return f"<{self.name}, without a derivative: {self.plain!r}>"
@@ -155,20 +167,21 @@ def answer(name: str, found: Any, /, **stated: Any) -> Any:
     >>> print(grad(lambda a: answer("found", {"x": 2.0, "nit": 3}, x=a * a).x)(3.0))
     6.0
     """
-    refused = any(varies(x) for x in stated.values() if type(x) is not Later)
+    of = [x for x in stated.values() if type(x) is not Later and varies(x)]
+    refused = bool(of)
     if isinstance(found, tuple):
         return tuple(
-            stated.get(f"_{i}", unstated(f"{name}[{i}]", x) if refused else x)
+            stated.get(f"_{i}", unstated(f"{name}[{i}]", x, of) if refused else x)
             for i, x in enumerate(found)
         )
-    fields = {k: unstated(f"{name}.{k}", x) if refused else x for k, x in found.items()}
+    fields = {k: unstated(f"{name}.{k}", x, of) if refused else x for k, x in found.items()}
     late = {k for k, x in stated.items() if type(x) is Later}
     kept = {k: x for k, x in stated.items() if k not in late or (refused and k in fields)}
     return Answer(fields | kept)
 
 
-def unstated(name: str, x: Any) -> Any:
-    """Return what SciPy gives with `Unstated` in place of all that may hang on real numbers.
+def unstated(name: str, x: Any, of: Any = ()) -> Any:
+    """Return what SciPy gives with `Unstated` in place of all that may hang on real numbers, of.
 
     Examples
     --------
@@ -180,8 +193,8 @@ def unstated(name: str, x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biuSU":
         return x
     if isinstance(x, dict):
-        return type(x)({k: unstated(f"{name}.{k}", item) for k, item in x.items()})
+        return type(x)({k: unstated(f"{name}.{k}", item, of) for k, item in x.items()})
     if type(x) in (list, tuple):
         items: Any = x
-        return type(x)([unstated(f"{name}[{i}]", item) for i, item in enumerate(items)])
-    return Unstated(name, x)
+        return type(x)([unstated(f"{name}[{i}]", item, of) for i, item in enumerate(items)])
+    return Unstated(name, x, of)

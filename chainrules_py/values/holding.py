@@ -51,18 +51,21 @@ def holds(x: Any, is_it: Callable[[Any], bool]) -> bool:
     return any([y is OPAQUE or is_it(y) for y in inside(x)])
 
 
-def inside(x: Any, passed: Callable[[Any], bool] = lambda _: False) -> Iterator[Any]:
+def inside(
+    x: Any, passed: Callable[[Any], bool] = lambda _: False, most: int = _MOST, ours: bool = False
+) -> Iterator[Any]:
     """Yield a value and all that it holds, each once; `OPAQUE` for what is not looked into.
 
-    What is ``passed`` by, is left out with what it holds.
+    What is ``passed`` by, is left out with what it holds; so is what objects of these packages
+    hold, but with ``ours``.
     """
     seen, waiting = dict[int, Any](), [x]  # which keeps ids from being given again
-    while waiting and len(seen) < _MOST:
+    while waiting and len(seen) < most:
         y = waiting.pop()
         if not (id(y) in seen or issubclass(type(y), _NOTHING) or passed(y)):
             seen[id(y)] = y
             yield y
-            found = _parts(y)
+            found = _parts(y, ours)
             if found is None or makes(y):
                 yield OPAQUE
             waiting += _told(y) if found is None else found
@@ -80,7 +83,7 @@ OPAQUE = object()
 """Stands for values of which nobody knows what they hold."""
 
 
-def _parts(x: Any) -> list[Any] | None:
+def _parts(x: Any, ours: bool) -> list[Any] | None:
     """List what a value holds itself; None if nobody knows."""
     cls = type(x)
     if isinstance(x, type):  # what a module defines was there before
@@ -89,9 +92,12 @@ def _parts(x: Any) -> list[Any] | None:
             if functools.reduce(getattr, x.__qualname__.split("."), home) is x:
                 return []
         return [*vars(x).values(), *x.__bases__]
+    is_ours = str(cls.__module__).startswith("chainrules_")  # None of a class of ctypes
+    if ours and is_ours:
+        return [y for _, y in named(x)]
     if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or what stands for one
         return [*elements(x)] if holds_objects(x) else []
-    if str(cls.__module__).startswith("chainrules_"):  # None of a class of ctypes
+    if is_ours:
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
         return [x.__array__()]

@@ -430,5 +430,5 @@ def solve_bvp(
         status=plain.status,
         message=plain.message,
         niter=plain.niter,
-        rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals),
+        rms_residuals=unstated("solve_bvp(...).rms_residuals", plain.rms_residuals, z),
     )

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+import types
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from chainrules_py import NotDifferentiableError, space
-from chainrules_py.extend import Space, describe, forgets, name_of, type_info
+from chainrules_py.extend import (
+    Space,
+    Tracer,
+    TreeDef,
+    describe,
+    forgets,
+    inside,
+    name_of,
+    type_info,
+)
+
+_MOST = 100_000
+"""How many values are looked at in an object; one that holds more is not known to hold none."""
+_EXACT = (bool, int, float, complex, str, bytes, range, type(None), type(...))
 
 
 def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
@@ -17,6 +33,84 @@ def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
         f"{describe(answer)}; return a tuple of these two"
     )
     raise NotDifferentiableError(msg)
+
+
+def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level: Any) -> None:
+    """Raise where an answer holds what is differentiated elsewhere than in its leaves.
+
+    Parameters
+    ----------
+    f : callable or None
+        What gave it; a loss is nobody's.
+    what : str
+        What part of the answer it is.
+    tree, leaves
+        It, taken apart, around plain values for tracers that are leaves.
+    level
+        Which differentiation it is.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Of an object, function or iterator that holds a tracer of this differentiation.
+    """
+    held = [(describe(x), x) for x in leaves if _may_hide(x)]
+    for text, x in [*held, *_beside(tree)] if held or not tree.is_flat else ():
+        if _holds(vars(x) if _is_made(x) else x, level):
+            whole = f"{what} of {name_of(f)}" if f else "the loss"
+            msg = (
+                f"{whole} has {text}, which holds what is being differentiated "
+                f"where no derivative sees it: return the arrays or numbers themselves, in a "
+                f"tuple, list, dict or dataclass, or register_structure the class"
+            )
+            raise NotDifferentiableError(msg)
+
+
+def _may_hide(x: Any) -> bool:
+    """Tell whether a leaf may hold something else."""
+    cls = type(x)
+    if cls in _EXACT or issubclass(cls, Tracer) or hasattr(cls, "__outside__"):
+        return False
+    info = type_info(cls)
+    if info.is_array or info.is_number or info.host is not None:
+        return bool(getattr(getattr(x, "dtype", None), "hasobject", False))
+    return True
+
+
+def _beside(tree: TreeDef) -> Iterator[tuple[str, Any]]:
+    """Yield what structures have besides their fields, with its name."""
+    name, like = tree.cls.__qualname__, tree.like
+    if tree.structure is not None and tree.structure.kind == "fields":
+        more = getattr(like, "__dict__", {})
+        yield from ((f"a {name} with {n!r}", x) for n, x in more.items() if n not in tree.keys)
+    elif like is not None and tree.structure is not None:
+        yield f"a {name} with more than its items", like
+    for child in tree.children:
+        if child.structure is not None:
+            yield from _beside(child)
+
+
+def _is_made(x: Any) -> bool:
+    """Tell whether a value is a module that was not imported, but made."""
+    return type(x) is types.ModuleType and sys.modules.get(x.__name__) is not x
+
+
+def _holds(x: Any, level: Any) -> bool:
+    """Tell whether a value holds a tracer of a level, or of one that stands for such."""
+
+    def is_another(y: Any) -> bool:
+        while issubclass(type(y), Tracer):
+            if y.level == level:
+                return False
+            y = y.__payload__
+            if not issubclass(type(y), Tracer):
+                return True
+        return False
+
+    for n, y in enumerate(inside(x, is_another, _MOST, ours=True)):
+        if issubclass(type(y), Tracer) or n >= _MOST:
+            return True
+    return False
 
 
 def check_scalar(y: Any) -> None:

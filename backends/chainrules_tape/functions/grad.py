@@ -71,8 +71,8 @@ def vjp(
     """
     run = ReverseRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(pullback, run)
-    whole.recipe = vjp, (f, primals, has_aux), {"guard": guard}
-    return (run.y, whole, run.aux) if has_aux else (run.y, whole)
+    whole.recipe = vjp, (f, primals, has_aux, guard), {}
+    return (run.value, whole, run.aux) if has_aux else (run.value, whole)
 
 
 @final
@@ -90,9 +90,9 @@ class Mapped(Made):
     def __reduce__(self) -> Any:
         if self.recipe is None:
             return super().__reduce__()
-        maker, operands, guard = self.recipe
+        maker, operands, _ = self.recipe
         self.args[0].tape.guard.check()
-        return _map_again, (maker, operands, guard, samples(self.numbers()))
+        return _map_again, (maker, operands, samples(self.numbers()))
 
 
 def pullback(run: ReverseRun, y_bar: Any, *others: Any, batched: bool = False) -> Any:
@@ -110,10 +110,10 @@ def push(run: LinearRun, primals: tuple[Any, ...], *tangents: Any) -> Any:
     return run.delivered(run.y_tree, run.y_leaves, run.push(ts), ts)
 
 
-def _map_again(maker: Callable[..., Any], operands: Any, guard: Any, seen: Any) -> Any:
+def _map_again(maker: Callable[..., Any], operands: Any, seen: Any) -> Any:
     """Make the pullback or push of a function once more, in another process."""
-    f, primals, has_aux = operands
-    found: Any = maker(f, *primals, has_aux=has_aux, **guard)[1]
+    f, primals, has_aux, guard = operands
+    found: Any = maker(f, *primals, has_aux=has_aux, guard=guard)[1]
     check_same(f, found.numbers(), seen)
     return found
 
@@ -162,12 +162,12 @@ def jvp(
         given = many_directions("jvp", linear.tree, primals, tangents)
         ts = linear.push(given, many=True)
         out = deliver_many(linear.y_tree, linear.y_leaves, ts, given, linear.leaves)
-        return (linear.y, out, linear.aux) if has_aux else (linear.y, out)
+        return (linear.value, out, linear.aux) if has_aux else (linear.value, out)
     ts = leaf_tangents("jvp", primals, tangents)
     run = ForwardRun(f, primals, ts, has_aux)
     dots = [ZeroTangent() if t is None else t for t in run.outputs]
     y_dot = run.delivered(run.y_tree, run.y_leaves, dots, ts)
-    return (run.y, y_dot, run.aux) if has_aux else (run.y, y_dot)
+    return (run.value, y_dot, run.aux) if has_aux else (run.value, y_dot)
 
 
 def linearize(
@@ -210,8 +210,8 @@ def linearize(
     """
     run = LinearRun(f, primals, has_aux=has_aux, guard=guard)
     whole = Mapped(push, run, primals)
-    whole.recipe = linearize, (f, primals, has_aux), {"guard": guard}
-    return (run.y, whole, run.aux) if has_aux else (run.y, whole)
+    whole.recipe = linearize, (f, primals, has_aux, guard), {}
+    return (run.value, whole, run.aux) if has_aux else (run.value, whole)
 
 
 Unused: TypeAlias = Literal["zero", "none", "raise"]

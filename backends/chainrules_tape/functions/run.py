@@ -36,7 +36,6 @@ from chainrules_py.extend import (
     flatten,
     gather,
     leaf_cotangents,
-    map_leaves,
     new_level,
     own,
     own_all,
@@ -54,7 +53,7 @@ from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, duals, watched
 from chainrules_tape.forward.linear_tape import LinearTape
-from chainrules_tape.functions.answer import split_aux
+from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies
 from chainrules_tape.functions.shifts import forget_shifts
 from chainrules_tape.functions.sparse import as_rows, collect_rows
@@ -80,8 +79,9 @@ class Run:
     ----------
     leaves, tree
         The primals, taken apart, as they were when the run began.
-    y, aux
-        What the function gave, without tracers of this run.
+    y, value, aux
+        What the function gave, without tracers of this run. In y stands what tells that a value
+        without a derivative hangs on some; in what people get, that value.
     y_leaves, y_tree
         y, taken apart.
     outputs : list
@@ -89,8 +89,9 @@ class Run:
         do not depend on the primals.
     """
 
-    __slots__ = ("aux", "leaves", "outputs", "tree", "y", "y_leaves", "y_tree")
+    __slots__ = ("aux", "leaves", "outputs", "tree", "value", "y", "y_leaves", "y_tree")
     aux: Any
+    value: Any
     leaves: list[Any]
     outputs: list[Any]
     tree: TreeDef
@@ -126,8 +127,10 @@ class Run:
         under_way = recorders.under_way
         under_way.append(self)
         try:
-            flat = self.tree.is_flat
-            y = settled(f(*traced) if flat else on_copies(f, primals, self.tree, whole, traced))
+            if self.tree.is_flat:
+                y = settled(f(*traced))
+            else:
+                y = settled(on_copies(f, primals, self.tree, whole, traced))
         except Exception as error:
             explain_error(error)
             raise
@@ -143,27 +146,51 @@ class Run:
                 break
         if not has_aux:
             self.aux = None
-            self._leave(y)
+            self._leave(y, f)
             return
         y, aux = split_aux(f, y)
-        self._leave(y)
-        self.aux = map_leaves(lambda x: self._plain(self._lasting(x)), aux)
+        self._leave(y, f)
+        self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
 
-    def _leave(self, y: Any) -> None:
-        """Take a result apart, with plain values for the tracers of this run."""
+    def _leave(self, y: Any, f: Any = None) -> None:
+        """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
         link = self.link_of(y)
         if link is not None:  # as most functions give
-            self.y = handed_out(y)
-            self.y_tree, self.y_leaves, self.outputs = LEAF, [self.y], [link]
+            self.y = self.value = handed_out(y)
+            self.y_tree = LEAF
+            self.y_leaves = [self.y]
+            self.outputs = [link]
             return
+        self.y, self.y_tree, self.y_leaves, self.outputs = self._apart(y, f)
+        self.value = self._outside(self.y, self.y_tree, self.y_leaves)
+
+    def _apart(
+        self, y: Any, f: Any, what: str = "the result"
+    ) -> tuple[Any, TreeDef, list[Any], list[Any]]:
+        """Take apart what f gave: return it plain, its tree, its leaves, and where these are."""
         given, tree = flatten(y)
         lasting = list(map(self._lasting, given))
-        self.outputs = list(map(self.link_of, lasting))
-        self.y_leaves = leaves = list(map(self._plain, lasting))
+        outputs = list(map(self.link_of, lasting))
+        leaves = list(map(self._plain, lasting))
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
             y = unflatten(tree, leaves)
             _, tree = flatten(y)  # the other one may hold tracers, and be of other classes
-        self.y, self.y_tree = y, tree
+        refuse_hidden(f, what, tree, leaves, self.level)
+        return y, tree, leaves, outputs
+
+    def _outside(self, y: Any, tree: TreeDef, leaves: list[Any]) -> Any:
+        """Return what people get for y: a leaf may say by `__outside__` what else that is."""
+        told = [getattr(type(x), "__outside__", None) for x in leaves]
+        if not any(told):
+            return y
+        pairs = zip(told, leaves, strict=True)
+        return unflatten(tree, [f(x, self._payload) if f else x for f, x in pairs])
+
+    def _payload(self, x: Any) -> Any:
+        """Return what a tracer of this run stands for."""
+        while issubclass(type(x), Tracer) and x.level >= self.level:
+            x = x.__payload__
+        return x
 
     def _lasting(self, x: Any) -> Any:
         """Return what a tracer of a differentiation that f began and ended stood for in f."""

@@ -12,9 +12,9 @@ from scipy.optimize import Bounds, LinearConstraint
 
 import chainrules_scipy.integrate
 import chainrules_scipy.optimize
-from chainrules_py import NotDifferentiableError
+from chainrules_py import NoTangent, NotDifferentiableError
 from chainrules_scipy.results import Unstated
-from chainrules_tape import grad, jvp
+from chainrules_tape import grad, jvp, linearize, vjp
 
 T = np.linspace(0.0, 2.0, 9)
 Q = np.array([0.61, 0.83, -0.42, 0.37, 0.9, -0.55])
@@ -276,3 +276,47 @@ def test_uses_are_refused():
     assert grad(lambda a: a * found(a).hess_inv.plain[0, 0])(0.3) > 0
     assert "without a derivative" in repr(jvp(lambda a: repr(found(a)), (0.3,), (1.0,))[0])
     assert type(found(0.3).hess_inv) is np.ndarray
+
+
+def _minimum(a):
+    return chainrules_scipy.optimize.minimize(lambda x: np.sum((x - a) ** 2), [0.0, 1.0])
+
+
+WHOLE = {
+    "minimize": (_minimum, ("hess_inv", "jac")),
+    "root": (lambda a: chainrules_scipy.optimize.root(lambda p: p**3 - a, [1.0]), ("fjac", "x")),
+    "least_squares": (
+        lambda a: chainrules_scipy.optimize.least_squares(lambda p: p - a, [0.0]),
+        ("optimality", "grad"),
+    ),
+    "quad": (lambda a: chainrules_scipy.integrate.quad(lambda t: t * a, 0, 1), (1, 0)),
+}
+"""Results that are given whole, with a field that has no derivative, and one that has."""
+
+
+@pytest.mark.parametrize("find, fields", WHOLE.values(), ids=list(WHOLE))
+def test_whole_results_have_plain_numbers_outside(find, fields):
+    bare, stated = fields
+    known = find(0.3)
+    for found in (
+        vjp(find, 0.3)[0],
+        jvp(find, (0.3,), (1.0,))[0],
+        linearize(find, 0.3)[0],
+        grad(lambda a: (a * a, find(a)), has_aux=True)(0.3)[1],
+        jvp(lambda a: (a * a, {"r": find(a)}), (0.3,), (1.0,), has_aux=True)[2]["r"],
+    ):
+        assert type(found[bare]) is type(known[bare])
+        np.testing.assert_allclose(found[bare], known[bare], atol=1e-6)
+        np.testing.assert_allclose(found[stated], known[stated], atol=1e-6)
+    for dot in (jvp(find, (0.3,), (1.0,))[1], linearize(find, 0.3)[1](1.0)):
+        assert dot[bare] == NoTangent() != dot[stated]
+
+
+def test_what_hangs_on_a_differentiation_outside_still_does():
+    """Inside of it SciPy's number would have a derivative of zero."""
+    inner = lambda a: grad(lambda z: (z * a, _minimum(z * a)), has_aux=True)(2.0)[1]
+    assert isinstance(vjp(inner, 0.3)[0].hess_inv, np.ndarray)
+    with pytest.raises(NotDifferentiableError, match="hess_inv hangs on"):
+        grad(lambda a: np.sum(inner(a).hess_inv))(0.3)
+    alone = lambda a: grad(lambda z: (z * a, _minimum(z)), has_aux=True)(2.0)[1]
+    assert grad(lambda a: a * np.sum(alone(a).hess_inv))(0.3) > 0

@@ -1,0 +1,171 @@
+"""Functions that give values hidden in objects: each mode says so, for results and for aux.
+
+Kinds of objects, times modes, times where they stand. What holds constants alone is a constant.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import queue
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array
+
+from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_scipy import interpolate, rotation, spatial, stats
+from chainrules_scipy import sparse as sparse_functions
+from chainrules_tape import Tape, grad, jacobian, jvp, linearize, vjp
+from tests.fuzz.hiding import HIDING, Inner, Own, captured
+
+X, DOT = np.array([1.0, 2.0, 3.5]), np.array([0.5, -1.0, 2.0])
+STEPS = np.arange(3.0)
+
+
+class _Dict(dict[str, Any]):
+    """A dict with attributes."""
+
+
+def _with_attribute(a: Any) -> Any:
+    found = _Dict(a=1.0)
+    found.w = a  # type: ignore[attr-defined]
+    return found
+
+
+def _more(a: Any) -> Any:
+    found: Any = Inner(1.0)
+    found.w = a
+    return found
+
+
+def _module(a: Any) -> Any:
+    found: Any = types.ModuleType("found")
+    found.w = a
+    return found
+
+
+def _queued(a: Any) -> Any:
+    found: Any = queue.Queue()
+    found.put(a)
+    return found
+
+
+def _diagonal(a: Any) -> Any:
+    return sparse_functions.with_data(csc_array(np.diag(X)), a)
+
+
+_COPIES = {"itself", "number", "list", "dict", "dataclass", "dataclasses", "polynomial"}
+_COPIES |= {"object array", "memoryview", "flat", "nditer", "array.array", "ctypes", "set", "bytes"}
+_COPIES |= {"broadcast", "structured array", "factorised", "bytearray", "file in memory"}
+_COPIES |= {"decimal", "fraction", "convenience polynomial"}
+"""What is a structure, or asks for numbers, which tracers refuse."""
+KINDS: dict[str, Callable[[Any], Any]] = {
+    name: hiding.make for name, hiding in HIDING.items() if name not in _COPIES
+} | {
+    "attribute of a dict": _with_attribute,
+    "attribute of a dataclass": _more,
+    "user list": lambda a: collections.UserList([a]),
+    "set of objects": lambda a: {Own(a)},
+    "expression": lambda a: (k * a for k in range(3)),
+    "elements": iter,
+    "zipped": lambda a: zip([a], [1.0], strict=True),
+    "numbered": lambda a: enumerate([a]),
+    "reversed": lambda a: reversed([a]),
+    "chained": lambda a: itertools.chain([a]),
+    "items": lambda a: {"a": a}.items(),
+    "bound method": lambda a: a.sum,
+    "bound method of a list": lambda a: [a].append,
+    "slice": lambda a: slice(a[0], a[1]),
+    "module": _module,
+    "queue": _queued,
+    "gradient": lambda a: grad(lambda z: np.sum(z * a)),
+    "pullback": lambda a: vjp(np.sin, a)[1],
+    "push": lambda a: linearize(np.sin, a)[1],
+    "spline": lambda a: interpolate.CubicSpline(STEPS, a),
+    "derivative of a spline": lambda a: interpolate.CubicSpline(STEPS, a).derivative(),
+    "grid": lambda a: interpolate.RegularGridInterpolator((STEPS,), a),
+    "frozen": lambda a: stats.norm(a[0], a[1]),
+    "density": stats.gaussian_kde,
+    "rotation": rotation.Rotation.from_rotvec,
+    "tree": lambda a: spatial.KDTree(a[:, None]),
+    "factors": lambda a: sparse_functions.splu(_diagonal(a)),
+    "solution": lambda a: interpolate.PchipInterpolator(STEPS, a).antiderivative(),
+}
+PLACES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "alone": lambda make: lambda x: make(2.0 * x),
+    "beside numbers": lambda make: lambda x: (np.sum(x), {"h": make(2.0 * x)}),
+}
+MODES: dict[str, Callable[[Any], Any]] = {
+    "vjp": lambda f: vjp(f, X),
+    "jvp": lambda f: jvp(f, (X,), (DOT,)),
+    "many directions": lambda f: jvp(f, (X,), (np.eye(3),), batched=True),
+    "linearize": lambda f: linearize(f, X),
+    "jacobian": lambda f: jacobian(f)(X),
+    "aux of grad": lambda f: grad(lambda x: (np.sum(x), f(x)), has_aux=True)(X),
+    "aux of jvp": lambda f: jvp(lambda x: (np.sum(x), f(x)), (X,), (DOT,), has_aux=True),
+    "nested": lambda f: jvp(lambda x: vjp(f, x)[0], (X,), (DOT,)),
+}
+CASES = list(itertools.product(KINDS, PLACES, MODES))
+SAMPLE = [
+    case for n, case in enumerate(CASES) if case[1:] == ("beside numbers", "jvp") or n % 13 == 0
+]
+
+
+def _refused(kind: str, place: str, mode: str) -> None:
+    with pytest.raises(ChainRulesError, match="where no derivative sees it"):
+        MODES[mode](PLACES[place](KINDS[kind]))
+
+
+@pytest.mark.parametrize("kind, place, mode", SAMPLE)
+def test_what_hides_in_a_result_is_refused(kind, place, mode):
+    _refused(kind, place, mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_all_that_hides_in_results_is_refused(mode):
+    for kind, place in itertools.product(KINDS, PLACES):
+        _refused(kind, place, mode)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_holds_constants_is_constant(kind):
+    """Also where it is the object of which another one is made inside."""
+    f = lambda x: (np.sum(x * x), KINDS[kind](np.array([1.0, 2.0, 4.0])))
+    assert vjp(f, X)[0][0] == jvp(f, (X,), (DOT,))[0][0] == np.sum(X * X)
+    assert jvp(f, (X,), (DOT,))[1][0] == linearize(f, X)[1](DOT)[0] == 2.0 * np.sum(X * DOT)
+    np.testing.assert_array_equal(grad(f, has_aux=True)(X)[0], 2.0 * X)
+
+
+def test_the_error_names_function_object_and_remedy():
+    def model(x):
+        return {"loss": np.sum(x), "state": types.SimpleNamespace(w=x * 2.0)}
+
+    match = r"result of model has .*SimpleNamespace.* in a tuple, list, dict .*register_structure"
+    with pytest.raises(NotDifferentiableError, match=match):
+        jvp(model, (X,), (DOT,))
+    with pytest.raises(NotDifferentiableError, match=r"aux of .* has function"):
+        vjp(lambda x: (np.sum(x), captured(x)), X, has_aux=True)
+
+
+def test_the_error_names_an_attribute_that_is_no_field():
+    with pytest.raises(NotDifferentiableError, match="has a _Dict with more than its items, which"):
+        jvp(_with_attribute, (X,), (DOT,))
+
+
+def test_a_loss_that_hides_numbers_is_refused():
+    with Tape() as tape:
+        x = tape.variable(X)
+        loss = np.sum(x), types.SimpleNamespace(w=x)
+    with pytest.raises(NotDifferentiableError, match="the loss has"):
+        tape.grad(loss, x)
+
+
+def test_tracers_of_the_differentiation_outside_stay_in_objects():
+    """The outer one sees them: they are its own."""
+    f = lambda x: jvp(lambda z: (np.sum(z), Own(x)), (X,), (DOT,))[0][1].a
+    np.testing.assert_array_equal(jacobian(f)(X), np.eye(3))
