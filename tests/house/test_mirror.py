@@ -509,7 +509,7 @@ TOPICS = {
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",
     "tests/tape/functions/test_holders.py": "what hides numbers, of all libraries, in every door",
-    "tests/tape/functions/test_given_back.py": "what a function gives hidden in objects, in every mode",
+    "tests/tape/functions/test_given_back.py": "what results hide in objects, in every mode",
     "tests/libraries/pandas/test_seeds.py": "tables as tangents and cotangents, in every door",
     "tests/tape/functions/test_stopped.py": "whatever may hold what is stopped, in both doors",
     "tests/tape/test_ownership.py": "whose memory is handed out, by every function",

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
+import scipy.stats
 from scipy.optimize import Bounds, LinearConstraint
 
 import chainrules_scipy.integrate
 import chainrules_scipy.optimize
+import chainrules_scipy.stats
 from chainrules_py import NoTangent, NotDifferentiableError
 from chainrules_scipy.results import Unstated
 from chainrules_tape import grad, jvp, linearize, vjp
@@ -320,3 +322,37 @@ def test_what_hangs_on_a_differentiation_outside_still_does():
         grad(lambda a: np.sum(inner(a).hess_inv))(0.3)
     alone = lambda a: grad(lambda z: (z * a, _minimum(z)), has_aux=True)(2.0)[1]
     assert grad(lambda a: a * np.sum(alone(a).hess_inv))(0.3) > 0
+
+
+SAMPLE, OTHER = np.array([1.0, 2.0, 3.5, 2.2, 5.0]), np.array([2.0, 1.0, 4.0, 3.0, 7.0])
+TESTS = {
+    "ttest_1samp": lambda s, x: s.ttest_1samp(x, 0.4),
+    "ttest_ind": lambda s, x: s.ttest_ind(x, OTHER),
+    "ttest_rel": lambda s, x: s.ttest_rel(x, OTHER),
+    "pearsonr": lambda s, x: s.pearsonr(x, OTHER),
+    "spearmanr": lambda s, x: s.spearmanr(x, OTHER),
+    "linregress": lambda s, x: s.linregress(x, OTHER),
+}
+
+
+@pytest.mark.parametrize("test", TESTS.values(), ids=list(TESTS))
+def test_whole_tests_of_samples(test):
+    """They keep what their statistic was made of, as attributes."""
+    known, way = test(scipy.stats, SAMPLE), np.array([0.3, -1.0, 0.5, 0.2, 1.0])
+    f = lambda x: test(chainrules_scipy.stats, x)
+    aux = grad(lambda x: (np.sum(x), f(x)), has_aux=True)(SAMPLE)[1]
+    value, dot = jvp(f, (SAMPLE,), (way,))
+    for found in (value, aux, vjp(f, SAMPLE)[0], linearize(f, SAMPLE)[0]):
+        assert type(found) is type(known)
+        np.testing.assert_allclose(found, known, rtol=1e-12)
+        for name, x in vars(known).items():
+            if _is_real(x):
+                assert type(getattr(found, name)) is type(x)
+                np.testing.assert_allclose(getattr(found, name), x, rtol=1e-12)
+    if hasattr(known, "confidence_interval"):
+        np.testing.assert_allclose(value.confidence_interval(), known.confidence_interval())
+    up, down = (test(scipy.stats, SAMPLE + h * way) for h in (1e-5, -1e-5))
+    for name, x in [*enumerate(known), *vars(known).items()]:
+        if _is_real(x):
+            near, far = (y[name] if type(name) is int else getattr(y, name) for y in (up, down))
+            np.testing.assert_allclose(dot[name], (near - far) / 2e-5, atol=1e-7)

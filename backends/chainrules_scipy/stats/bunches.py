@@ -1,0 +1,37 @@
+"""Results of tests in ``scipy.stats``: tuples with attributes, which are fields as their items are.
+
+A test of a sample gives a statistic and a probability, and keeps beside them what these were made
+of: degrees of freedom, standard errors, the sample. All of it may be traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scipy.stats import _morestats, _stats_py
+
+from chainrules_py import register_structure
+
+
+def _fields(x: Any) -> list[tuple[Any, Any]]:
+    return [*enumerate(x), *vars(x).items()]
+
+
+def _rebuilt(x: Any, values: Sequence[Any]) -> Any:
+    new = tuple.__new__(type(x), values[: len(x)])
+    vars(new).update(zip(vars(x), values[len(x) :], strict=True))
+    return new
+
+
+def register() -> None:
+    """Have them be structures."""
+    for cls in (
+        _morestats.AndersonResult,
+        _stats_py.KstestResult,
+        _stats_py.LinregressResult,
+        _stats_py.PearsonRResultBase,
+        _stats_py.SignificanceResult,
+        _stats_py.TtestResultBase,
+    ):
+        register_structure(cls, _fields, _rebuilt, hollow=True)
