@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from chainrules_py.extend import forgets, is_mutable_destination, type_info
+from chainrules_py.extend import Tracer, forgets, is_mutable_destination, type_info
 from chainrules_tape.core.cotangents import Cotangents
 
 
@@ -21,10 +21,14 @@ class Sums(Cotangents):
     def add(self, link: int, bar: Any) -> None:
         """Add to what was collected, in place where it is a sum of our own, or large and ours."""
         cls, kind = type(bar), type(self[link])
+        if kind is cls in _numbers:
+            self[link] += bar
+            self.owned[link] = True
+            return
         if cls not in _adding or kind is not cls or link in self.owned:
             super().add(link, bar)
-            if link in self.plain and type(self[link]) is cls is kind and hasattr(bar, "nbytes"):
-                _adding.add(cls)
+            if kind is cls is type(self[link]):
+                _note(cls, link in self.plain)
             return
         if self[link].nbytes > _LARGE and self._is_alone(link, bar):
             self[link] += bar
@@ -62,7 +66,20 @@ class Sums(Cotangents):
 
 _adding: set[type] = set()
 """Classes whose sums were arrays that can be added to: of two of them nothing more is asked."""
-forgets(lambda: (_adding,))
+_numbers: set[type] = set()
+"""Classes of numbers that are not traced, of which two were added."""
+forgets(lambda: (_adding, _numbers))
+
+
+def _note(cls: type, is_plain: bool) -> None:
+    """Note that two of a class gave one, which can be added to if it is plain."""
+    info = type_info(cls)
+    if is_plain and hasattr(cls, "nbytes"):
+        _adding.add(cls)
+    elif info.is_number and info.host is None and not issubclass(cls, Tracer):
+        _numbers.add(cls)
+
+
 _LARGE = 1 << 15
 """Up to so many bytes another array costs less than to ask who has this one."""
 

@@ -83,3 +83,16 @@ def test_what_is_doubled_is_doubled_once():
         assert np.all(bar == 6.0)
         assert np.all(seed == 3.0)
         assert not np.shares_memory(bar, seed)
+
+
+def test_numbers_are_added_to_no_array():
+    bars = sums.Sums(3)
+    for link in range(3):
+        for bar in (np.float64(1.0), np.float64(2.0), np.float64(3.0)):
+            bars.add(link, bar)
+        assert bars[link] == 6.0
+        assert type(bars[link]) is np.float64
+        assert link not in bars.plain
+    bars.add(0, np.ones(3))
+    bars.add(0, np.float64(1.0))
+    np.testing.assert_array_equal(bars[0], np.full(3, 8.0))
