@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from chainrules_py import MutationError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Guard,
+    Tracer,
     describe,
     flatten,
+    inside,
+    is_opaque,
     kind_of,
     lookups,
     name_of,
@@ -26,6 +30,8 @@ from chainrules_py.vocabulary.views import duplicate
 
 _FEW = 64
 """Arrays of so many numbers are kept whole."""
+_MOST = 1_000
+"""So many values are looked at in an object."""
 
 
 def check_same(f: Any, y: Any, before: list[Any], few: int = _FEW) -> None:
@@ -72,7 +78,7 @@ def looking_again(call: Any, word: Primitive[..., Any], functions: Any = ()) -> 
 def prints(y: Any) -> list[Any]:
     """Return what is equal of values that are equal to the last bit, at the cost of one read."""
     found: list[Any] = []
-    for x in map(plain, flatten(y)[0]):
+    for x in _compared(y):
         memory = type_info(type(x)).memory
         if _is_of_many_runs(x):
             found.append(type(x))
@@ -81,19 +87,36 @@ def prints(y: Any) -> list[Any]:
     return found
 
 
+def _compared(y: Any) -> Iterator[Any]:
+    """Yield the leaves of a value; for what is no structure its class, and what is traced in it.
+
+    Nothing else of that is used again.
+    """
+    for leaf in flatten(y)[0]:
+        x = plain(leaf)
+        if not (is_opaque(type(x)) or callable(x)) or _is_of_many_runs(x):
+            yield x
+            continue
+        yield type(x)
+        yield from (plain(y) for y in inside(leaf, most=_MOST, ours=True) if isinstance(y, Tracer))
+
+
 def _is_of_many_runs(x: Any) -> bool:
     """Tell whether a value stands for those of many runs, which nobody can compare now."""
     return hasattr(type(x), "__dispatch_type__")
 
 
-def samples(y: Any, few: int = _FEW) -> list[Any]:
+def samples(y: Any, few: int = _FEW, whole: bool = False) -> list[Any]:
     """Sum up the numbers in a value, to tell whether another value is the same up to rounding.
 
     An array of more than a few elements is read as a square, of which rows and columns are summed:
-    another element is seen in two of these sums.
+    another element is seen in two of these sums. With ``whole`` objects are compared themselves.
     """
     found: list[Any] = []
-    for x in map(plain, flatten(y)[0]):
+    for x in map(plain, flatten(y)[0]) if whole else _compared(y):
+        if isinstance(x, type) and not whole:
+            found.append((x,))
+            continue
         shape, kind = getattr(x, "shape", ()), kind_of(x)
         found.append((type(x), shape))
         if _is_of_many_runs(x):

@@ -38,7 +38,7 @@ class Run:
         """Note what the function gave of what, in numbers; None is what has none yet."""
         self.settle()
         if xs is not None and y is not None:
-            self._seen = samples(xs), samples(y)
+            self._seen = samples(xs, whole=True), samples(y)
 
     def compare(self, xs: Any, y: Any) -> None:
         """Raise if the function gives something else of the same numbers than it `gave`.
@@ -50,7 +50,7 @@ class Run:
         """
         if self._seen is None or xs is None or y is None:
             return
-        if agree(samples(xs), self._seen[0]):  # an engine may try it on others
+        if agree(samples(xs, whole=True), self._seen[0]):  # an engine may try it on others
             check_same(self.f, y, self._seen[1])
 
     def settle(self) -> None:

@@ -23,6 +23,7 @@ from enum import Enum
 from numbers import Integral, Number
 from typing import Any, NamedTuple
 
+from chainrules_py.errors import TracerError
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.generators import is_generator
 
@@ -57,7 +58,7 @@ def inside(
     """Yield a value and all that it holds, each once; `OPAQUE` for what is not looked into.
 
     What is ``passed`` by, is left out with what it holds; so is what objects of these packages
-    hold, but with ``ours``.
+    hold, but with ``ours``, and what tracers do.
     """
     seen, waiting = dict[int, Any](), [x]  # which keeps ids from being given again
     while waiting and len(seen) < most:
@@ -93,14 +94,15 @@ def _parts(x: Any, ours: bool) -> list[Any] | None:
                 return []
         return [*vars(x).values(), *x.__bases__]
     is_ours = str(cls.__module__).startswith("chainrules_")  # None of a class of ctypes
-    if ours and is_ours:
+    if ours and is_ours and not hasattr(cls, "__payload__"):
         return [y for _, y in named(x)]
     if hasattr(cls, "dtype") and hasattr(cls, "shape"):  # an array, or what stands for one
         return [*elements(x)] if holds_objects(x) else []
     if is_ours:
         return [getattr(x, name, None) for name in (*getattr(cls, "FIELDS", ()), "captured")]
     if hasattr(cls, "__array__"):
-        return [x.__array__()]
+        with contextlib.suppress(TracerError):  # of what holds tracers
+            return [x.__array__()]
     if is_generator(cls) or not may_hold(cls):  # type: ignore[arg-type]  # classes are hashable
         return []
     if isinstance(x, io.BytesIO):
