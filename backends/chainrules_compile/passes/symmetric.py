@@ -35,7 +35,9 @@ def met(before: Call, instead: Mapping[Value, Any]) -> list[Value]:
         if not is_array(y) or len(y.shape or ()) < 2:
             continue
         was, memory = x.memory or x, y.memory or y
-        first, one = of.setdefault(instead.get(memory, memory), (was, x))
+        root = instead.get(memory, memory)
+        # What stands instead may be a view itself, as of a product with one.
+        first, one = of.setdefault(getattr(root, "memory", None) or root, (was, x))
         if first is not was:
             of_other = instead.get(one, one)
             found.append(x if is_contiguous(y) or not is_contiguous(of_other) else one)

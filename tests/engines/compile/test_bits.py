@@ -181,3 +181,18 @@ def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, sh
         assert same(compiled(x), g(x))
         assert same(compiled(x[::-1] * 3.0), g(x[::-1] * 3.0))
         assert compiled.programs
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_products_with_one_of_a_view_are_not_one_array(n):
+    """A view of the operand stands for each, and NumPy would compute one half of their product."""
+    x = np.random.default_rng(0).normal(size=(n, n))
+
+    def f(x):
+        return (x.T * 1.0) @ (x.T * 1.0).T
+
+    for g in (f, lambda x: jvp(f, (x,), (np.sin(x),))):
+        compiled = compile(g)
+        for y in (x, x * 3.0):
+            assert same(compiled(y), g(y))
+        assert compiled.programs
