@@ -118,10 +118,6 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 else:
                     bar, right = record[0](y_bar, *record[2:])
                 link, other = links if kind is tuple else parents(links)
-                if bar is right and link == other and bars[link] is None:  # as of a square
-                    bars[link], y_bar, bar, right = bar, None, None, None
-                    bars.double(link)
-                    continue
                 total = bars[link]
                 if total is None:
                     bars[link] = bar

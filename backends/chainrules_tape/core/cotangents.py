@@ -36,10 +36,6 @@ class Cotangents(list[Any]):
         else:  # a traced cotangent was added to a plain one
             self.plain.discard(link)
 
-    def double(self, link: int) -> None:
-        """Add to what was collected the same once more."""
-        self.add(link, self[link])
-
     def replace(self, link: int, bar: Any) -> None:
         """Put another cotangent in place of what was collected; None leaves it."""
         if bar is not None:
