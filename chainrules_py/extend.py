@@ -21,7 +21,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table under_way",
     "chainrules_py.values.memory": (
-        "has_known_layout makers overlap refuse_plain share_memory undecided viewers"
+        "has_known_layout makers overlap refuse_plain share_memory undecided viewers wrapping"
     ),
     "chainrules_py.values.pytree": (
         "LEAF PLAIN TreeDef build exactly flatten map_leaves partition too_deep unflatten"
@@ -101,6 +101,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes in_place_operators",
+    "chainrules_py.tracing.others": "asks_first moved read_for",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",

@@ -344,6 +344,11 @@ from chainrules_py.tracing.operators import (
     Classes,
     in_place_operators,
 )
+from chainrules_py.tracing.others import (
+    asks_first,
+    moved,
+    read_for,
+)
 from chainrules_py.tracing.trace import (
     Recorder,
     Settled,
@@ -402,6 +407,7 @@ from chainrules_py.values.memory import (
     share_memory,
     undecided,
     viewers,
+    wrapping,
 )
 from chainrules_py.values.pytree import (
     LEAF,
@@ -748,4 +754,8 @@ __all__ = [
     "written",
     "zero_block",
     "zeta_shape",
+    "asks_first",
+    "moved",
+    "read_for",
+    "wrapping",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Memory, makers, plain, undecided, viewers
+from chainrules_py.extend import Memory, makers, plain, undecided, viewers, wrapping
 
 SMALL = 1 << 15
 """Up to so many bytes are kept as they are; of more, sums of all of them."""
@@ -150,3 +150,4 @@ undecided |= dict.fromkeys((np.rot90, np.ix_, np.ndarray.to_device), _always)
 undecided[np.asfortranarray] = _is_numpys
 undecided |= dict.fromkeys((np.meshgrid, np.astype, np.ndarray.astype), _if_copy)
 undecided |= {np.einsum: _has_one, np.conjugate: lambda operands, keywords: bool(keywords)}
+wrapping |= {np.clip, np.ndarray.clip, np.linalg.solve}

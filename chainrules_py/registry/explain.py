@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NoRuleError
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.dispatch import signature_text
-from chainrules_py.primitives.plugins import see, see_about, see_all
+from chainrules_py.primitives.plugins import module_of, see, see_about, see_all
 from chainrules_py.registry.bind.choice import narrowed
 from chainrules_py.registry.statement import MODES, Rule, Statement
 from chainrules_py.registry.table import find_rule, name_of, primal_of, stated, unbind
@@ -188,3 +189,17 @@ def explain(f: Any, *operands: Any, config: Config | None = None) -> Explanation
     classes = tuple(map(type, operands))
     rule = find_rule(f, classes, config)
     return Explanation(f, classes, None if rule is None else narrowed(rule, operands), config)
+
+
+def public_name(f: Any) -> str:
+    """Return the shortest public name of a function, if that which it tells of itself is none."""
+    told = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
+    library = told.partition(".")[0]
+    homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == library]
+    found = [
+        f"{where}.{name}"
+        for where, module in homes
+        for name, x in list(getattr(module, "__dict__", {}).items())
+        if x is f and "_" not in (name[0], *[part[0] for part in where.split(".")])
+    ]
+    return told if told in found else min(found, key=len, default=told)

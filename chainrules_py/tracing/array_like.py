@@ -19,6 +19,7 @@ from chainrules_py.tracing.library_calls import (
     plans,
     steps,
 )
+from chainrules_py.tracing.others import leaves_to_array, moved_beside, read_for
 from chainrules_py.values.arrays import Tracer, inside
 from chainrules_py.values.memory import makers
 from chainrules_py.values.tables import as_array, tables
@@ -102,7 +103,7 @@ class ArrayLike(PythonProtocols):
     def _read(self, pattern: Any, arrays: tuple[Any, ...]) -> Any:
         """Read the elements at an index, in which lists are arrays as well."""
         if arrays:
-            return index(self, pattern.join(arrays))
+            return index(self, pattern.join(read_for(self, arrays)))
         return self.__trace__(read, (self,), {"index": pattern})
 
     # -- writing in place, for engines that allow it
@@ -183,10 +184,18 @@ class ArrayLike(PythonProtocols):
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
         """Answer PyTorch; what Python's operators ask of a tensor it asks of the other operand."""
-        mine = "_" not in (f.__name__[0], f.__name__[-1])
-        return call_native(f, xs, keywords or {}) if mine else NotImplemented
+        name = f.__name__
+        if name == "__rdiv__":  # x / t is the product with a reciprocal
+            return f.__wrapped__(*xs)
+        if "_" in (name[0], name[-1]):
+            return NotImplemented
+        if name in _OPERATORS and leaves_to_array(*xs):
+            return NotImplemented  # which NumPy does then
+        return call_native(f, moved_beside(xs), keywords or {})
 
 
+_OPERATORS = {"add", "sub", "mul", "div", "matmul", "pow", "remainder"}
+_OPERATORS |= {"eq", "ne", "lt", "le", "gt", "ge"}
 _INSTEAD = {
     "shape": "x = x.reshape(shape)",
     "strides": "x with the axes and steps wanted, as x.T or x[::2]",

@@ -14,13 +14,15 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.plugins import BACKENDS, announced, failures, module_of, see
+from chainrules_py.primitives.plugins import BACKENDS, announced, failures, see
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
 from chainrules_py.primitives.signature import REQUIRED
+from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.others import beside, is_stranger, of_one_library
 from chainrules_py.tracing.renaming import gathered, renaming
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
@@ -76,6 +78,8 @@ class Site:
             and all([type_info(cls).is_python_number for cls in classes])
         ):
             step = self.lifted
+        elif (between := beside(self.primal, classes, self.general)) is not None:
+            step = between
         elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:
             step = type(tracers[0]).make_step(self, classes)
         if step is None:
@@ -149,7 +153,7 @@ def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     site = site_of(ufunc)
     if any([is_asked(type(x)) for x in operands]):
         return lambda *_: NotImplemented
-    if site is None:
+    if site is None or any([is_stranger(type(x)) for x in operands]):
         return lambda *xs: call_native(ufunc, xs, {})
     step = site.step(*operands)
     table[ufunc, *map(type, operands)] = step
@@ -200,7 +204,8 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
         plan = plans.table[key]
     except KeyError:
         table = plans.open()
-        plan = table[key] = _find_own(f, _find_plan(f, operands, keywords))
+        plan = _find_own(f, _find_plan(f, operands, keywords))
+        plan = table[key] = of_one_library(f, operands, keywords, call_native, plan)
     return plan(operands, keywords)
 
 
@@ -432,27 +437,13 @@ def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
     )
 
 
-def _public_name(f: Any) -> str:
-    """Return the shortest public name of a function, if that which it tells of itself is none."""
-    told = f"{module_of(f) or type(f).__module__}.{name_of(f)}"
-    library = told.partition(".")[0]
-    homes = [(w, m) for w, m in sorted(sys.modules.items()) if w.partition(".")[0] == library]
-    found = [
-        f"{where}.{name}"
-        for where, module in homes
-        for name, x in list(getattr(module, "__dict__", {}).items())
-        if x is f and "_" not in (name[0], *[part[0] for part in where.split(".")])
-    ]
-    return told if told in found else min(found, key=len, default=told)
-
-
 def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     from chainrules_py.registry.table import primal_of
 
     primal = primal_of(f)
     if primal is not None:
         return Site(primal, f).general(*operands, **keywords)
-    name = _public_name(f)
+    name = public_name(f)
     library, _, short = name.partition(".")[0], *name.rpartition(".")[1:]
     engine = dict(announced(BACKENDS)).get(library)
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")

@@ -377,7 +377,8 @@ class SettledCalls(ArrayLike):
             record = tracing.cache.table[key]
         except KeyError:
             others = [type(a) for a in arrays]
-            if not all([type_info(cls).memory for cls in others]):
+            homes = (None, type_info(cls).home)
+            if not all([type_info(c).memory and type_info(c).home in homes for c in others]):
                 return super()._read(pattern, arrays)
             table = tracing.cache.open()
             record = table[key] = cls.recorder(read, None, (cls, *others))

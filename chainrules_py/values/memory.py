@@ -19,6 +19,8 @@ even if it is computed by a word that gives views."""
 undecided: dict[Any, Callable[[tuple[Any, ...], Any], bool]] = {}
 """Functions of libraries that give a view or a copy as their arguments have it: from the arguments
 and the keywords whether it may be a view. Then the library is asked, by a call on plain arrays."""
+wrapping: set[Callable[..., Any]] = set()
+"""Functions, beside those of elements, that give an array of an operand's class, if that asks."""
 
 
 def share_memory(x: Any, y: Any) -> bool:

@@ -97,7 +97,7 @@ class Index(tuple[Any, ...]):  # noqa: SLOT001 (it remembers what it was split f
             elif isinstance(entry, (list, tuple)) or is_read(kind):
                 pattern.append(cls.HOLE)
                 arrays.append(asarray(entry))
-            elif stands_for_place(kind):
+            elif stands_for_place(kind) or type_info(kind).is_array:  # which it is by now, perhaps
                 pattern.append(cls.HOLE)
                 arrays.append(entry)
             else:

@@ -18,7 +18,7 @@ from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import as_values, varies
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import find_rule, is_ruleless, register_host
+from chainrules_py.extend import find_rule, is_ruleless, moved, register_host
 
 _mx: Any = mx
 
@@ -45,6 +45,8 @@ def host(
     """Return the function that runs a call whose operands are, or hold, arrays of MLX's."""
     if any([issubclass(cls, (np.ndarray, np.generic)) for cls in classes]):
         return lambda *operands, **options: word(*as_values(operands), **options)
+    if word is moved:  # to another library, whose arrays are no operands of MLX's
+        return moved.__wrapped__
     rule = find_rule(word, classes, config)
     if rule is None:
         if is_ruleless(word, classes, config):

@@ -18,6 +18,7 @@ from chainrules_py.extend import (
     Cache,
     Tracer,
     as_result,
+    asks_first,
     bind,
     call_native,
     describe,
@@ -30,6 +31,7 @@ from chainrules_py.extend import (
     knows,
     overlap,
     plain,
+    read_for,
     refuse_exchange,
     refuse_plain,
     set_class,
@@ -104,6 +106,9 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     cls = type(value)
     traced = issubclass(cls, Tracer)
     view = getattr(value, "as_view", None) if traced else None
+    if cls is list or cls is tuple or type_info(cls).home is not None:
+        value = read_for(self, value)
+        cls = type(value)
     own = view is not None and view.parent is self  # both sides are parts of one array
     if own:
         refuse_exchange(sys._getframe(1))
@@ -112,6 +117,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         value = stacked(value, self)
         traced = isinstance(value, Tracer)
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
+    arrays = read_for(self, arrays)
     if traced:
         if own and is_put_back(value, pattern):
             return
@@ -161,6 +167,9 @@ def in_place(
 
     def method(self: Any, other: Any) -> Any:
         refuse_inner(current(self), other)
+        if asks_first(self, other):
+            return NotImplemented  # so that x is another library's array from here on
+        other = read_for(self, other)
         z = operation(self, other)
         if z is NotImplemented:
             return z

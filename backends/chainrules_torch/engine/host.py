@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     find_rule,
     is_ruleless,
     is_structure_type,
+    moved,
     register_host,
 )
 from chainrules_torch.engine.call import computed_by
@@ -68,6 +69,8 @@ def host(
     """Return the function that a call of a primitive with tensors runs."""
     if any([issubclass(cls, np.ndarray) for cls in classes]):
         return lambda *operands, **options: primitive(*beside_tensors(operands), **options)
+    if primitive is moved:  # to another library, whose arrays are no operands of PyTorch's
+        return moved.__wrapped__
     rule = find_rule(primitive, classes, config)
     if rule is None:
         if is_ruleless(primitive, classes, config):
