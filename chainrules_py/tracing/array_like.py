@@ -19,9 +19,16 @@ from chainrules_py.tracing.library_calls import (
     plans,
     steps,
 )
-from chainrules_py.tracing.others import leaves_to_array, moved_beside, read_for
+from chainrules_py.tracing.others import (
+    FEW,
+    all_read,
+    leaves_to_array,
+    moved_beside,
+    read_for,
+    suspects,
+)
 from chainrules_py.values.arrays import Tracer, inside
-from chainrules_py.values.memory import makers
+from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.tables import as_array, tables
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import index
@@ -153,6 +160,13 @@ class ArrayLike(PythonProtocols):
     ) -> Any:
         if tables and any(map(isinstance, keywords.values(), itertools.repeat(tuple(tables)))):
             keywords = {name: as_array(x) for name, x in keywords.items()}
+        if len(suspects) > FEW:  # libraries that ask for no call are there
+            held = not suspects.isdisjoint(map(type, keywords.values()))
+            for x in operands:
+                if type(x) is list or type(x) is tuple:
+                    held = held or not suspects.isdisjoint(map(type, x))
+            if held and function not in wrapping:
+                operands, keywords = all_read(operands, keywords)
         if self.home is None:
             try:
                 plan = plans.table[function, *keywords, *map(type, operands)]
@@ -189,13 +203,11 @@ class ArrayLike(PythonProtocols):
             return f.__wrapped__(*xs)
         if "_" in (name[0], name[-1]):
             return NotImplemented
-        if name in _OPERATORS and leaves_to_array(*xs):
-            return NotImplemented  # which NumPy does then
+        if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):
+            return NotImplemented  # its methods take none, and its operators leave it to NumPy's
         return call_native(f, moved_beside(xs), keywords or {})
 
 
-_OPERATORS = {"add", "sub", "mul", "div", "matmul", "pow", "remainder"}
-_OPERATORS |= {"eq", "ne", "lt", "le", "gt", "ge"}
 _INSTEAD = {
     "shape": "x = x.reshape(shape)",
     "strides": "x with the axes and steps wanted, as x.T or x[::2]",

@@ -29,6 +29,7 @@ from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
+from chainrules_py.tracing.others import is_stranger
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
@@ -276,6 +277,7 @@ class Classes(dict[type, Any]):
                 members(payload, self.base) | state | {"__dispatch_type__": payload},
             )
             self._alive[id(cls)] = made
+            is_stranger(made)
         elif is_structure_type(cls):
             made = self.of_fields
         return made

@@ -17,10 +17,11 @@ from chainrules_py.primitives.plugins import module_of, see
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import linear_rule
 from chainrules_py.values.arrays import Tracer, number_home
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.forgetting import forgets, is_lasting, on_registration
 from chainrules_py.values.memory import wrapping
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import libraries, type_info
+from chainrules_py.vocabulary.views import duplicate
 
 Call: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -30,8 +31,7 @@ def moved(x: Any, /, *, to: Any) -> Any:
     """Return an array as one of the library with a namespace, or as Python's number for None."""
     if to is None:
         return x.item()
-    home = number_home(type(x))
-    made = to.asarray(x if home is None else home.asarray(x, copy=True))
+    made = to.asarray(x if number_home(type(x)) is None else duplicate(x))
     return made[()] if made.ndim == 0 and number_home(type(made)) is not None else made
 
 
@@ -39,9 +39,24 @@ linear_rule(
     moved, lambda y_bar, x, *, to: moved(y_bar, to=type_info(x.like).namespace), batched=True
 )
 
+suspects: set[type] = {list, tuple}
+"""Classes of such arrays, and of what may hold one: among keywords, and in lists."""
+FEW = len(suspects)
 _home_of: dict[type, Any] = {}
 _is_other: dict[type, bool] = {}
 forgets(lambda: (_home_of, _is_other))
+
+
+def _suspect() -> None:
+    """Note the classes of arrays that NumPy only reads, which were registered."""
+    for cls, stated in list(libraries.items()):
+        theirs = stated.namespace is not None and number_home(cls) is None
+        if theirs and issubclass(cls, stated.kind) and not hasattr(cls, "__array_ufunc__"):
+            suspects.add(cls)
+
+
+on_registration(_suspect)
+_suspect()
 
 
 def is_stranger(cls: type) -> bool:
@@ -52,6 +67,8 @@ def is_stranger(cls: type) -> bool:
         info = type_info(cls)
         found = info.home is not None and not hasattr(info.dispatch_type, "__array_ufunc__")
         _is_other[cls] = found
+        if found and is_lasting(cls):
+            suspects.add(cls)
     return found
 
 
@@ -85,6 +102,15 @@ def read_at(home: Any, x: Any) -> Any:
     if varies is not None and varies(plain):
         return x
     return moved(x, to=home) if issubclass(cls, Tracer) else home.asarray(x)
+
+
+def all_read(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Return what a function is called with, read at the home of what is traced in it."""
+    homes = map(_home_in, (*operands, *keywords.values()))
+    home = next((home for home in homes if home is not None), None)
+    given = {name: read_at(home, x) for name, x in keywords.items()}
+    same = all([given[name] is x for name, x in keywords.items()])
+    return read_at(home, operands), keywords if same else given
 
 
 def read_for(x: Any, value: Any) -> Any:
@@ -137,23 +163,19 @@ def of_one_library(
         ``again(f, operands, keywords)`` makes the call of one library, and ``plan(operands,
         keywords)`` that of what is as it was.
     """
-    classes = tuple(map(type, operands))
-    theirs = [cls for cls in classes if is_stranger(cls)]
-    deep = bool(keywords) or list in classes or tuple in classes
-    if not (theirs or (deep and any(map(is_stranger, list(libraries))))):
-        return plan
-    root = module_of(f).partition(".")[0]
-    if any([type_info(cls).dispatch_type.__module__.startswith(root) for cls in theirs]):
-        return plan
+    theirs = [cls for cls in map(type, operands) if is_stranger(cls)]
     asks_back = hasattr(f, "nin") or f in wrapping
+    # Of NumPy's other functions lists and keywords have been looked at.
+    held = keywords and (asks_back or hasattr(f, "__objclass__"))
+    if not theirs and not (held and len(suspects) > FEW):
+        return plan
+    library = module_of(f).partition(".")[0]
+    if any([type_info(cls).dispatch_type.__module__.startswith(library) for cls in theirs]):
+        return plan
 
     def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        home = next(
-            (h for h in map(_home_in, (*operands, *keywords.values())) if h is not None), None
-        )
-        xs = read_at(home, operands)
-        given = {name: read_at(home, x) for name, x in keywords.items()}
-        if xs is operands and all([given[name] is x for name, x in keywords.items()]):
+        xs, given = all_read(operands, keywords)
+        if xs is operands and given is keywords:
             return plan(operands, keywords)
         y = again(f, xs, given)
         to = _wrapping_in((*operands, *keywords.values())) if asks_back else None
@@ -184,7 +206,7 @@ def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
         return None
     payload, to = theirs.dispatch_type, theirs.namespace
     wraps, asks = hasattr(payload, "__array_wrap__"), hasattr(payload, _ASKS)
-    reciprocal = operation is operator.truediv and not first and not issubclass(cls, Tracer)
+    inverse = operation is operator.truediv and not first and not issubclass(cls, Tracer)
 
     def as_read(*xs: Any) -> Any:
         read = read_at(home, xs)
@@ -195,7 +217,7 @@ def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
         return general(*xs) if read_at(home, xs) is xs else general(*given)
 
     if wraps and ours.is_array:
-        return (lambda *_: NotImplemented) if reciprocal else lambda *xs: moved(as_read(*xs), to=to)
+        return (lambda *_: NotImplemented) if inverse else lambda *xs: moved(as_read(*xs), to=to)
     if wraps or asks:
         return as_theirs
     return _refused if first else as_read

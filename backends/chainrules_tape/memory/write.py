@@ -117,7 +117,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
         value = stacked(value, self)
         traced = isinstance(value, Tracer)
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
-    arrays = read_for(self, arrays)
+    arrays = read_for(self, arrays) if arrays else arrays
     if traced:
         if own and is_put_back(value, pattern):
             return
