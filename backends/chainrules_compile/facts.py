@@ -127,7 +127,7 @@ def has_form(function: Any, values: tuple[Value, ...]) -> bool:
     if type(function) is np.ufunc or isinstance(function, Primitive):
         return True
     for x in values:  # it may be told how many, or how wide
-        if x.dtype is not None and x.dtype.kind in "iu" and not (x.shape and function in JOINING):
+        if x.dtype is not None and getattr(x.dtype, "kind", "O") in "iu" and not (x.shape and function in JOINING):
             return getattr(function, "__module__", "") == "_operator"
     return True
 

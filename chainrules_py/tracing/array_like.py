@@ -198,10 +198,7 @@ class ArrayLike(PythonProtocols):
     @classmethod
     def __torch_function__(cls, f: Any, types: Any, xs: Any = (), keywords: Any = None) -> Any:
         """Answer PyTorch; what Python's operators ask of a tensor it asks of the other operand."""
-        name = f.__name__
-        if name == "__rdiv__":  # x / t is the product with a reciprocal
-            return f.__wrapped__(*xs)
-        if "_" in (name[0], name[-1]):
+        if "_" in (f.__name__[0], f.__name__[-1]):
             return NotImplemented
         if f.__qualname__.startswith("Tensor") and leaves_to_array(*xs):
             return NotImplemented  # its methods take none, and its operators leave it to NumPy's

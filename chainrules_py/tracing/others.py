@@ -16,7 +16,7 @@ from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.plugins import module_of, see
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import linear_rule
-from chainrules_py.values.arrays import Tracer, number_home
+from chainrules_py.values.arrays import Tracer, inside, number_home
 from chainrules_py.values.forgetting import forgets, is_lasting, on_registration
 from chainrules_py.values.memory import wrapping
 from chainrules_py.values.tracers import untraced
@@ -104,10 +104,14 @@ def read_at(home: Any, x: Any) -> Any:
     return moved(x, to=home) if issubclass(cls, Tracer) else home.asarray(x)
 
 
+def _home_beside(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Find the home of what is traced among all that a function is called with."""
+    return _home_in((*operands, *keywords.values()))
+
+
 def all_read(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Return what a function is called with, read at the home of what is traced in it."""
-    homes = map(_home_in, (*operands, *keywords.values()))
-    home = next((home for home in homes if home is not None), None)
+    home = _home_beside(operands, keywords)
     given = {name: read_at(home, x) for name, x in keywords.items()}
     same = all([given[name] is x for name, x in keywords.items()])
     return read_at(home, operands), keywords if same else given
@@ -177,7 +181,7 @@ def of_one_library(
         xs, given = all_read(operands, keywords)
         if xs is operands and given is keywords:
             return plan(operands, keywords)
-        y = again(f, xs, given)
+        y = inside(_home_beside(operands, keywords), again, f, xs, given)
         to = _wrapping_in((*operands, *keywords.values())) if asks_back else None
         return y if to is None else moved(y, to=to)
 
@@ -206,7 +210,6 @@ def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
         return None
     payload, to = theirs.dispatch_type, theirs.namespace
     wraps, asks = hasattr(payload, "__array_wrap__"), hasattr(payload, _ASKS)
-    inverse = operation is operator.truediv and not first and not issubclass(cls, Tracer)
 
     def as_read(*xs: Any) -> Any:
         read = read_at(home, xs)
@@ -217,7 +220,9 @@ def beside(operation: Any, classes: tuple[type, ...], general: Any) -> Any:
         return general(*xs) if read_at(home, xs) is xs else general(*given)
 
     if wraps and ours.is_array:
-        return (lambda *_: NotImplemented) if inverse else lambda *xs: moved(as_read(*xs), to=to)
+        if operation is operator.truediv and not first:  # as PyTorch divides
+            return lambda x, t: x * (1.0 / t)
+        return lambda *xs: moved(as_read(*xs), to=to)
     if wraps or asks:
         return as_theirs
     return _refused if first else as_read
