@@ -127,7 +127,8 @@ def has_form(function: Any, values: tuple[Value, ...]) -> bool:
     if type(function) is np.ufunc or isinstance(function, Primitive):
         return True
     for x in values:  # it may be told how many, or how wide
-        if x.dtype is not None and getattr(x.dtype, "kind", "O") in "iu" and not (x.shape and function in JOINING):
+        whole = getattr(x.dtype, "kind", "O") in "iu"  # other libraries' dtypes have none
+        if whole and not (x.shape and function in JOINING):
             return getattr(function, "__module__", "") == "_operator"
     return True
 
