@@ -36,7 +36,8 @@ def _shape(of: Any, spaces: list[Space]) -> TreeDef:
     if type(of) is Space:
         spaces.append(of)
         return LEAF
-    cls, fields = (list, dict(enumerate(of))) if type(of) is list else (None, {})
+    cls: type[Any] | None = list if type(of) is list else None
+    fields = {} if cls is None else dict(enumerate(of))
     if type(of) is StructureSpace:
         cls, fields = of.primal_type, of.fields
     children = tuple([_shape(inner, spaces) for inner in fields.values()])

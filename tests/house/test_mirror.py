@@ -492,6 +492,7 @@ TOPICS = {
     "tests/engines/native/test_threads.py": "native programs that share large arrays among threads",
     "tests/engines/native/test_sanitized.py": "native programs under the sanitizers of a compiler",
     "tests/core/registry/test_concurrency.py": "registering and looking up at the same time",
+    "tests/libraries/numpy/test_result_classes.py": "classes and dtypes of results, a generator",
     "tests/libraries/numpy/test_numbers_of_classes.py": "members of enumerations beside arrays",
     "tests/rules/test_constants.py": "one convention for all spreads",
     "tests/rules/test_kinks.py": "one convention for all words",
