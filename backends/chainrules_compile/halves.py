@@ -14,8 +14,9 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.entry import parameters_of
+from chainrules_compile.noted import Noted
 from chainrules_py import MutationError, Primitive
-from chainrules_py.extend import flatten, type_info, unflatten
+from chainrules_py.extend import Made, flatten, type_info, unflatten
 
 _MOST = 32
 """How many arguments can be static by their places."""
@@ -138,7 +139,7 @@ def apart(y: Any) -> tuple[Any, list[Callable[..., Any]]]:
     leaves, tree = flatten(y)
     functions: list[Callable[..., Any]] = []
     for i, x in enumerate(leaves):
-        if is_made(x):
+        if is_made(x) and is_function(x):
             leaves[i] = Part(len(functions))
             functions.append(x)
     return unflatten(tree, leaves), functions
@@ -149,3 +150,16 @@ def is_made(x: Any) -> bool:
     if not callable(x) or isinstance(x, (type, Primitive, np.ufunc, types.BuiltinFunctionType)):
         return False
     return not (isinstance(x, types.FunctionType) and "<locals>" not in x.__qualname__)
+
+
+def is_function(x: Any) -> bool:
+    """Tell whether calling is all that a value is for: a spline can be called, and is an object.
+
+    A method of an array is the array's, which is another one at each call.
+    """
+    if isinstance(x, types.MethodType):
+        return not isinstance(x.__self__, Noted)
+    return isinstance(x, _FUNCTIONS) and x.__module__ != Noted.__module__
+
+
+_FUNCTIONS = types.FunctionType, functools.partial, type(functools.lru_cache(abs)), Made

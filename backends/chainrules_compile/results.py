@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures
 from chainrules_compile.errors import Unfit, refused
-from chainrules_compile.halves import GivesFunctions
+from chainrules_compile.halves import GivesFunctions, is_function
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
@@ -42,7 +42,7 @@ def check_results(leaves: list[Any], captures: Captures) -> None:
             continue
         if captures.has(leaf):
             continue
-        if callable(leaf):
+        if is_function(leaf):
             raise GivesFunctions
         msg = (
             f"its result holds a {type(leaf).__qualname__}, which it makes anew at each call; give "

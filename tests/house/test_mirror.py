@@ -467,6 +467,7 @@ TOPICS = {
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
+    "tests/engines/compile/test_given.py": "what compiled functions give: functions, objects",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
     "tests/engines/compile/test_factored.py": "factors of one matrix, by their kernels too",
     "tests/engines/compile/test_places.py": "places that arrays hold, in whole programs",
