@@ -194,7 +194,7 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
 def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     """Integrate the density from the nearer end of the support, or of the turn of a circle."""
     z = v.broadcast_to(array_of(z), shape=np.broadcast_shapes(*map(np.shape, (z, *shapes))))
-    plain, at = tuple(map(asked, shapes)), asked(z)
+    plain, at = tuple(map(readable, shapes)), readable(z)
     first, middle, last = (dist.ppf(q, *plain) for q in (0.25, 0.5, 0.75))
     low, high = dist._get_support(*plain)
     if dist.name == "vonmises":
@@ -202,11 +202,11 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
         low, middle, high = turn - np.pi, turn, turn + np.pi
 
     # Where it is small beside that at z, second derivatives of its logarithm divide by nothing.
-    least = np.maximum(-700, np.nan_to_num(asked(_log_density(dist, at, *plain))) - 300)
+    least = np.maximum(-700, np.nan_to_num(readable(_log_density(dist, at, *plain))) - 300)
 
     def density(x: Any, *s: Any) -> Any:
         """0, and constant, where it is too small for a number."""
-        some = asked(_log_density(dist, asked(x), *map(asked, s))) > least
+        some = readable(_log_density(dist, readable(x), *map(readable, s))) > least
         inside = v.where(some, x, np.max(middle, initial=-np.inf))
         return v.where(some, v.exp(_log_density(dist, inside, *s)), 0.0)
 
