@@ -22,6 +22,7 @@ from chainrules_compile.elision import COMMUTES, LEAST, names, order_of
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     Tracer,
+    asks_first,
     describe,
     flatten,
     is_library,
@@ -434,7 +435,7 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Any:
     defers = _defers_to_lists if function is operator.mul else _defers
 
     def method(self: Noted, other: Any) -> Any:
-        if defers(other, self):
+        if defers(other, self) or asks_first(self, other):
             return NotImplemented
         if not type_info(type(self)).is_array:
             return self.recorder.call(function, (self, other), {})

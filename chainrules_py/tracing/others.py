@@ -138,9 +138,8 @@ def _given(x: Any, to: Any) -> Any:
 
 def asks_first(x: Any, value: Any) -> bool:
     """Tell whether NumPy leaves operators, also those in place, to the class of a value."""
-    cls = type(value)
-    theirs = type_info(cls).dispatch_type
-    return _home(type(x)) is not None and is_stranger(cls) and hasattr(theirs, _ASKS)
+    ours, theirs = (type_info(type(y)).dispatch_type for y in (x, value))
+    return hasattr(theirs, _ASKS) and is_stranger(type(value)) and number_home(ours) is not None
 
 
 def leaves_to_array(*xs: Any) -> bool:

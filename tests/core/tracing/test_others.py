@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chainrules_compile import compile as compiled
 from chainrules_py import ChainRulesError
-from chainrules_tape import jvp, linearize, vjp
+from chainrules_tape import grad, jvp, linearize, vjp
 from tests.fuzz.beside import OTHERS, PROGRAMS, points, seed_of, setting
 
 NAMES = list(PROGRAMS)
@@ -114,3 +115,39 @@ def test_programs_are_those_of_plain_numpy(name, dtype):
     pytest.importorskip(MODULES[name.partition(" ")[0]])
     done = [compare(name, program, dtype) for program in NAMES]
     assert done.count("right") > len(done) // 2, done
+
+
+def test_gradients_beside_arrays_of_float32_keep_their_digits():
+    jnp = pytest.importorskip("jax.numpy")
+    with setting("jax float32"):
+        x, j = np.array([1 / 3, 2 / 3]), jnp.ones(2)
+        found = grad(lambda x: np.sum(np.multiply(x, j)) * 1e-9 + np.sum(x**3))(x)
+    assert type(found) is np.ndarray
+    np.testing.assert_allclose(found, 1e-9 + 3 * x**2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["torch float64", "jax float64"])
+@pytest.mark.parametrize("program", ["np.multiply", "mul left", "stack", "interp in it"])
+def test_both_may_be_differentiated(name, program):
+    pytest.importorskip(MODULES[name.partition(" ")[0]])
+    with setting(name):
+        f, x, t = PROGRAMS[program], points()["float64"], OTHERS[name]()
+        y, pull = vjp(f, x, t)
+        known, pull_alone = vjp(f, x, np.asarray(t))
+        y_bar = np.ones(np.shape(known))
+        for of, found, expected in zip(
+            (x, t), pull(seed_of(y, y_bar)), pull_alone(y_bar), strict=True
+        ):
+            assert type(found) is type(of)
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["torch float64", "jax float32"])
+@pytest.mark.parametrize("program", ["stack", "set", "itruediv", "np.multiply", "mul left"])
+def test_compiled_programs_give_the_same(name, program):
+    pytest.importorskip(MODULES[name.partition(" ")[0]])
+    with setting(name):
+        f, x, t = PROGRAMS[program], points()["float64"], OTHERS[name]()
+        found, expected = compiled(lambda x: f(x, t))(x), f(x, t)
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
