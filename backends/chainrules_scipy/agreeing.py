@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import type_info, untraced
+from chainrules_py.extend import Tracer, inside, type_info, untraced, varies
 from chainrules_scipy import precision
 from chainrules_scipy.results import unstated
 from chainrules_scipy.rows import array_of, in_kind_of, readable
@@ -42,7 +42,15 @@ class Beside:
         if callable(found):
             msg = f"{what}() has no derivative here; make the object anew, of what it is made of"
             raise NotDifferentiableError(msg)
-        return unstated(what, found)
+        return unstated(what, found, self._traced())
+
+    def __aside__(self, payload: Callable[[Any], Any]) -> Any:
+        """Return SciPy's object in aux, which has no derivative, if nothing is traced outside."""
+        held = [varies(payload(y)) for y in self._traced()]
+        return self.theirs if held and not any(held) and self.theirs is not None else self
+
+    def _traced(self) -> list[Any]:
+        return [y for y in inside(self, ours=True) if isinstance(y, Tracer)]
 
 
 def plainly(x: Any) -> Any:

@@ -36,6 +36,7 @@ from chainrules_py.extend import (
     flatten,
     gather,
     leaf_cotangents,
+    map_leaves,
     new_level,
     own,
     own_all,
@@ -150,7 +151,13 @@ class Run:
             return
         y, aux = split_aux(f, y)
         self._leave(y, f)
+        aux = map_leaves(self._aside, aux)
         self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
+
+    def _aside(self, x: Any) -> Any:
+        """Return what a leaf of aux says by `__aside__` that it is without a derivative."""
+        told = getattr(type(x), "__aside__", None)
+        return x if told is None else told(x, self._payload)
 
     def _leave(self, y: Any, f: Any = None) -> None:
         """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
