@@ -26,7 +26,7 @@ from chainrules_py.primitives.hints import advice_at
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tangents.hidden import hides, kept
-from chainrules_py.tracing.array_like import ArrayLike, refuse_assignment
+from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.tracing.others import is_stranger
@@ -136,6 +136,18 @@ class _Plain:
         raise _MemberError(msg)
 
 
+def _own_attribute(x: Any, name: str) -> Any:
+    """Raise for an attribute that an array of a class derived from a library's has by itself."""
+    if name[0] == "_" or name in type(x).state or name not in getattr(innermost(x), "__dict__", ()):
+        return object.__getattribute__(x, name)  # which raises what it raised
+    msg = (
+        f"{name} is an attribute that this {x.__dispatch_type__.__name__} has by itself, and what "
+        f"is made of it by a library need not have; read it before x is differentiated, and give "
+        f"it beside x"
+    )
+    raise _MemberError(msg)
+
+
 _PLAIN = (
     "__array_interface__", "__array_struct__", "__array_wrap__", "__array_finalize__",
     "__array_namespace__", "__array_priority__", "__delitem__", "__dlpack__", "__dlpack_device__",
@@ -171,6 +183,8 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     }
     found |= {n: _Plain(n) for n in _PLAIN if n in native and n not in own}
     found["home"] = type_info(payload).home
+    if type_info(payload).base not in (None, payload) and payload.__dictoffset__:
+        found["__getattr__"] = _own_attribute
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
     if type_info(payload).is_array:
         return found | _of_arrays | tracer.array_members

@@ -216,3 +216,20 @@ def test_bits_with_truths():
 def test_a_modulus_is_refused_in_our_words():
     with pytest.raises(UnsupportedKeywordError, match="write pow"):
         grad(lambda x: pow(x, 2, 5))(3.0)
+
+
+def test_attributes_of_an_array_itself_are_refused_by_name():
+    class Unit(np.ndarray):
+        "An array whose instances have attributes."
+
+        kind = "length"
+
+    x = np.ones(2).view(Unit)
+    x.scale = 3.0
+    with pytest.raises(TracerError, match="scale is an attribute that this Unit has by itself"):
+        vjp(lambda x: x * x.scale, x)
+    with pytest.raises(TracerError, match="this member of Unit is not known"):
+        vjp(lambda x: x * len(x.kind), x)
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        vjp(lambda x: x * x.other, x)
+    assert vjp(lambda x: x * 2.0 if hasattr(x, "other") else x * 3.0, x)[0].tolist() == [3.0, 3.0]
