@@ -394,7 +394,9 @@ def beside_single(number: int) -> str:
         except (NotDifferentiableError, TypeError):
             continue
         for found, right in [*pairs, *zip(*dots, strict=True)]:
-            if not np.max(np.abs(found - right), initial=0.0) <= 1e-11 * np.max(np.abs(right)):
+            if not np.max(np.abs(found - right), initial=0.0) <= 1e-11 * np.max(
+                np.abs(right), initial=0.0
+            ):
                 return f"{call}, operand {i}: {found} for {right}"
     return ""
 
