@@ -177,6 +177,8 @@ def of_one_library(
         return plan
 
     def call(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if not theirs and suspects.isdisjoint(map(type, (*operands, *keywords.values()))):
+            return plan(operands, keywords)
         xs, given = all_read(operands, keywords)
         if xs is operands and given is keywords:
             return plan(operands, keywords)
