@@ -35,7 +35,8 @@ def _where_inside(
     if inside.all():
         return compute(*operands)
     if not inside.any():
-        return array_of(known())
+        y = known()
+        return y if isinstance(y, np.generic) else array_of(y)
     elements = compute(*[_chosen(x, inside) for x in operands])
     if np.ndim(elements) == 0:  # of numbers alone
         return v.where(inside, elements, known())

@@ -12,7 +12,7 @@ import scipy.special as special
 import scipy.stats
 
 from chainrules_scipy import stats
-from chainrules_tape import grad, value_and_grad
+from chainrules_tape import grad, value_and_grad, vjp
 from tests.libraries.scipy.ends import forward, wrongs, wrongs_at
 from tests.libraries.scipy.regions import SEARCHED, UFUNCS
 from tests.libraries.scipy.test_stats import CONTINUOUS, REFUSED
@@ -242,6 +242,19 @@ def test_probabilities_at_ends(name: str, shapes: tuple[int, ...], end: float, m
     for k in range(4):
         f = lambda p, k=k: getattr(getattr(stats, name), method)(k, *shapes, p)
         assert list(wrongs_at(name, f, (end,), 0, end)) == []
+
+
+def test_one_number_outside_of_the_support_is_scipys() -> None:
+    """It was an array without axes."""
+    calls: list[Any] = [
+        lambda p: stats.bernoulli.pmf(2, p),
+        lambda p: stats.gamma.pdf(-1.0, p),
+        lambda p: stats.expon.logpdf(-1.0, 0.0, p),
+    ]
+    for f in calls:
+        y, _ = vjp(f, 0.3)
+        assert type(y) is np.float64
+        assert y in (0.0, -np.inf)
 
 
 @pytest.mark.parametrize("name", sorted(stats.powers.POWERS))
