@@ -21,6 +21,11 @@ from chainrules_py.extend import (
 
 _MOST = 100_000
 """How many values are looked at in an object; one that holds more is not known to hold none."""
+_MACHINERY = (
+    "chainrules_py.registry", "chainrules_py.tracing", "chainrules_py.primitives.primitive",
+    "chainrules_py.primitives.dispatch",
+)  # fmt: skip
+"""What holds no value of a person's function."""
 _EXACT = (bool, int, float, complex, str, bytes, range, type(None), type(...))
 
 
@@ -99,6 +104,9 @@ def _holds(x: Any, level: Any) -> bool:
     """Tell whether a value holds a tracer of a level, or of one that stands for such."""
 
     def is_another(y: Any) -> bool:
+        made = y if isinstance(y, type) else type(y)
+        if str(made.__module__).startswith(_MACHINERY) and not issubclass(made, Tracer):
+            return True  # words, rules, and what is kept of these, which is much after a while
         while issubclass(type(y), Tracer):
             if y.level == level:
                 return False
