@@ -47,20 +47,21 @@ def from_diagonal_numpy(x: np.ndarray, *, rows: int, columns: int, offset: int =
 @v.tril.implement
 def tril_numpy(x: np.ndarray, *, k: int = 0) -> Any:
     """np.tril makes the mask of each call anew: three quarters of its time for a few rows."""
-    if type(x) is not np.ndarray or not 0 < x.size <= _MASKED or x.ndim != 2:
-        return np.tril(x, k)
-    y = np.zeros(x.shape, x.dtype)
-    np.copyto(y, x, where=_lower(*x.shape, k))
-    return y
+    return _masked(x, k, _lower, np.tril)
 
 
 @v.triu.implement
 def triu_numpy(x: np.ndarray, *, k: int = 0) -> Any:
     """np.triu, as above."""
+    return _masked(x, k, _upper, np.triu)
+
+
+def _masked(x: Any, k: int, mask: Any, native: Any) -> Any:
+    """Return the elements of a small matrix under a mask that is kept, of others as NumPy does."""
     if type(x) is not np.ndarray or not 0 < x.size <= _MASKED or x.ndim != 2:
-        return np.triu(x, k)
+        return native(x, k)
     y = np.zeros(x.shape, x.dtype)
-    np.copyto(y, x, where=_upper(*x.shape, k))
+    np.copyto(y, x, where=mask(*x.shape, k))
     return y
 
 

@@ -141,9 +141,7 @@ def laid(a: T) -> T:
         there, order = np.unique(r * a.shape[1] + c, return_index=True)
         if not (len(there) == len(r) and np.array_equal(np.unique(keys), there)):
             a.refuse("data of elements that SciPy leaves out, as zeros, or has several times,")
-        index, places = v.Index.split((order[np.searchsorted(there, keys)],))
-        zeros = v.full_like(a.elements, shape=r.shape, fill=0)
-        data = v.scatter_add(zeros, a.elements, *places, index=index)
+        data = _added(a.elements, order[np.searchsorted(there, keys)], len(r))
         return a.with_pattern(data, pattern, True)
     return a.with_pattern(a.elements, pattern, True)
 
@@ -175,11 +173,15 @@ def once(elements: Any, pattern: Pattern) -> tuple[Any, Pattern]:
     )
     if len(keys) == len(rows):
         return elements, pattern
-    index, places = v.Index.split((where,))
-    zeros = v.full_like(elements, shape=keys.shape, fill=0)
-    data = v.scatter_add(zeros, elements, *places, index=index)
-    width = pattern.shape[1]
+    data, width = _added(elements, where, len(keys)), pattern.shape[1]
     return data, element_pattern(pattern.cls, keys // width, keys % width, pattern.shape)
+
+
+def _added(elements: Any, where: Any, n: int) -> Any:
+    """Add elements up at the places where they belong, of n."""
+    index, places = v.Index.split((where,))
+    zeros = v.full_like(elements, shape=(n,), fill=0)
+    return v.scatter_add(zeros, elements, *places, index=index)
 
 
 def canonical(a: T) -> T:

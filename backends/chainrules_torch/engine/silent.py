@@ -6,6 +6,7 @@ holds as long as that, and what its names mean, stay the same.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import types
 from collections.abc import Iterable
@@ -104,4 +105,4 @@ _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 _KNOWN: tuple[Any, ...] = (LinearMap, NoTangent, ZeroTangent)
 _ASKING = frozenset(("item", "tolist", "numpy", "apply_", "map_"))
 _SAFE = ("abs", "all", "any", "len", "list", "max", "min", "range", "slice", "sum", "tuple", "zip")
-_BUILTINS = frozenset(dir(__import__("builtins"))) - frozenset(_SAFE)
+_BUILTINS = frozenset(dir(builtins)) - frozenset(_SAFE)
