@@ -11,35 +11,17 @@ import dis
 import types
 from collections.abc import Iterable
 from types import CodeType, FunctionType
-from typing import Any, final
+from typing import Any
 
 import torch
 
 from chainrules_py import LinearMap, NoTangent, Primitive, ZeroTangent
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Rule
-from chainrules_torch.engine.maps import PLAIN, holds_nothing
+from chainrules_torch.engine.maps import PLAIN, Unchanged, holds_nothing
 
 
-@final
-class Silent:
-    """What was found of some functions, and when it holds."""
-
-    __slots__ = ("_codes", "_means")
-
-    def __init__(self, codes: list[Any], means: list[Any]) -> None:
-        self._codes = codes
-        self._means = means
-
-    def holds(self) -> bool:
-        """Tell whether the functions have the code, and their names the meaning, of then."""
-        for meaning, name, meant in self._means:
-            if meaning(name) is not meant:
-                return False
-        return all([f.__code__ is code for f, code in self._codes])
-
-
-def silent(rule: Rule, classes: tuple[type, ...]) -> Silent | None:
+def silent(rule: Rule, classes: tuple[type, ...]) -> Unchanged | None:
     """Tell when the halves of a rule ask no tensor for its numbers; None: they may.
 
     Halves may compute the value once more.
@@ -71,7 +53,7 @@ def silent(rule: Rule, classes: tuple[type, ...]) -> Silent | None:
                     functions.append(meant)
                 elif meant is not rule.primal and not _is_silent(meant):
                     return None
-    return Silent(codes, means)
+    return Unchanged(codes, means)
 
 
 def _is_plain_rule(recipe: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeGuard, final
 
 from chainrules_py import LinearMap
 from chainrules_py.extend import Statement
-from chainrules_torch.engine.maps import holds_nothing
+from chainrules_torch.engine.maps import Unchanged, holds_nothing
 
 
 @final
@@ -27,27 +27,20 @@ class WrittenOut:
         The pull of each operand.
     places : list of tuple of int
         What the map of each operand saves: 0 is the result, and ``i + 1`` the i-th operand.
+    holds : callable
+        Whether the rule would give the same now.
     """
 
-    __slots__ = ("_code", "_function", "_meaning", "_means", "places", "pulls")
+    __slots__ = ("holds", "places", "pulls")
 
     def __init__(
         self, function: FunctionType, pulls: list[Any], places: list[tuple[int, ...]]
     ) -> None:
         self.pulls = pulls
         self.places = places
-        self._function = function
-        self._code = function.__code__
-        self._meaning = meaning = function.__globals__.get
-        self._means = [(name, meaning(name)) for name in function.__code__.co_names]
-
-    def holds(self) -> bool:
-        """Tell whether the rule would give the same now."""
-        meaning = self._meaning
-        for name, meant in self._means:
-            if meaning(name) is not meant:
-                return False
-        return self._function.__code__ is self._code
+        code, meaning = function.__code__, function.__globals__.get
+        means = [(meaning, name, meaning(name)) for name in code.co_names]
+        self.holds = Unchanged([(function, code)], means).holds
 
 
 class _StandIn:
