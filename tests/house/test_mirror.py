@@ -469,6 +469,7 @@ TOPICS = {
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
     "tests/engines/compile/test_given.py": "what compiled functions give: functions, objects",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
+    "tests/engines/compile/test_remade.py": "memory of whole programs, measured",
     "tests/engines/compile/test_factored.py": "factors of one matrix, by their kernels too",
     "tests/engines/compile/test_places.py": "places that arrays hold, in whole programs",
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",

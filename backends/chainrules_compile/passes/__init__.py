@@ -20,6 +20,7 @@ from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.products import with_joined_products
 from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
+from chainrules_compile.passes.remade import with_remade
 from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.signs import with_signs
@@ -48,6 +49,7 @@ PASSES: dict[str, Pass] = {
     "short sums": with_short_sums,
     "rows": with_added_rows,
     "thin": with_thin_spread,
+    "remade": with_remade,
     "blocks": with_blocks,
     "own outputs": with_own_outputs,
     "lifetimes": with_buffers,
@@ -73,7 +75,7 @@ LOOSE: dict[str, Pass] = {
 
 FOR_NUMPY = (
     *("zero patterns", "factors", "plain numbers", "one question"),
-    *("short sums", "rows", "thin", "blocks"),
+    *("short sums", "rows", "thin", "remade", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 
