@@ -468,6 +468,7 @@ TOPICS = {
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
     "tests/engines/compile/test_given.py": "what compiled functions give: functions, objects",
+    "tests/engines/compile/test_holders.py": "functions held by objects of ours, a generator",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
     "tests/engines/compile/test_remade.py": "memory of whole programs, measured",
     "tests/engines/compile/test_factored.py": "factors of one matrix, by their kernels too",

@@ -33,8 +33,8 @@ from chainrules_py.primitives.closures.contents import (
     of_object,
     see,
 )
-from chainrules_py.primitives.closures.convert import Closure
 from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
+from chainrules_py.primitives.closures.ours import held_for_others
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
@@ -50,8 +50,6 @@ from chainrules_py.values.holding import (
     rest,
     tuples_of,
 )
-from chainrules_py.values.pytree import TreeDef
-from chainrules_py.values.structure import fields_of, structure_of
 from chainrules_py.values.type_info import type_info
 
 Path: TypeAlias = tuple[Any, str, Any]
@@ -71,8 +69,6 @@ _PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
 _WAITING = {"concurrent", "threading"}
 """Libraries whose objects are not compared, for they wait; arrays in them are."""
-_OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
-                  "stated", "fixed", "is_program"}  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -368,7 +364,7 @@ class Walk:
         elif issubclass(cls, Tracer) or info.host is not None:
             return
         elif cls.__module__.startswith("chainrules_") and not issubclass(cls, functools.partial):
-            self.hold(x, _of_ours, path, None, fills)
+            self.hold(x, held_for_others, path, None, fills)
             return
         elif (info.is_array or info.is_number) and not own:
             return
@@ -399,18 +395,6 @@ def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:
     held = [each for base in cls.__mro__[1:-1] for each in vars(base).items()]
     lacking = [(n, y) for n, y in held if n not in found and (n in wanted or ANY in wanted)]
     return any([_stands(n, y) is False for n, y in lacking])
-
-
-def _of_ours(x: Any) -> Any:
-    """Return what an object of these packages holds that is not theirs."""
-    if isinstance(x, Primitive):
-        found = {} if x.opaque else {"": x.__wrapped__}
-        return found | {n: y for n, y in vars(x).items() if n not in _OF_PRIMITIVES and n[0] != "_"}
-    if isinstance(x, Closure):
-        return x.template, x.captured
-    if isinstance(x, TreeDef):
-        return x.like, *x.children
-    return tuple([y for _, y in fields_of(x)]) if structure_of(type(x)) else ()
 
 
 def _stands(name: Any, value: Any, always: bool = False) -> bool | None:

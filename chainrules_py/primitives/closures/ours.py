@@ -1,0 +1,34 @@
+"""Ours: what an object of these packages holds that is somebody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_py.primitives.closures.convert import Closure
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.holding import attributes
+from chainrules_py.values.pytree import TreeDef
+from chainrules_py.values.structure import fields_of, structure_of
+
+_OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
+                  "stated", "fixed", "is_program"}  # fmt: skip
+
+
+def held_for_others(x: Any) -> Any:
+    """Return what an object of these packages holds that is not theirs: functions, by name or not.
+
+    What can be called (a compiled function, a linear map, a pullback) calls what it was given. What
+    cannot, and is no structure, is the work of a package: records, tables, spaces.
+    """
+    if isinstance(x, Primitive):
+        found = {} if x.opaque else {"": x.__wrapped__}
+        return found | {n: y for n, y in vars(x).items() if n not in _OF_PRIMITIVES and n[0] != "_"}
+    if isinstance(x, Closure):
+        return x.template, x.captured
+    if isinstance(x, TreeDef):
+        return x.like, *x.children
+    if structure_of(type(x)):
+        return tuple([y for _, y in fields_of(x)])
+    if hasattr(x, "__wrapped__"):
+        return (x.__wrapped__,)
+    return tuple(attributes(x).values()) if callable(x) else ()
