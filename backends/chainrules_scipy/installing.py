@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from chainrules_py.extend import alias, closed, lock_of_a_table, varies
+from chainrules_py.extend import Tracer, alias, closed, flatten, lock_of_a_table, type_info
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
@@ -74,9 +74,26 @@ def is_traced(arguments: Any) -> bool:
         if type(x) in (list, tuple)
         else type(x) not in _PLAIN
         and not type(x).__module__.startswith("scipy.sparse._")  # of plain numbers
-        and (hasattr(type(x), HOLDS) or varies(x) or (callable(x) and varies(closed(x))))
+        and (hasattr(type(x), HOLDS) or _varies(x) or (callable(x) and _varies(closed(x))))
         for x in arguments
     )
+
+
+def _varies(x: Any) -> bool:
+    """Tell whether something is differentiated, or holds such; another engine's arrays may not be.
+
+    An engine that says nothing of its values follows all of them. What NumPy may not read now,
+    since it is differentiated elsewhere, is no plain array either.
+    """
+    for leaf in flatten(x)[0]:
+        known = type_info(type(leaf))
+        if isinstance(leaf, Tracer) or (known.host is not None and known.varies is None):
+            return True
+        if known.varies is not None and (
+            known.varies(leaf) or getattr(leaf, "requires_grad", False)
+        ):
+            return True
+    return False
 
 
 def place(

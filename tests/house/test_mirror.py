@@ -534,6 +534,7 @@ TOPICS = {
     "tests/libraries/*/test_surface.py": "every call that was entered",
     "tests/libraries/scipy/test_ends.py": "derivatives at the ends of functions and distributions",
     "tests/libraries/scipy/test_flows.py": "differential equations, in what they cost too",
+    "tests/libraries/scipy/test_foreign.py": "other libraries' arrays, under installed names",
     "tests/libraries/scipy/test_forms.py": "stacks of matrices, bands, counts of frequencies",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
     "tests/libraries/scipy/test_operands.py": "ufuncs of whole numbers, and of Python's",

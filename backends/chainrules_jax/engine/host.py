@@ -98,4 +98,4 @@ def _converting(implementation: Any) -> Callable[..., Any] | None:
 register_host(
     jax.core.Tracer, host, hidden=True, constant=jax.lax.stop_gradient, varies=lambda _: True
 )
-register_host(Concrete, host_of_arrays)
+register_host(Concrete, host_of_arrays, varies=lambda _: False)

@@ -16,8 +16,7 @@ from scipy.sparse import linalg as native
 
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import varies
-from chainrules_scipy.installing import place, place_constructor, place_method
+from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
 from chainrules_scipy.rows import adjoint, anchored, array_of, readable
 from chainrules_scipy.sparse.making import tril, triu
 from chainrules_scipy.sparse.products import element_pattern
@@ -132,7 +131,7 @@ class Factors:
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve a system, or that of the transposed or adjoint matrix."""
-        if not (varies(rhs) or isinstance(self.a, TracedSparse)):
+        if not (is_traced((rhs,)) or isinstance(self.a, TracedSparse)):
             return self.found.solve(rhs, trans)
         if trans == "H" and (self.a.dtype.kind == "c"):
             return v.conj(self.solve(v.conj(array_of(rhs)), "T"))
