@@ -25,6 +25,8 @@ FOLLOWED: dict[str, Any] = follow_all(
 class _Hull:
     """A convex hull: SciPy's, with sizes that are differentiated in the points."""
 
+    __holds__ = True
+
     def __init__(self, points: Any, *args: Any, **options: Any) -> None:
         self.points = of_precision(array_of(points), np.dtype(float))
         self.native = native.ConvexHull(readable(self.points), *args, **options)
@@ -65,6 +67,8 @@ def ConvexHull(points: Any, *args: Any, **options: Any) -> _Hull:  # noqa: N802
 
 class _Tree:
     """A tree of points: SciPy's, with distances that are differentiated."""
+
+    __holds__ = True
 
     def __init__(self, data: Any, *args: Any, **options: Any) -> None:
         self.data = of_precision(array_of(data), np.dtype(float))

@@ -537,6 +537,7 @@ TOPICS = {
     "tests/libraries/scipy/test_foreign.py": "other libraries' arrays, under installed names",
     "tests/libraries/scipy/test_forms.py": "stacks of matrices, bands, counts of frequencies",
     "tests/libraries/scipy/test_hard_points.py": "special functions against fifty digits",
+    "tests/libraries/scipy/test_objects.py": "objects that hold traced numbers, as options",
     "tests/libraries/scipy/test_operands.py": "ufuncs of whole numbers, and of Python's",
     "tests/libraries/scipy/test_options.py": "options and methods of SciPy's, traced",
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",

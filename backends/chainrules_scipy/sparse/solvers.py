@@ -123,6 +123,8 @@ class Factors:
         SciPy's factors.
     """
 
+    __holds__ = True
+
     def __init__(self, a: Any, found: Any) -> None:
         self.a, self.found = a, found
 

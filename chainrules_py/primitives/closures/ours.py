@@ -18,7 +18,8 @@ def held_for_others(x: Any) -> Any:
     """Return what an object of these packages holds that is not theirs: functions, by name or not.
 
     What can be called (a compiled function, a linear map, a pullback) calls what it was given. What
-    cannot, and is no structure, is the work of a package: records, tables, spaces.
+    cannot, and is no structure, is the work of a package: records, tables, spaces; unless its class
+    says ``__holds__``, as that of a matrix's factors, which people are given.
     """
     if isinstance(x, Primitive):
         found = {} if x.opaque else {"": x.__wrapped__}
@@ -31,4 +32,4 @@ def held_for_others(x: Any) -> Any:
         return tuple([y for _, y in fields_of(x)])
     if hasattr(x, "__wrapped__"):
         return (x.__wrapped__,)
-    return tuple(attributes(x).values()) if callable(x) else ()
+    return tuple(attributes(x).values()) if callable(x) or hasattr(type(x), "__holds__") else ()
