@@ -38,8 +38,13 @@ def made_again(_begins: bool, /) -> None:
 
 
 def expect_form(x: Any, form: Any) -> None:
-    """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had."""
-    if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form:
+    """Raise a miss unless an array, whose shape hangs on numbers, has the shape that it had.
+
+    And, where nothing is known of it, unless it lies as it did: in C order, or by these strides.
+    """
+    if (getattr(x, "shape", None), getattr(x, "dtype", None)) != form[:2]:
+        raise MissError
+    if len(form) > 2 and (None if x.flags.c_contiguous else x.strides) != form[2]:
         raise MissError
 
 

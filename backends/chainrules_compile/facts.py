@@ -83,22 +83,55 @@ SHAPED_BY_DATA: frozenset[Any] = frozenset(
 """Functions of NumPy's whose results have a shape, or a dtype, that hangs on numbers."""
 JOINING = frozenset((np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.take))
 """Functions to which an array of whole numbers is one of elements, or of places."""
-WORDS_SHAPED_BY_DATA = frozenset(
-    ("complex_outside", "eig", "eigvals", "lstsq", "nonzero", "repeat")
+WORDS_SHAPED_BY_DATA = frozenset(("complex_outside", "nonzero", "repeat"))
+"""Names of words of which that is so for some operands, by what we compute them by ourselves."""
+OF_ONE_FORM = frozenset(
+    ("expm", "expm_frechet", "lambertw", "lu_factor", "polygamma", "solve_sylvester", "zeta")
 )
-"""Names of words of which that is so for some operands."""
+"""Names of words of which that is not so, though another library than NumPy computes them."""
 
 
 def is_settled(function: Any) -> bool:
     """Tell whether the shape and dtype of a result hang on those of the operands alone.
 
-    Of a library's function that is no word, and of which nobody states it, they may not.
+    Of what nobody states it, they may not: a library's function that is no word, a word that
+    another library than NumPy computes, or one of people's.
     """
     function = function.function if type(function) is Under else function
     if isinstance(function, Primitive):
-        data = function.shape_from_data or function.__name__ in WORDS_SHAPED_BY_DATA
-        return not (data or function.opaque or function is read)
+        if function.shape_from_data or function is read:
+            return False
+        computing = _computing(function)
+        data = function.__name__ in WORDS_SHAPED_BY_DATA or computing in SHAPED_BY_DATA
+        return not data and _is_ours(function, computing)
     return function in METADATA or function in _OF_ELEMENTS or _is_stated(function)
+
+
+def is_foreign(function: Any) -> bool:
+    """Tell whether of a result nothing is known: its form, how it lies, whose memory it has.
+
+    NumPy's functions whose form hangs on numbers give arrays of their own, in C order.
+    """
+    function = function.function if type(function) is Under else function
+    if isinstance(function, Primitive):
+        return function is not read and not _is_ours(function, _computing(function))
+    home = getattr(getattr(function, "__objclass__", function), "__module__", None) or ""
+    return not (home.partition(".")[0] in _HOMES or is_settled(function))
+
+
+def _computing(word: Any) -> Any:
+    """Return what computes a word of NumPy's arrays."""
+    return word.implementation((np.ndarray,) * max(len(word.operands), 1))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_ours(word: Any, computing: Any) -> bool:
+    """Tell whether a word is one of ours, computed by NumPy or by ourselves, of no function."""
+    home = word.__module__
+    if word.opaque or not home.startswith("chainrules_") or home.endswith(".higher_order"):
+        return False
+    known = type(computing) is np.ufunc or word.__name__ in OF_ONE_FORM
+    return known or (getattr(computing, "__module__", None) or "").partition(".")[0] in _HOMES
 
 
 @functools.lru_cache(maxsize=4096)
@@ -114,6 +147,13 @@ def _is_stated(function: Any) -> bool:
     return (getattr(function, "__module__", None) or "").startswith("chainrules_")
 
 
+_HOMES = frozenset(
+    (
+        *("numpy", "builtins", "_operator", "operator"),
+        *("chainrules_numpy", "chainrules_fallbacks", "chainrules_py"),
+    )
+)
+"""Whose functions give arrays of their own, of a form that hangs on numbers where it says so."""
 _BY_CLASSES = (np.ufunc, types.BuiltinFunctionType, operator.attrgetter)
 """Operators, ufuncs and their methods, and attributes."""
 _OF_ELEMENTS = frozenset((np.ndarray.item, np.ndarray.tolist, np.generic.item, np.generic.tolist))

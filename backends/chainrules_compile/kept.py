@@ -22,7 +22,7 @@ import numpy as np
 
 from chainrules_compile.folder import CacheInfo, Folder
 from chainrules_compile.halves import Part
-from chainrules_compile.notes import is_compact
+from chainrules_compile.layouts import is_compact
 from chainrules_compile.prints import Prints, UnsaidError, module_of
 from chainrules_compile.scope import Scope
 from chainrules_py import Primitive

@@ -19,7 +19,8 @@ from numpy._core.umath import _extobj_contextvar as error_state
 
 from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import classes, has_form, is_settled
+from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
+from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.raising import TOTAL, in_try, may_fail
@@ -304,14 +305,16 @@ class Notes:
                 self.calls.append(call_of(function, places, keywords, (value,), values))
                 return self._guard(cls, value, y)
             check_leaves(given, (y,))
-            value, parent = self._made(y, operands, kept)
+            foreign = is_foreign(given)
+            value, parent = self._made(y, operands, kept, foreign)
             self.calls.append(call_of(function, places, keywords, (value,), values))
-            self._check_form(given, operands, value, values)
+            self._check_form(given, operands, value, values, y if foreign else None)
             return self._noted(y, value, parent, (function, args, keywords))
         structure: Any = y
         leaves, tree = flatten(y)
         check_leaves(given, leaves)
-        found = [self._made(x, operands) for x in leaves]
+        foreign = is_foreign(given)
+        found = [self._made(x, operands, foreign=foreign) for x in leaves]
         results = tuple([value for value, _ in found])
         flat = issubclass(cls, tuple) and len(leaves) == len(structure) > 1
         if not flat or not all([x is z for x, z in zip(leaves, structure, strict=True)]):
@@ -322,10 +325,12 @@ class Notes:
             if type(x) in (int, bool):
                 made_all.append(self._guard(type(x), value, x))
             elif recordable(type(x)):
-                self._check_form(given, operands, value, values)
+                self._check_form(given, operands, value, values, x if foreign else None)
                 call = function, args, keywords
                 made_all.append(self._noted(x, value, parent, call, len(leaves), i))
             else:
+                if x is None and foreign:
+                    self.calls.append(Call(expect, (value, type(x)), {"kind": type}, ()))
                 made_all.append(x)
         return unflatten(tree, made_all)
 
@@ -380,19 +385,20 @@ class Notes:
         return given, payloads, given if noted else tuple([x for x in places if type(x) is Value])
 
     def _made(
-        self, y: Any, operands: tuple[Any, ...], kept: bool = False
+        self, y: Any, operands: tuple[Any, ...], kept: bool = False, foreign: bool = False
     ) -> tuple[Value, Noted | None]:
         """Return the value that a result is, and the noted array that it is a view of."""
+        own = UNSURE if foreign else None
         plain_one = type(y) is np.ndarray and y.base is None and not kept and y.flags.writeable
         if plain_one and not any([getattr(x, "payload", x) is y for x in operands]):
-            return self._value(y, self._name(), None), None
+            return self._value(y, self._name(), own), None
         memory = type_info(type(y)).memory
         if memory is None:
             return self._value(y, self._name(), None), None
         owner = memory.owner(y)
         if owner is y and not any([plain(x) is y for x in operands]):
             mine = is_mutable_destination(y) and not kept
-            return self._value(y, self._name(), None if mine else ELSEWHERE), None
+            return self._value(y, self._name(), own if mine else ELSEWHERE), None
         for x in flatten(operands)[0]:
             of = x.payload if isinstance(x, Noted) else x
             found = type_info(type(of)).memory
@@ -401,7 +407,7 @@ class Notes:
                 parent = x if isinstance(x, Noted) else None
                 return self._value(y, self._name(), value.memory or value), parent
         mine = is_mutable_destination(y) and is_compact(y)
-        return self._value(y, self._name(), None if mine else ELSEWHERE), None
+        return self._value(y, self._name(), own if mine else ELSEWHERE), None
 
     def _noted(
         self, y: Any, value: Value, parent: Noted | None, call: Any, results: int = 1, i: int = 0
@@ -417,9 +423,17 @@ class Notes:
         return made
 
     def _check_form(
-        self, function: Any, operands: tuple[Any, ...], value: Value, values: tuple[Value, ...]
+        self,
+        function: Any,
+        operands: tuple[Any, ...],
+        value: Value,
+        values: tuple[Value, ...],
+        foreign: Any,
     ) -> None:
-        """Guard the class, or shape and dtype, of a result where they hang on numbers."""
+        """Guard the class, or shape and dtype, of a result where they hang on numbers.
+
+        Of one of which nothing is known, which is given as well, also how it lies.
+        """
         power = function is operator.pow and value.type in NUMBERS
         if (power and not is_whole(operands[1])) or (
             value.dtype is None and not has_form(function, values)
@@ -430,7 +444,9 @@ class Notes:
         chosen = function is np.where and len(operands) == 3
         settled = function is read or chosen or has_form(function, values)
         if masked or not settled:
-            form = (value.shape, value.dtype)
+            form: Any = (value.shape, value.dtype)
+            if isinstance(foreign, (np.ndarray, np.generic)):
+                form += (None if foreign.flags.c_contiguous else foreign.strides,)
             self.calls.append(Call(expect_form, (value, form), {}, ()))
 
     # -------------------------------------------------------------------------------- questions
@@ -457,6 +473,8 @@ class Notes:
 
 ELSEWHERE = Value("elsewhere")
 """Whose memory an array has that cannot be written to, and is no view of anything noted."""
+UNSURE = Value("unsure")
+"""Whose memory an array has that may be an operand's in another call: passes leave it as it is."""
 
 
 def is_static(x: Any) -> bool:
@@ -468,23 +486,3 @@ def is_static(x: Any) -> bool:
 def is_whole(p: Any) -> bool:
     """Tell whether an exponent is a whole number, in each run: of others Python makes complex."""
     return type(p) is int or (type(p) is float and p.is_integer())
-
-
-def layout_of(x: Any) -> tuple[Any, ...] | None:
-    """Return how the elements of an array lie, as its library says; None for what is no array."""
-    if type(x) is np.ndarray and x.flags.c_contiguous and x.size:
-        return contiguous(x.shape, x.itemsize)
-    memory = type_info(type(x)).memory
-    return None if memory is None else tuple(memory.layout(x))
-
-
-def is_compact(x: Any) -> bool:
-    """Tell whether the elements lie without gaps, in any order of the axes: as those of a copy."""
-    if not isinstance(x, np.ndarray):
-        return True
-    step = x.itemsize
-    for stride, n in sorted([(s, n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1]):
-        if stride != step:
-            return False
-        step *= n
-    return True

@@ -14,8 +14,9 @@ import numpy as np
 from chainrules_compile.calls import Through, Written, laid_out, name_of
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.facts import METADATA
+from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import Noted, Reading, plain
-from chainrules_compile.notes import Notes, is_compact, layout_of
+from chainrules_compile.notes import UNSURE, Notes
 from chainrules_py.extend import flatten, type_info
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
@@ -220,7 +221,7 @@ class Recorder(Notes):
                 )
                 raise RecordingError(msg)
             parent = reading.parent
-        if parent.current.memory is not None or parent.current in self.inputs:
+        if parent.current.memory not in (None, UNSURE) or parent.current in self.inputs:
             msg = (
                 "an argument, or an array that shares its memory, is written to in a function that "
                 "is being compiled; write to a copy: x = x.copy()"

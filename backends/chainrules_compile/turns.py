@@ -14,9 +14,10 @@ import numpy as np
 from chainrules_compile.calls import expect, is_finite
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.facts import classes
+from chainrules_compile.layouts import layout_of
 from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
 from chainrules_compile.noted import Noted
-from chainrules_compile.notes import ELSEWHERE, layout_of
+from chainrules_compile.notes import ELSEWHERE
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.scope import Scope

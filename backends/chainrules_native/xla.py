@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile import calls as stated
-from chainrules_compile.calls import Under, expect, expect_form, name_of, needed
+from chainrules_compile.calls import Under, expect, expect_form, needed
 from chainrules_compile.loops import Loop, Varying, joined, picked, rows_of, stacked_rows
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import changed
@@ -131,18 +131,27 @@ class Tracing:
     def __init__(self, constants: Iterable[Value]) -> None:
         self.checks: list[Any] = []
         self._constants = set(constants)
+        self._asked: set[Any] = set()
+        self._formed: dict[Value, Any] = {}
 
     def run(self, program: Program, known: dict[Value, Any], turn: Any = None) -> None:
         """Add the results of a program's calls to what is known; a turn may be a tracer."""
+        self._asked.update([x.operands[0] for x in program.calls if x.function is expect_form])
         for call in program.calls:
             xs = call.replaced(known).operands
             if type(call.function) is Loop:
                 results = self._loop(call, xs)
             elif call.function is expect:
                 kind, (x, answer) = call.options["kind"], xs
-                self.checks.append((x != 0) == answer if kind is bool else x == answer)
+                if kind is not type:
+                    self.checks.append((x != 0) == answer if kind is bool else x == answer)
                 continue
-            elif call.function in (needed, expect_form):
+            elif call.function is expect_form:
+                if call.operands[0] not in self._formed:
+                    raise _Unlike
+                self.checks.append(self._formed[call.operands[0]])
+                continue
+            elif call.function is needed:
                 continue
             elif call.function in _OF_LISTS:
                 results = _listed(call, xs)
@@ -157,8 +166,8 @@ class Tracing:
     ) -> tuple[Any, ...]:
         given, options = _at_turn(xs, call.options, turn)
         try:
-            if self._may_lie_outside(call):
-                raise _Unlike
+            if self._may_lie_outside(call) or not self._asked.isdisjoint(call.results):
+                raise _Unlike  # JAX has one form, whatever the numbers are
             if call.function in _INDEXED and len(xs) > _INDEXED[call.function]:
                 self._check_places(call, xs)
             found = implementation(call.function, given)(*given, **options)
@@ -168,7 +177,9 @@ class Tracing:
         except _TRIES:
             if given is not xs:
                 raise _Unlike from None
-            return _in_numpy(call, options, known)
+            found = _in_numpy(call, options, known)
+            self._formed.update(dict.fromkeys(call.results, found[-1]))
+            return tuple(found[:-1])
         self._check(call, xs, results)
         return results
 
@@ -383,13 +394,14 @@ def _check_form(x: Any, like: Value) -> None:
 
 
 def _in_numpy(call: Call, options: Any, known: dict[Value, Any]) -> tuple[Any, ...]:
-    """Call back into NumPy."""
+    """Call back into NumPy; tell as well whether what it gives has the form that it had."""
     import jax
 
     function = _FUNCTIONAL.get(call.function, call.function)
     values = list(dict.fromkeys(call.values))
     made: Any = jax.ShapeDtypeStruct
     forms = [made(*_form(y)) for y in call.results]
+    fits = made((), np.dtype(bool))
 
     def run(*given: Any) -> Any:
         there = {x: _as_numpy(y, x) for x, y in zip(values, given, strict=True)}
@@ -397,11 +409,10 @@ def _in_numpy(call: Call, options: Any, known: dict[Value, Any]) -> tuple[Any, .
         results = (found,) if len(call.results) == 1 else tuple(found)
         for y, form in zip(results, forms, strict=True):
             if (np.shape(y), np.asarray(y).dtype) != (form.shape, form.dtype):
-                msg = f"{name_of(call.function)} gives another shape or dtype than when recorded"
-                raise ValueError(msg)
-        return tuple(map(np.asarray, results))
+                return (*[np.zeros(x.shape, x.dtype) for x in forms], np.False_)
+        return (*map(np.asarray, results), np.True_)
 
-    given: tuple[Any, ...] = jax.pure_callback(run, tuple(forms), *[known[x] for x in values])
+    given: tuple[Any, ...] = jax.pure_callback(run, (*forms, fits), *[known[x] for x in values])
     return given
 
 

@@ -196,7 +196,19 @@ def checked(check_finite: bool, *arrays: Any) -> tuple[Any, ...]:
         for x in map(untraced, found):
             if isinstance(x, np.ndarray):  # to look at those of a device is to wait for it
                 np.asarray_chkfinite(x)
+            elif is_asked_again(x):
+                _ask_whether_finite(x)
     return found
+
+
+def _ask_whether_finite(x: Any) -> None:
+    """Refuse infinities and NaNs at each call of a program that is being written down."""
+    library = type_info(type(x)).library
+    if library.namespace is not np or library.finite is None or library.finite(x):
+        return
+    if not v.all(v.isfinite(x)):  # it says no of what is too large to be squared as well
+        msg = "array must not contain infs or NaNs"
+        raise ValueError(msg)
 
 
 def adjoint(x: Any) -> Any:

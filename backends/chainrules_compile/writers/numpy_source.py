@@ -244,9 +244,13 @@ class NumpyWriting(Speller):
             else:
                 test = f"{self.bound(kind)}({self.text(x)}) != {answer!r}"
         elif call.function is expect_form:
-            x, (shape, dtype) = call.operands
+            x, (shape, dtype, *lies) = call.operands
             text = self.text(x)
             test = f"{text}.shape != {shape!r} or {text}.dtype != {self.constant(dtype)}"
+            if lies:
+                test = f"{text}.__class__ is not {self.constant(x.type)} or {test}"
+                is_c, strides = lies == [None], f"{text}.strides != {lies[0]!r}"
+                test += f" or {f'not {text}.flags.c_contiguous' if is_c else strides}"
         elif call.function is expect_finite:
             few = small(call.values)
             rest = [x for x in call.values if x not in {*few}]

@@ -13,6 +13,7 @@ from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.compiled import close
 from chainrules_native import xla
 from chainrules_py import RuleError
+from chainrules_py import vocabulary as v
 from chainrules_tape import grad, hvp, value_and_grad
 from tests.engines.compile.random_programs import SAID, arguments, check_loose, run
 from tests.engines.compile.test_scan import (
@@ -249,3 +250,22 @@ def test_random_programs(monkeypatch, turn):
     before = SAID["close"]
     run(check_loose, 10, turn)
     assert SAID["close"] > before
+
+
+ASKED = {
+    "kind": lambda a: np.sum(a) * np.iscomplexobj(np.linalg.eigvals(a)),
+    "root": lambda a: np.sum(np.abs(v.sqrtm(a))) + np.iscomplexobj(v.sqrtm(a)),
+    "length": lambda a: np.sum(a) * len(np.nonzero(a - 2.0)[0]),
+}
+
+
+@pytest.mark.parametrize("of", [lambda f: f, grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("name", ASKED)
+def test_forms_that_hang_on_numbers_are_asked_anew(name, of):
+    """XLA gives one form, and leaves out a call of which nothing but the form is used."""
+    f, real = of(ASKED[name]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    turned, below = np.array([[0.0, -1.0], [1.0, 0.5]]), np.array([[-2.0, 0.3], [0.5, 1.0]])
+    for xs in ((real, turned, below), (turned, real)):
+        program = compiled(f)
+        for x in (*xs, *xs):
+            np.testing.assert_allclose(program(x), f(x), rtol=1e-9, atol=1e-12)

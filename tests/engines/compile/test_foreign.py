@@ -1,0 +1,197 @@
+"""Functions of which nothing is known: what they give is asked anew at each call.
+
+Whether a result is complex, how long it is, whether it is there at all, how it lies and whether it
+is the argument itself may hang on numbers. What is known to keep its form is not asked: this is
+held for each word here, by its samples at other numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import compile
+from chainrules_compile.facts import is_settled
+from chainrules_py import primitive
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import flatten
+from chainrules_py.testing import backends
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.run import two_samples, words_of
+from chainrules_tape import grad, jvp, value_and_grad
+from tests.engines.compile.shadow import same
+from tests.engines.compile.test_forms import numbers_like
+
+NUMPY = next(backend for backend in backends() if backend.library == "numpy")
+WORDS = words_of()
+
+
+def form(x):
+    return type(x), getattr(x, "shape", None), getattr(x, "dtype", None)
+
+
+def forms(f, operands, options):
+    """Return the forms of what a word gives; None where it raises for these numbers."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return list(map(form, flatten(f(*operands, **options))[0]))
+    except Exception:
+        return None
+
+
+def check_word(word, found):
+    if not is_settled(word):
+        return
+    for instance in found:
+        operands, options = instance.build(NUMPY)
+        moving = lambda x: type(x) is np.ndarray and x.dtype.kind in "fc"
+        others = [list(map(np.asarray, numbers_like(x))) if moving(x) else [x] for x in operands]
+        n = max(map(len, others), default=0)
+        drawn = [instance.build(NUMPY, seed)[0] for seed in (1, 2)]
+        cycled = [list(itertools.islice(itertools.cycle(each), n)) for each in others]
+        wanted = forms(word, operands, options)
+        for xs in [*zip(*cycled, strict=True), *drawn]:
+            got = forms(word, xs, options)
+            assert None in (got, wanted) or got == wanted, f"{instance.name}: {got}, {wanted}"
+
+
+@pytest.mark.parametrize("word", WORDS[3::12], ids=lambda word: word.__name__)
+def test_words_that_are_not_asked_keep_their_form(word):
+    check_word(word, two_samples(list(instances(word))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
+def test_all_words_that_are_not_asked_keep_their_form(word):
+    check_word(word, instances(word))
+
+
+def is_below(x):
+    return float(np.min(np.real(x))) < 0  # which no program can ask
+
+
+@primitive
+def with_root(x):
+    return np.sqrt(x.astype(complex)) if is_below(x) else np.sqrt(x)
+
+
+@primitive
+def as_single(x):
+    return x.astype(np.float32) if is_below(x) else x * 2
+
+
+@primitive
+def first_ones(x):
+    return x[: 1 if is_below(x) else 2] * 1.0
+
+
+@primitive
+def or_none(x):
+    return x * 2, None if is_below(x) else x * 3
+
+
+@primitive
+def one_or_two(x):
+    return (x * 2,) if is_below(x) else (x * 2, x * 3)
+
+
+@primitive
+def turned(x):
+    return np.asfortranarray(x * 2) if is_below(x) else x * 2
+
+
+@primitive
+def itself(x):
+    return np.abs(x) if is_below(x) else x
+
+
+@primitive
+def a_number(x):
+    return np.sum(x) if is_below(x) else np.asarray(np.sum(x))
+
+
+@primitive
+def masked(x):
+    return np.ma.masked_less(x, 0) if is_below(x) else x * 1.0
+
+
+FOREIGN = {
+    "complex": lambda x: np.sum(np.abs(with_root(x))) + np.iscomplexobj(with_root(x)),
+    "single": lambda x: np.sum(as_single(x)) * as_single(x).dtype.itemsize,
+    "shape": lambda x: np.sum(first_ones(x)) + len(first_ones(x)),
+    "none": lambda x: np.sum(or_none(x)[0]) + (or_none(x)[1] is None),
+    "number of results": lambda x: np.sum(one_or_two(x)[0]) + len(one_or_two(x)),
+    "layout": lambda x: np.sum(np.ravel(turned(x), "K") * np.arange(1.0, 5.0)),
+    "itself": lambda x: np.sum(np.sin(itself(x)) * 2.0),
+    "itself, given": lambda x: itself(x),
+    "itself, written to": lambda x: _written(itself(x + 0.0)),
+    "class": lambda x: np.sum(x) + isinstance(a_number(x), np.ndarray),
+    "masked": lambda x: np.sum(np.sin(masked(x))),
+}
+
+
+def _written(y):
+    y[0] = 5.0
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_people_s_words_give_is_asked_anew(name, target):
+    f, good = FOREIGN[name], np.array([[1.0, 2.0], [3.0, 4.0]])
+    for xs in itertools.permutations((good, -good, good * 2)):
+        compiled = compile(f, target=target, background=False)
+        for x in (*xs, *xs):
+            given = x.copy()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                have = compiled(given)
+                assert same(have, f(x.copy())), name
+            assert same(given, x)
+            assert have is not given
+
+
+SQUARE = np.array([[2.0, 0.5], [0.5, 1.0]])
+OTHERS = (np.array([[-2.0, 0.3], [0.5, 1.0]]), np.array([[0.0, -1.0], [1.0, 0.5]]), 3 * SQUARE)
+OF_ROOTS = {
+    "norm": lambda y, a: np.linalg.norm(y),
+    "vdot": lambda y, a: np.vdot(y, y).real,
+    "product": lambda y, a: np.sum(np.abs(y @ a)),
+    "adjoint": lambda y, a: np.sum((y.conj().T @ y).real),
+    "kind": lambda y, a: np.iscomplexobj(y) * np.sum(a),
+}
+MODES = {
+    "value": lambda f: f,
+    "gradient": grad,
+    "both": value_and_grad,
+    "forward": lambda f: lambda x: jvp(f, (x,), (np.ones_like(x),)),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"exact": False}, {"target": "c", "background": False}])
+@pytest.mark.parametrize("use", OF_ROOTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_whether_a_root_of_a_matrix_is_complex_is_asked(use, mode, options):
+    pytest.importorskip("chainrules_scipy")
+    f = MODES[mode](lambda a: OF_ROOTS[use](v.sqrtm(a), a))
+    for first in (SQUARE, *OTHERS):
+        compiled = compile(f, **options)
+        for x in (first, SQUARE, *OTHERS):
+            have, want = compiled(x), f(x)
+            if not options:
+                assert same(have, want)
+            for a, b in zip(flatten(have)[0], flatten(want)[0], strict=True):
+                assert np.asarray(a).dtype == np.asarray(b).dtype
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_what_another_library_computes_in_one_form_is_not_asked():
+    """A question keeps what it asks of from being left out, as the value in a gradient."""
+    for word in (v.expm, v.solve_sylvester, v.lu_factor, v.cholesky, v.matmul, v.gammaln):
+        assert is_settled(word)
+    for word in (v.sqrtm, v.logm, v.eig, v.eigvals, v.roots, with_root):
+        assert not is_settled(word)
