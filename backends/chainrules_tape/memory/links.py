@@ -16,6 +16,7 @@ from chainrules_py.extend import (
     Trace,
     Tracer,
     find_tracers,
+    is_mutable_destination,
     part,
     type_info,
 )
@@ -58,6 +59,10 @@ class AddInto:
         dense = of is not None and is_dense(y_bar)
         if dense and (total is not None or len(given) > 1):
             dense = fits(y_bar if total is None else total, *given)
+            made = None if dense else buffer_beside(given, total, of)
+            if made is not None:
+                bars.adopt(link, made)
+                return True
         if of is not None and dense and link not in bars.plain:
             if total is None:
                 bars.adopt(link, of.zeros(y_bar))
@@ -87,6 +92,24 @@ class AddInto:
 def is_dense(y_bar: Any) -> bool:
     """Tell whether a cotangent is an array or number, neither traced nor structural."""
     return not isinstance(y_bar, AbstractTangent) and not isinstance(y_bar, Tracer)
+
+
+def buffer_beside(given: list[Any], total: Any, of: Any) -> Any:
+    """Copy a plain cotangent to where the engine of what is added sees writes; None if it cannot.
+
+    Otherwise a sum of parts would be made first, and added: in another order than without it.
+    """
+    host = next((x for x in given if type_info(type(x)).host is not None), None)
+    if host is None or isinstance(total, Tracer) or type_info(type(total)).host is not None:
+        return None
+    if total is not None and (total.shape != of.shape or total.dtype is not of.dtype):
+        return None
+    made = of.zeros(host)
+    if not of.shape or not is_mutable_destination(made) or not fits(made, *given):
+        return None
+    if total is not None:
+        made[...] = total
+    return made
 
 
 def is_small_part(bars: Cotangents, link: int, y_bar: Any) -> bool:

@@ -158,14 +158,16 @@ class RowsOf(AddInto):
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Keep what goes to the rows, or add it."""
         link, array = self.parents, record[4]
-        own = type(y_bar) is type(array) or type_info(type(y_bar)).dispatch_type is type(array)
+        alike = {type_info(type(x)).dispatch_type for x in (y_bar, array)}
+        own = type(y_bar) is type(array) or len(alike) == 1
         little = own and y_bar.size < WAITING and array.ndim == 1
         if not little or self.join is None:
             super().pull(bars, index, y_bar, record)
             return
         bars[index] = None
         waiting = bars.waiting.get(link)
-        if waiting is None or type(y_bar) is not type(bars[link]):
+        cls = type(bars[link])
+        if waiting is None or type(y_bar) is not cls or type(array) is not cls:
             if not self.collects(bars, y_bar, record):
                 return
             waiting = bars.waiting.setdefault(link, [])
