@@ -54,6 +54,13 @@ def logaddexp2_standard(x: Any, y: Any) -> Any:
     return v.add(most, v.log1p(v.pow(2.0, -apart)) / math.log(2))
 
 
+@v.logaddexp_share.fallback
+def logaddexp_share_standard(x: Any, y: Any) -> Any:
+    """By exponentials of at most 1: a logarithm of them takes fifteen times as long as one."""
+    d = x - y
+    return v.exp(v.minimum(d, 0.0)) / (1.0 + v.exp(-v.abs(d)))
+
+
 @v.sinc.fallback
 def sinc_standard(x: Any) -> Any:
     """sin(πx) / πx."""

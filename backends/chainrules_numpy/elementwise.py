@@ -43,6 +43,13 @@ def tie_share_numpy(
     return share - tied * share.dtype.type(0.5) if np.count_nonzero(tied) else share
 
 
+@v.logaddexp_share.implement
+def logaddexp_share_numpy(x: np.generic | Scalar, y: np.generic | Scalar) -> Any:
+    """Compute the share of numbers by exponentials of at most 1, as it is of arrays."""
+    d = np.subtract(x, y)
+    return np.exp(np.minimum(d, 0)) / (1 + np.exp(-np.abs(d)))
+
+
 # The words give infinity and NaN without a warning, as they do for Python's numbers: rules call
 # them, and a program is warned of what it computes itself. Its np.divide, / and ** are not these.
 

@@ -265,6 +265,13 @@ def logaddexp2_number(x: int | float, y: int | float) -> Any:
     return x + 1.0 if x == y else max(x, y) + math.log1p(2.0 ** -abs(x - y)) / math.log(2)
 
 
+@v.logaddexp_share.implement
+def logaddexp_share_number(x: int | float, y: int | float) -> Any:
+    """Compute exp(x) / (exp(x) + exp(y)) by what the lesser is of the greater."""
+    part = math.exp(-abs(x - y))
+    return (part if x < y else 1.0) / (1.0 + part)
+
+
 # ------------------------------------------------------------------------- storing, and other homes
 
 

@@ -47,6 +47,7 @@ from chainrules_py.vocabulary import (
     log10,
     logaddexp,
     logaddexp2,
+    logaddexp_share,
     logical_and,
     modf,
     multiply,
@@ -183,12 +184,17 @@ scalar_rule(log, lambda _y, x: divide(1, x), singular=True, complex="holomorphic
 scalar_rule(log1p, lambda _y, x: divide(1, 1 + x), singular=True, complex="holomorphic")
 scalar_rule(log2, lambda _y, x: divide(1 / math.log(2), x), singular=True, complex="holomorphic")
 scalar_rule(log10, lambda _y, x: divide(1 / math.log(10), x), singular=True, complex="holomorphic")
-# 1 / (1 + e^(y - x)), which neither overflows nor is 0 / 0 where one of them is infinite.
+# Not e^(x - z), which is inf - inf at an infinite x, and has as few digits as a large x leaves.
 scalar_rule(
     logaddexp,
-    lambda _z, x, y: exp(-logaddexp(0.0, y - x)),
-    lambda _z, x, y: exp(-logaddexp(0.0, x - y)),
+    lambda _z, x, y: logaddexp_share(x, y),
+    lambda _z, x, y: logaddexp_share(y, x),
     singular=True,
+)
+scalar_rule(
+    logaddexp_share,
+    lambda share, x, y: share * logaddexp_share(y, x),
+    lambda share, x, y: -share * logaddexp_share(y, x),
 )
 scalar_rule(
     logaddexp2,

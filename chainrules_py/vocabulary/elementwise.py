@@ -31,6 +31,7 @@ __all__ = [
     "log2",
     "logaddexp",
     "logaddexp2",
+    "logaddexp_share",
     "modf",
     "multiply",
     "negative",
@@ -118,6 +119,9 @@ log10 = negative.alike("log10", "Compute the logarithm to base 10.")
 logaddexp = add.alike("logaddexp", "log(eˣ + eʸ), without overflow on the way.")
 logaddexp2 = add.alike(
     "logaddexp2", "Compute the logarithm to base 2 of 2ˣ + 2ʸ, without overflow on the way."
+)
+logaddexp_share = add.alike(
+    "logaddexp_share", "Compute the share eˣ / (eˣ + eʸ), which is the slope of `logaddexp` in x."
 )
 conj = negative.alike("conj", "Compute the complex conjugate; of real x, x itself.")
 real = negative.alike("real", "Return the real part; of real x, x itself.")

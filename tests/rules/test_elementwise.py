@@ -541,3 +541,22 @@ def test_a_power_of_zero_in_both(power):
     bent = 2.0 if power == 2 else 0.0  # of 0**p, twice in the base
     assert np.allclose(first, 0.5 * n, rtol=1e-12)
     assert np.allclose(second, bent + n * m * 0.25 - 2 * 0.5 * 2.0, rtol=1e-12)
+
+
+def test_logaddexp_keeps_its_digits_and_is_smooth_where_both_are_equal():
+    """Its slope is a word of its own, whose formula has kinks that its rule does not see."""
+    x, y = (
+        np.array([0.0, -40.0, 1e6, -np.inf, np.inf, -800.0]),
+        np.array([0.0, 0, 1e6 + 1, 0, 0, 0]),
+    )
+    found = grad(lambda x: np.sum(np.logaddexp(x, y)))(x)
+    few = math.exp(-40.0)
+    expected = [0.5, few / (1 + few), 1 / (1 + math.e), 0.0, 1.0, 0.0]
+    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0)
+    for at in (0.0, np.float64(0.0), np.float64(0.7)):
+        s = 1 / (1 + math.exp(-at))
+        slopes = [s, s * (1 - s), s * (1 - s) * (1 - 2 * s), s * (1 - s) * (1 - 6 * s + 6 * s * s)]
+        f = lambda t: np.logaddexp(0.0, t)
+        for expected in slopes:
+            f = grad(f)
+            assert f(at) == pytest.approx(expected, abs=1e-15)

@@ -96,7 +96,7 @@ _unary((v.exp, v.expm1), complex=True)
 _unary((v.exp2,), complex=True)
 _unary((v.log, v.log1p, v.log2, v.log10), 0.5, 2.0, complex=True)
 _binary((v.logaddexp,))
-_binary((v.logaddexp2,))
+_binary((v.logaddexp2, v.logaddexp_share))
 
 # ----------------------------------------------------------------------------------- angles
 

@@ -73,6 +73,8 @@ def as_python(text):
     text = text.replace(r"\left[y = 0\right]", "(y == 0)")
     text = text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\,", "*")
     text = text.replace(r"\ln", "log").replace("log (", "log(")
+    text = text.replace(r"\left|", "abs(").replace(r"\right|", ")")
+    text = re.sub(r"e\^\{([^{}]*)\}", r"exp(\1)", text)
     text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1) / (\2))", text)
     text = re.sub(r"e\^\{([^{}]*)\}", r"exp(\1)", text)
     text = re.sub(r"\\(sin|cos|log) (\w)", r"\1(\2)", text)
