@@ -12,6 +12,7 @@ from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import space
 from chainrules_py.values.arrays import Numeric
 from chainrules_py.vocabulary import broadcast_to, conj, einsum, expand_dims, eye_like
+from chainrules_py.vocabulary.named_axes import product_over
 
 
 @rule(einsum, batched=True)
@@ -67,7 +68,9 @@ def pull(z_bar, operands, i, subscripts, optimize):
     known = {letter for term, _ in factors for letter in term}
     wanted = "".join(letter for letter in named if letter in known)
     pattern = f"{','.join(term for term, _ in factors)}->{lead}{wanted}"
-    x_bar = einsum(*[x for _, x in factors], subscripts=pattern, optimize=optimize)
+    x_bar = None if optimize else product_over(factors, lead + wanted)
+    if x_bar is None:
+        x_bar = einsum(*[x for _, x in factors], subscripts=pattern, optimize=optimize)
     for place, letter in enumerate(named):
         if letter not in known:
             x_bar = expand_dims(x_bar, axis=len(lead) + place)

@@ -108,3 +108,39 @@ def test_einsum_with_a_pass_for_each_of_many_operands():
     found = grad(lambda *xs: np.sum(np.einsum(text, *xs) ** 2), argnums=(0, 1, 2, 3))(*xs)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+TERMS = [term for n in range(4) for term in map("".join, itertools.permutations("abcd", n))]
+PAIRS = [(x, y) for x in TERMS for y in TERMS if {*x, *y} and {*"abcd"} >= {*x, *y}]
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_cotangents_of_two_operands_are_sums_whichever_axes_they_share(part):
+    """Products of matrices, or not: against NumPy's own loop over all axes."""
+    rng = np.random.default_rng(part)
+    for i in range(part, len(PAIRS), 8 * 5):
+        x, y = PAIRS[i]
+        letters = sorted({*x, *y})
+        output = "".join(c for c in letters if rng.random() < 0.5)
+        output = "".join(rng.permutation([*output])) if output else ""
+        lengths = {c: int(n) for c, n in zip("abcd", rng.integers(1, 5, 4), strict=True)}
+        # An axis of one operand may have the length one beside another length of the other's.
+        xs = rng.standard_normal([lengths[c] if rng.random() < 0.9 else 1 for c in x])
+        ys = rng.standard_normal([lengths[c] if rng.random() < 0.9 else 1 for c in y])
+        shapes = dict(zip(x, xs.shape, strict=True))
+        full = {c: max(shapes.get(c, 1), n) for c, n in zip(y, ys.shape, strict=True)}
+        full = shapes | full
+        z, pullback = vjp(lambda a, b: np.einsum(f"{x},{y}->{output}", a, b), xs, ys)  # noqa: B023
+        z_bar = rng.standard_normal(np.shape(z))
+        wide_x = np.broadcast_to(xs, [full[c] for c in x])
+        wide_y = np.broadcast_to(ys, [full[c] for c in y])
+        ones = np.ones([full[c] for c in letters])
+        for found, term, mine, other, array in (
+            (pullback(z_bar)[0], x, xs, y, wide_y),
+            (pullback(z_bar)[1], y, ys, x, wide_x),
+        ):
+            pattern = f"{output},{other},{''.join(letters)}->{term}"
+            expected = np.einsum(pattern, z_bar, array, ones)
+            for axis, n in enumerate(np.shape(mine)):
+                expected = expected if n != 1 else expected.sum(axis, keepdims=True)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13, err_msg=pattern)
