@@ -27,6 +27,8 @@ from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import Reach, content, is_library, states, type_info
 
+_SINGLY = 5
+"""Up to how many names are looked up one by one."""
 _MOST = 10_000
 """How many functions are looked at."""
 _NOTHING = object()
@@ -160,10 +162,13 @@ class Captures:
         return [f"if {name}():\n        return {miss}"]
 
     def _test(self) -> Callable[[], bool]:
-        held, prints = self._held, self._prints
+        prints = self._prints
+        functions = [each for each in self._held if each.function is not None]
+        rest = [each for each in self._held if each.function is None]
+        as_they_were = comparing(functions)
 
         def changed() -> bool:
-            for each in held:
+            for each in rest if as_they_were() else (*functions, *rest):
                 if not each[0]() and each.changes() - each.own:
                     return True
             return bool(prints) and any([mark(x, False) != before for x, mark, before in prints])
@@ -284,11 +289,55 @@ def holding_function(f: types.FunctionType) -> Held:
         now |= {("keyword", k): x for k, x in (f.__kwdefaults__ or {}).items()}
         return now | {"code": f.__code__, "defaults": f.__defaults__}
 
-    return Held(same, read, read(), False, set())
+    plain = None if others else (f, code, defaults, cells, names)
+    return Held(same, read, read(), False, set(), function=plain)
+
+
+def comparing(held: Iterable[Held]) -> Callable[[], bool]:
+    """Return what tells whether some functions, most of one module, are all as they were.
+
+    A name that several of them look up is looked up once.
+    """
+    parts = [each.function for each in held if each.function is not None]
+    functions = [each[:3] for each in parts]
+    cells = [*{id(each[0]): each for *_, found, _ in parts for each in found}.values()]
+    names = {(id(each[0]), each[1]): each for *_, found in parts for each in found}
+    scopes = [
+        looking(scope, [each for each in names.values() if each[0] is scope])
+        for scope in {id(scope): scope for scope, *_ in names.values()}.values()
+    ]
+
+    def as_they_were() -> bool:
+        for f, code, defaults in functions:
+            if f.__code__ is not code or f.__defaults__ is not defaults or f.__kwdefaults__:
+                return False
+        try:
+            for cell, x in cells:
+                if cell.cell_contents is not x:
+                    return False
+        except ValueError:  # it is empty
+            return False
+        for is_as_it_was in scopes:  # noqa: SIM110 (a generator takes longer than most of them)
+            if not is_as_it_was():
+                return False
+        return True
+
+    return as_they_were
 
 
 def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
     """Return what tells whether names still stand for the same objects, or for none."""
+    each = [(name, x) for _, name, x in names]
+    if len(each) <= _SINGLY:
+        look = scope.get
+
+        def one_by_one() -> bool:
+            for name, x in each:  # noqa: SIM110 (a generator takes longer than all of them)
+                if look(name, _NOTHING) is not x:
+                    return False
+            return True
+
+        return one_by_one
     there = [(name, x) for _, name, x in names if x is not _NOTHING]
     missing = [name for _, name, x in names if x is _NOTHING]
     keys, is_ = scope.keys(), operator.is_

@@ -42,6 +42,8 @@ class Held(NamedTuple):
         The names, keys and numbers that the function changes itself.
     keeps : bool
         Whether it forgets nothing by itself, though it fills.
+    function : tuple or None
+        A function, its code, defaults, cells and names, as they were: many are compared at once.
     """
 
     same: Callable[[], bool]
@@ -50,6 +52,7 @@ class Held(NamedTuple):
     fills: bool
     own: set[Any]
     keeps: bool = False
+    function: tuple[Any, ...] | None = None
 
     def changes(self) -> set[Any]:
         """Return the keys that stand for something else by now."""
