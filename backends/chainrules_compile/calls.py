@@ -151,16 +151,23 @@ def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
     rows = np.concatenate([y.reshape(-1, *width) for y in ys]) if len(ys) > 1 else ys[0]
     flat = np.concatenate([i.reshape(-1) for i in places]) if len(places) > 1 else places[0]
     rows, flat = rows.reshape(-1, *width), flat.reshape(-1).astype(np.intp, copy=False)
-    low = np.minimum.reduce(flat)
-    if low < -n or np.maximum.reduce(flat) >= n:
-        np.zeros(n).take(flat)  # raises
-    if low < 0:
-        flat = np.where(flat < 0, flat + n, flat)
-    if not width:
-        return np.bincount(flat, rows if times == 1 else rows.repeat(times), n)
+    try:
+        return _counted(rows, flat, shape, times)
+    except ValueError:  # some are counted from the end
+        np.zeros(n).take(flat)  # raises where one is none of them
+        return _counted(rows, np.where(flat < 0, flat + n, flat), shape, times)
+
+
+def _counted(rows: Any, flat: Any, shape: Shape, times: int) -> Any:
+    n, *width = shape
     z = np.empty(shape)
-    for column, out in zip(rows.T, z.T, strict=True):
-        out[...] = np.bincount(flat, column if times == 1 else column.repeat(times), n)
+    for column, out in zip(rows.T, z.T, strict=True) if width else ((rows, None),):
+        counts = np.bincount(flat, column if times == 1 else column.repeat(times), n)
+        if len(counts) != n:
+            np.zeros(n).take(flat)  # raises
+        if out is None:
+            return counts
+        out[...] = counts
     return z
 
 

@@ -27,12 +27,14 @@ from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.thin import with_thin_spread
 from chainrules_compile.passes.turns import with_own_turns, with_short_turns
+from chainrules_compile.passes.wrappers import with_plain_calls
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
+    "wrappers": with_plain_calls,
     "simplify": simplified,
     "recall": without_marks,
     "elements": with_elements,
@@ -63,18 +65,19 @@ ASKING = (with_zero_patterns, with_zero_patterns_loosely, with_one_question)
 """Those that put questions into a program that it did not have."""
 
 LOOSE: dict[str, Pass] = {
+    "wrappers": with_plain_calls,
     "simplify": simplified,
     "looser": loosened,
     "simplify again": simplified,
     "products": with_joined_products,
-    **{title: step for title, step in PASSES.items() if title != "simplify"},
+    **{title: step for title, step in PASSES.items() if title not in ("wrappers", "simplify")},
     "zero patterns": with_zero_patterns_loosely,
     "factors": with_shared_factors_loosely,
 }
 """The same, for programs that need not have the bits."""
 
 FOR_NUMPY = (
-    *("zero patterns", "factors", "plain numbers", "one question"),
+    *("wrappers", "zero patterns", "factors", "plain numbers", "one question"),
     *("short sums", "rows", "thin", "remade", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""

@@ -7,6 +7,7 @@ Elements that are NaN are bounded by nothing, and are not zero either.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
@@ -15,10 +16,11 @@ import numpy as np
 from chainrules_compile.passes.values import is_array
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary import broadcast_to, matrix_transpose, permute_dims, reshape
+from chainrules_py.vocabulary import sum as sum_
 from chainrules_py.vocabulary.views import read
 
 _SMALL = 4096
-_LEAST: dict[Any, float] = {np.exp: 0.0, np.square: 0.0, np.sqrt: 0.0, np.absolute: 0.0}
+_LEAST: dict[Any, float] = {np.exp: 0.0, np.square: 0.0, np.absolute: 0.0}
 _LEAST |= {np.cosh: 1.0, np.exp2: 0.0, np.hypot: 0.0}
 _VIEWS = (read, reshape, matrix_transpose, permute_dims, broadcast_to)
 _MONOTONE: dict[Any, Callable[[float, float], float]] = {
@@ -27,6 +29,9 @@ _MONOTONE: dict[Any, Callable[[float, float], float]] = {
     np.divide: lambda _x, _y: 0.0,
     np.maximum: max,
     np.minimum: min,
+    operator.add: operator.add,
+    operator.mul: operator.mul,
+    operator.truediv: lambda _x, _y: 0.0,
 }
 """By a ufunc the bound of what it gives, by those of two operands that are not negative."""
 
@@ -52,7 +57,7 @@ class Bounds:
         """Return a number that no element is below; minus infinity where none is known."""
         if type(x) in (int, float, np.float64):
             return -math.inf if math.isnan(x) else float(x)
-        if not is_array(x) or x.dtype.kind != "f":
+        if not (is_array(x) and x.dtype.kind == "f") and getattr(x, "type", None) is not np.float64:
             return -math.inf
         found = self._known.get(x)
         if found is None:
@@ -70,6 +75,10 @@ class Bounds:
         f, xs = call.function, call.operands
         if f in _VIEWS:
             return self.at_least(xs[0])
+        if f is sum_:
+            return 0.0 if self.at_least(xs[0]) >= 0 else -math.inf
+        if f is np.sqrt:
+            return math.sqrt(max(self.at_least(xs[0]), 0.0))
         if call.options:
             return -math.inf
         if f in _LEAST:

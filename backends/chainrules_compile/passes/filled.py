@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import minus_at, plus_at, subtract_at
-from chainrules_compile.passes.values import changed, is_contiguous, size, uses_of
+from chainrules_compile.passes.values import changed, is_array, is_contiguous, size, uses_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, full_like, zeros_like
 from chainrules_py.vocabulary.views import store
@@ -34,8 +34,7 @@ def with_filled(program: Program) -> Program:
     starts = {call.results[0] for call in program if call.function in FILLING and is_zeros(call)}
     if not starts:
         return program
-    if not starts:
-        return program
+    program = beside_given(program)
     calls = program.calls
     written = [call.results[0] for call in calls if call.function in _AT]
     uses = uses_of(program, written)
@@ -59,6 +58,28 @@ def with_filled(program: Program) -> Program:
         return program
     found = [x for i, call in enumerate(calls) for x in instead.get(i, (call,))]
     return changed(program, calls=tuple(found))
+
+
+def beside_given(program: Program) -> Program:
+    """Return the program with zeros that need nothing which is computed: of that the class counts.
+
+    A negation that became a difference is kept for the zeros beside it, and nothing else.
+    """
+    beside = next((x for x in (*program.inputs, *program.constants) if is_array(x)), None)
+    if beside is None:
+        return program
+    calls = [
+        Call(full_like, (beside,), _options_of(call), call.results)
+        if call.function in FILLING and is_zeros(call)
+        else call
+        for call in program.calls
+    ]
+    return changed(program, calls=tuple(calls))
+
+
+def _options_of(call: Call) -> dict[str, Any]:
+    (y,) = call.results
+    return {"shape": y.shape, "fill": 0, "dtype": y.dtype}
 
 
 def is_zeros(call: Call) -> bool:

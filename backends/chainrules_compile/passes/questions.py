@@ -42,7 +42,15 @@ _PASSING = frozenset(
         *(np.add, np.subtract, np.multiply, np.negative, np.positive, np.square),
         *(operator.add, operator.sub, operator.mul, operator.neg, operator.pos),
         *(np.matmul, operator.matmul, v.matmul, v.sum, v.mean, np.sum, np.mean, sum_to, dot_to),
-        *(np.ndarray.reshape, np.reshape, np.ravel, np.transpose, np.stack, np.concatenate),
+        *(
+            np.ndarray.reshape,
+            np.reshape,
+            np.ravel,
+            np.transpose,
+            np.stack,
+            np.concatenate,
+            np.array,
+        ),
         *(v.reshape, v.expand_dims, v.squeeze, v.matrix_transpose, v.permute_dims, v.flip),
         *(
             v.broadcast_to,

@@ -24,6 +24,7 @@ from chainrules_compile.passes.values import (
     call_of,
     called,
     changed,
+    flat,
     is_array,
     is_contiguous,
     replaced,
@@ -39,6 +40,7 @@ from chainrules_py.vocabulary import (
     reshape,
     strong_multiply,
 )
+from chainrules_py.vocabulary import pow as power
 
 UFUNCS = {
     operator.add: np.add,
@@ -69,9 +71,12 @@ _POWERS = {2: np.square, 0.5: np.sqrt}
 _EITHER_WAY = frozenset((np.multiply, np.add, operator.mul, operator.add))
 _REWRITTEN = frozenset((*UFUNCS, operator.pow))
 _FACTORS = frozenset((np.multiply, operator.mul, np.divide, operator.truediv))
+_LEFT = {np.divide: 1, operator.truediv: 1, np.subtract: 0, operator.sub: 0}
+"""By functions, the number on their right that leaves what stands on their left."""
 _MAYBE_SAME = frozenset(
     (
         *_FACTORS,
+        *_LEFT,
         np.negative,
         operator.neg,
         matrix_transpose,
@@ -89,6 +94,8 @@ _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
 _SPREAD = "sum_transpose_numpy"
 _LOOPS = 32
 """How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
+_LARGEST = 1 << 20
+"""How many elements are looked at, of an array that is the same in each run."""
 _ASKED = 2000
 """From how many elements on the word `divide` does not ask, but has NumPy say nothing."""
 
@@ -113,19 +120,39 @@ def asked_of(function: Any) -> int:
         | _SAME * (function in _MAYBE_SAME)
         | _FACTOR * (function in _FACTORS)
         | _SPREADING * (name == _SPREAD)
-        | _CHEAPER * (function is divide or name in _OF_VECTORS)
+        | _CHEAPER * (function in (divide, power) or name in _OF_VECTORS)
     )
 
 
-def weakened(call: Call) -> Call:
-    """Return a plain product, where a strong one has a factor that is known not to be zero."""
+def weakened(call: Call, even: Mapping[Value, float]) -> Call:
+    """Return a plain product, where a strong one has a factor that is known not to be zero.
+
+    So it is where some arrays are even: one number, which is not zero, in all their elements.
+    """
     c, p = call.operands
-    known = type(c) in (float, np.float64) and c != 0 and math.isfinite(c)
-    double = call.results[0].type in (float, np.float64) and type(p) is Value and p.type in _DOUBLES
-    return Call(operator.mul, (c, p), {}, call.results) if known and double else call
+    (result,) = call.results
+    if type(c) is Value:
+        doubles = c in even and is_array(p) and c.dtype == p.dtype == result.dtype
+        return called(call, np.multiply) if doubles and is_array(result) else call
+    if type(c) not in (int, float, np.float64) or c == 0 or not math.isfinite(c):
+        return call
+    if type(p) is Value and is_array(p) and is_array(result) and p.dtype == np.float64:
+        return called(call, np.multiply)
+    known = type(c) is not int and result.type in _DOUBLES
+    double = known and type(p) is Value and p.type in _DOUBLES
+    return Call(operator.mul, (c, p), {}, call.results) if double else call
 
 
 _DOUBLES = (float, np.float64)
+
+
+def negated(call: Call) -> Call:
+    """Return a product with minus one as a negation."""
+    for c, x in (call.operands, call.operands[::-1]):
+        if type(c) in (int, float, np.float64) and c == -1 and not call.options:
+            real = is_array(x) and x.dtype.kind == "f" and _stays(x, call.results[0])
+            return flat(np.negative, (x,), call.results) if real else call
+    return call
 
 
 class _Walk:
@@ -150,7 +177,7 @@ class _Walk:
             two = met(call, self.instead) if how & _PRODUCT else None
             call = self._apart(call, two) if two else replaced(call, self.instead)
         if how & _STRONG:
-            call = weakened(call)
+            call = weakened(call, self._alike)
             how = self._how(call.function)
         results, values = call.results, call.values
         if how & _OPERATOR and (
@@ -168,6 +195,8 @@ class _Walk:
                 self._even.add(results[0])
             elif how & _CHEAPER or (self._even and not self._even.isdisjoint(call.values)):
                 call = self._cheaper(call)
+        if call.function is np.multiply and len(call.values) == 1:
+            call = negated(call)
         key = key_of(call)
         found = self._seen.get(key)
         if found is not None:
@@ -224,8 +253,8 @@ class _Walk:
             for x, y in (xs, xs[::-1]):
                 if self._is_one(x) and _stays(y, result):
                     return y
-        elif f in (np.divide, operator.truediv):
-            if self._is_one(xs[1]) and _stays(xs[0], result):
+        elif f in _LEFT:
+            if (_is_nothing if _LEFT[f] == 0 else self._is_one)(xs[1]) and _stays(xs[0], result):
                 return xs[0]
         elif f in (np.negative, operator.neg, matrix_transpose):
             source = self._source(xs[0], f)
@@ -246,6 +275,8 @@ class _Walk:
             call = self._unspread(call) if is_array(call.results[0]) else call
         if call.function is divide and is_array(call.results[0]):
             return self._divided(call)
+        if call.function is power and is_array(call.results[0]):
+            return self._power(call)
         if getattr(call.function, "__name__", None) in _OF_VECTORS:
             return self._scaled(call)
         return call
@@ -254,9 +285,9 @@ class _Walk:
         """Return the product of a number and a vector that the adjoint of their product is."""
         y_bar, a, b = call.operands
         left, result = call.function.__name__ == _OF_VECTORS[0], call.results[0]
-        if not (is_array(a) and is_array(b) and len(a.shape or ()) == len(b.shape or ()) == 1):
+        other = b if left else a  # of the one whose cotangent this is, the space may stand here
+        if not is_array(other) or not len(a.shape or ()) == len(b.shape or ()) == 1:
             return call
-        other = b if left else a
         if not (a.dtype == b.dtype == result.dtype and a.dtype.kind == "f" and is_array(result)):
             return call
         xs = (y_bar, other) if left else (other, y_bar)
@@ -270,6 +301,14 @@ class _Walk:
         if not is_array(y) or size(y) >= _ASKED or not self.bounds.at_least(y) > 0:
             return call
         return Call(np.divide, call.operands, {}, call.results)
+
+    def _power(self, call: Call) -> Call:
+        """Return a square, or the root of what is not negative, where the word is silent."""
+        x, p = call.operands
+        if not is_array(x) or x.dtype.kind != "f" or type(p) is not float or call.options:
+            return call
+        plain = p == 2.0 or (p == 0.5 and self.bounds.at_least(x) >= 0)
+        return canonical(called(call, operator.pow)) if plain else call
 
     def _unspread(self, call: Call) -> Call:
         """Return an elementwise call with the number that an operand is in all its elements."""
@@ -366,6 +405,11 @@ def _of_floats(call: Call) -> Call:
     return call_of(call.function, tuple(xs), call.options, call.results, call.values)
 
 
+def _is_nothing(x: Any) -> bool:
+    """Tell whether an operand is zero, and not -0: less that, all numbers are what they were."""
+    return type(x) in (int, float, np.float64) and x == 0 and math.copysign(1, x) > 0
+
+
 def _stays(x: Any, result: Value) -> bool:
     """Tell whether a value can stand for a result that has its elements."""
     if type(x) is not Value or not alike(x, result):
@@ -377,7 +421,7 @@ def uniform(array: Any) -> float | None:
     """Return the number that an array, which an engine made, is in all its elements; or None."""
     if type(array) is not np.ndarray or array.dtype.kind != "f" or not array.size:
         return None
-    if array.size > 4096 and any(array.strides):
+    if array.size > _LARGEST and any(array.strides):
         return None
     first = float(array.flat[0])
     same = first != 0 and bool((array == first).all())

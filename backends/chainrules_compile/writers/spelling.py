@@ -487,6 +487,8 @@ def _matmul_right(s: Speller, call: Call) -> str | None:
         return f"{s.text(a)}.T.dot({s.text(y_bar)})"
     if len(a.shape) == 2 and len(b.shape) == 1:
         return f"{s.text(y_bar)}.dot({s.text(a)})"
+    if len(a.shape) == 1 and len(b.shape) == 2:
+        return f"{s.text(a)}[:, None] * {s.text(y_bar)}"
     if len(a.shape) == len(y_bar.shape) > 2 == len(b.shape):
         return f"{_tall(s, a)}.T.dot({_tall(s, y_bar)})"
     return None

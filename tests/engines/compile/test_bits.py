@@ -196,3 +196,25 @@ def test_products_with_one_of_a_view_are_not_one_array(n):
         for y in (x, x * 3.0):
             assert same(compiled(y), g(y))
         assert compiled.programs
+
+
+@pytest.mark.parametrize("factor", [2.0, -1.0, 1.0, 0.0, -0.0, np.inf, np.nan])
+def test_products_with_one_number_in_all_elements_keep_zeros_and_infinities(factor):
+    """Strong ones are plain where it is not zero; minus one negates, and less zero is nothing."""
+    x = np.array([0.0, -0.0, 1.5, -np.inf, np.inf, np.nan])
+
+    def f(x):
+        y = np.sqrt(x) * factor + np.log(x - 0.0) + (x - -0.0) / factor
+        return np.sum(y * -1.0 + (-1.0 * x) * 3.0)
+
+    with np.errstate(all="ignore"):
+        g = value_and_grad(f)
+        compiled = compile(g)
+        for given in (x, x[::-1].copy(), np.linspace(0.5, 2.0, 6)):
+            for found, wanted in zip(
+                flatten(compiled(given))[0], flatten(g(given))[0], strict=True
+            ):
+                assert same(found, wanted)
+                zeros = np.equal(wanted, 0)
+                assert np.array_equal(np.signbit(found)[zeros], np.signbit(wanted)[zeros])
+    assert compiled.programs

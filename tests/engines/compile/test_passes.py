@@ -664,8 +664,9 @@ def test_other_targets_ask_each():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify recall elements signs dead code zero patterns factors parts filled dead parts "
-        "turns plain numbers one question short sums rows thin remade blocks own outputs lifetimes"
+        "wrappers simplify recall elements signs dead code zero patterns factors parts filled "
+        "dead parts turns plain numbers one question short sums rows thin remade blocks own "
+        "outputs lifetimes"
     )
 
 
