@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import type_info, untraced
+from chainrules_py.extend import kind_of, type_info, untraced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -39,8 +39,10 @@ def asked(x: Any) -> Any:
 
 
 def truths(x: Any) -> Any:
-    """Return an array of the answers to a question."""
-    return x if is_asked_again(x) else np.asarray(x)
+    """Return an array of the answers to a question: some of SciPy's say 1, which is a place."""
+    if is_asked_again(x):
+        return x if kind_of(x) == "bool" else x != 0
+    return np.asarray(x, bool)
 
 
 @primitive

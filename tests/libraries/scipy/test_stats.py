@@ -10,6 +10,7 @@ import scipy.stats
 from scipy.stats._distr_params import distcont, distdiscrete
 
 import chainrules_scipy
+from chainrules_compile import compile
 from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
@@ -171,6 +172,46 @@ def test_outside_of_the_support():
     assert np.isnan(value[2])
     assert slope[0] == 0
     assert np.isfinite(slope[1])
+
+
+def check_beside(name, methods):
+    """Compare what is beside a NaN or an infinity with what it is alone.
+
+    Of norminvgauss SciPy's own sf gives the first element in the place of all others there.
+    """
+    dist, shapes = getattr(scipy.stats, name), CONTINUOUS[name]
+    x = dist.ppf(np.array([0.2, 0.4, 0.6, 0.8]), *shapes)
+    for method in methods:
+        ours = lambda z, method=method: getattr(distributions, method)(dist, z, *shapes)
+        alone = jvp(ours, (x,), (np.ones(4),))
+        for bad in (np.nan, np.inf, -np.inf):
+            for at, shape in ((1, (4,)), (2, (2, 2)), (3, (4, 1))):
+                moved = np.where(np.arange(4) == at, bad, x)
+                given = moved.reshape(shape)
+                for f in (lambda z: jvp(ours, (z,), (np.ones_like(z),)), compile(ours)):  # noqa: B023
+                    found = f(given)
+                    value, slope = found if isinstance(found, tuple) else (found, None)
+                    want = getattr(dist, method)(given, *shapes)
+                    both = value.reshape(-1), want.reshape(-1)
+                    rest = [np.delete(y, at) for y in both]  # at infinity SciPy's are no limits
+                    np.testing.assert_allclose(*rest, rtol=1e-7, atol=1e-300)
+                    assert not np.isnan(bad) or np.isnan([y[at] for y in both]).all()
+                    if slope is not None:
+                        rest = np.delete(slope.reshape(-1), at)
+                        np.testing.assert_array_equal(rest, np.delete(alone[1], at))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OFTEN)
+def test_beside_what_is_not_finite(name):
+    check_beside(name, ("logpdf", "cdf"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - {*REFUSED, "norminvgauss"}))
+def test_beside_what_is_not_finite_by_every_method(name):
+    check_beside(name, METHODS[:6])
 
 
 def test_orders():
