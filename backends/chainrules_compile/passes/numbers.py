@@ -199,7 +199,7 @@ def wants(program: Program, uses: Any, i: int, x: Value) -> bool:
         return not (all(asked) and all(map(_is_number, call.operands)))
     if isinstance(f, np.ufunc):
         return not _is_doubles(call)
-    if f is np.array and type(call.operands[0]) is tuple:
+    if f is np.array:  # of one, or of several: it takes either class
         return False
     if f in _STORES and len(call.operands) == 2:
         to, y = call.operands

@@ -79,8 +79,6 @@ class _Walk:
     def add(self, call: Call) -> bool:
         """Add a call."""
         self.calls.append(call)
-        for y in call.results:
-            self.made[y] = call
         return True
 
     def call(self, function: Any, operands: tuple[Any, ...], options: Any, like: Any) -> Value:
@@ -174,7 +172,11 @@ def _norm(walk: _Walk, call: Call) -> bool:
     axis, keepdims, (y,) = options.pop("axis"), options.pop("keepdims"), call.results
     if given or options.pop("ord") not in (None, 2) or options or not _is_of_doubles(call):
         return False
-    if type(axis) is not int or type(keepdims) is not bool or not is_contiguous(x):
+    if type(keepdims) is not bool or not is_contiguous(x):
+        return False
+    if axis is None:
+        return _length(walk, x, y)
+    if type(axis) is not int:
         return False
     shape: Any = x.shape
     found = walk._norms.get((x, axis % len(shape)))
@@ -184,6 +186,25 @@ def _norm(walk: _Walk, call: Call) -> bool:
     total = walk.call(v.sum, (squares,), {"axis": axis, "keepdims": keepdims}, y)
     walk._norms[x, axis % len(shape)] = y
     return walk.add(flat(np.sqrt, (total,), (y,)))
+
+
+def _length(walk: _Walk, x: Value, y: Value) -> bool:
+    """Take the root of one product of all elements with themselves."""
+    number: Any = value_of(f"{y.name}_w", np.float64, (), _FLOAT, None, ())
+    found = walk._norms.get((x, None))
+    if found is None:
+        flat_one: Any = x
+        if len(x.shape or ()) != 1:
+            like = value_of(f"{y.name}_flat", np.ndarray, (size(x),), _FLOAT, x.memory or x, (8,))
+            flat_one = like
+            walk.add(Call(v.reshape, (x,), {"shape": (size(x),)}, (like,)))
+        square = walk.call(np.matmul, (flat_one, flat_one), {}, number)
+        found = walk._norms[x, None] = number if is_array(y) else y
+        walk.add(flat(np.sqrt, (square,), (found,)))
+        if found is y:
+            return True
+    options = {"ndmin": len(y.shape or ())}
+    return walk.add(Call(np.array, (found,), options, (y,))) if is_array(y) else False
 
 
 def _diff(walk: _Walk, call: Call) -> bool:
@@ -224,6 +245,14 @@ def _pad(walk: _Walk, call: Call) -> bool:
     return walk.add(Call(store, (zeros, x), {"index": Index.split(tuple(part))[0]}, (y,)))
 
 
+def _expand(walk: _Walk, call: Call) -> bool:
+    """Make an array with axes of a number."""
+    (x, *rest), (y,) = call.operands, call.results
+    if rest or not _is_number(x) or not is_array(y) or y.dtype != _FLOAT or not y.shape:
+        return False
+    return walk.add(Call(np.array, (x,), {"ndmin": len(y.shape)}, (y,)))
+
+
 def _store(walk: _Walk, call: Call) -> bool:
     """Copy what is written over a whole array."""
     (_, value, *places), (y,) = call.operands, call.results
@@ -245,7 +274,8 @@ def _stack(walk: _Walk, call: Call) -> bool:
         x if m is None or m.function is not np.array else m.operands[0]
         for x, m in zip(xs, made, strict=True)
     ]
-    return walk.add(Call(np.array, (tuple(rows),), {}, (y,)))
+    walk.made[y] = Call(np.array, (tuple(rows),), {}, (y,))
+    return walk.add(walk.made[y])
 
 
 def _is_row(x: Any) -> bool:
@@ -264,6 +294,7 @@ _INSTEAD: dict[Any, Callable[[_Walk, Call], bool]] = {
     **dict.fromkeys((v.vector_norm, np.linalg.norm), _norm),
     **dict.fromkeys((v.diff, np.diff), _diff),
     **dict.fromkeys((v.stack, np.stack), _stack),
+    v.expand_dims: _expand,
     v.pad: _pad,
     store: _store,
 }

@@ -95,6 +95,20 @@ def test_norms_along_an_axis_are_roots_of_sums():
     agrees(lambda x: (np.linalg.norm(x, axis=1), np.linalg.norm(x, 1, axis=1)), X)
 
 
+@pytest.mark.parametrize("given", [X, X[0].copy(), X[:, 0].copy(), X[None] * 2.0, X[:1, :1].copy()])
+def test_lengths_are_roots_of_one_product_and_numbers_with_axes_are_arrays(given):
+    def loss(x):
+        y = x * 1.5
+        return np.linalg.norm(y) + np.linalg.norm(x) * np.max(y) + np.std(x) * np.prod(y)
+
+    for f in (value_and_grad(loss), loss):
+        source = agrees(f, given)
+        assert "norm" not in source
+        assert "expand_dims" not in source
+    agrees(value_and_grad(lambda x: np.linalg.norm(x * 0.0)), given)
+    agrees(lambda x: (np.linalg.norm(x.T), np.linalg.norm(x, keepdims=True)), given)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_differences_of_neighbours_are_those_of_two_views(axis):
     source = agrees(value_and_grad(lambda x: np.sum(np.diff(x, axis=axis) ** 2)), X)
