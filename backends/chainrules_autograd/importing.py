@@ -34,6 +34,7 @@ from chainrules_py.extend import (
     type_info,
     unflatten,
     unflatten_tangent,
+    untraced,
     varies,
 )
 
@@ -220,8 +221,7 @@ def _numbers(y: Any) -> list[Any] | None:
     try:
         leaves = [plain(x) for x in flatten(y)[0] if _moves(x)]
         # A tensor of PyTorch's that needs a gradient gives its memory to nobody.
-        leaves = [x.detach() if hasattr(x, "detach") else x for x in leaves]
-        return [np.asarray(_entered(x)) for x in leaves]
+        return [np.asarray(_entered(untraced(x))) for x in leaves]
     except (AttributeError, BufferError, RuntimeError, TypeError):
         return None
 

@@ -70,6 +70,8 @@ def outside(x: Any) -> Any:
 def constant(x: torch.Tensor) -> torch.Tensor:
     """Return a tensor without what differentiates it, so that NumPy can read it."""
     functorch, x = _C._functorch, x.detach()
+    for mode in _following:  # whoever calls this says that it is a constant
+        mode.detached.pop(id(x), None)
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
     return x
@@ -186,11 +188,29 @@ class Unlost(TorchFunctionMode):
     ----------
     within : callable, optional
         In half of a rule, ``within(x)`` is what of a tensor somebody else may differentiate.
+    follows : bool
+        Whether what is computed of such tensors without their derivative, as by ``x.detach()``, is
+        followed to where it becomes something plain; as a tensor it is the constant it was made.
+    detached : dict
+        These tensors, by identity.
     """
 
-    def __init__(self, within: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self, within: Callable[[Any], Any] | None = None, *, follows: bool = False
+    ) -> None:
         super().__init__()
-        self.within = within
+        self.within, self.follows = within, follows
+        self.detached: dict[int, Any] = {}
+
+    def __enter__(self) -> Any:
+        if self.follows:
+            _following.append(self)
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self.follows:
+            _following.remove(self)
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
@@ -204,12 +224,28 @@ class Unlost(TorchFunctionMode):
         if f in _READ and _transforms_active():  # which wrap even what is none of theirs
             with temporarily_clear_interpreter_stack():
                 return f(*args, **(kwargs or {}))
-        return f(*args, **(kwargs or {}))
+        follows = self.follows and torch.is_grad_enabled()
+        moved = follows and any(map(self._depends, (*args, *(kwargs or {}).values())))
+        y = f(*args, **(kwargs or {}))
+        if moved and floats(y) and not varies(y):
+            self.detached[id(y)] = y
+        return y
+
+    def _depends(self, x: Any) -> bool:
+        if type(x) in (list, tuple):
+            return any(map(self._depends, x))
+        return floats(x) and (id(x) in self.detached or varies(x))
 
     def _loses(self, f: Any, x: Any) -> bool:
         if self.within is None:
             return _PLAIN[f][0](x)
+        if id(x) in self.detached and torch.is_grad_enabled():
+            return True
         return floats(x) and varies_still(self.within(x))  # also of what was detached
+
+
+_following: list[Unlost] = []
+"""Those under way that follow what was detached."""
 
 
 class Apart(TorchFunctionMode):
@@ -238,7 +274,7 @@ _NUMBER = (
     "leave it as it is, as x[0] for x[0].item(), or write ignore_derivatives(x) for a constant",
 )
 _Tensor: Any = torch.Tensor
-_READ = (_Tensor.__array__, _Tensor.numpy)
+_READ = (_Tensor.__array__, _Tensor.numpy, _Tensor.__dlpack__)
 _PLAIN: dict[Any, tuple[Callable[[Any], bool], str, str]] = {
     **dict.fromkeys(_READ, _ARRAY),
     **dict.fromkeys(
@@ -257,7 +293,7 @@ class TorchConfig(Config):
         """Return the plain numbers of a value: of all at once that it is mapped over."""
         while isinstance(x, torch.Tensor) and _is_wrapped(x):
             x = _C._functorch.get_unwrapped(x)
-        return x.detach() if isinstance(x, torch.Tensor) else untraced(x)
+        return constant(x) if isinstance(x, torch.Tensor) else untraced(x)
 
     def sees(self, x: Any) -> bool:
         """Tell whether a value's numbers can be looked at: not where a program is written down."""

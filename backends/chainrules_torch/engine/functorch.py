@@ -44,13 +44,14 @@ def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lam
     within : callable
         What of a tensor somebody else may differentiate.
     """
-    if call is not None and plan_of(call).solves:
+    plan = None if call is None else plan_of(call)
+    if plan is not None and plan.solves:
         return _NOTHING
     for x in tensors:
         if varies_still(within(x)):
-            return Unlost(within)
-    watched = call is not None and _transforms_active() and plan_of(call).may_ask()
-    return Apart() if watched else _NOTHING
+            follows = plan is not None and not _transforms_active() and plan.may_ask()
+            return Unlost(within, follows=follows)
+    return Apart() if plan is not None and _transforms_active() and plan.may_ask() else _NOTHING
 
 
 def plan_of(call: Any) -> Any:

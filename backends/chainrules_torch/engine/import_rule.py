@@ -46,7 +46,7 @@ from chainrules_py.extend import (
     plain,
     register_generator,
 )
-from chainrules_torch.engine.config import Unlost, floats, is_tensor
+from chainrules_torch.engine.config import Unlost, constant, floats, is_tensor
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.tensors import native
 
@@ -227,7 +227,7 @@ def _numbers(y: Any) -> list[Any] | None:
             if is_tensor(x):
                 if _C._functorch.is_batchedtensor(x) or is_abstract(x):
                     return None
-                x = x.detach().cpu().resolve_conj().resolve_neg()
+                x = constant(x).cpu().resolve_conj().resolve_neg()
                 x = (x.float() if x.dtype is torch.bfloat16 else x).numpy()
             found.append(x)
     return found
@@ -373,7 +373,7 @@ def _forwards(x: Any) -> Any:
 
 def _back(y: torch.Tensor, home: Any) -> Any:
     """Return a tensor as an array of the operands' library; as a number where all were numbers."""
-    y = y.detach().resolve_conj().resolve_neg()
+    y = constant(y).resolve_conj().resolve_neg()
     if home is None:
         return y.item()
     xp = namespace(home)

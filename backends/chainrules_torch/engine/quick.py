@@ -100,7 +100,7 @@ def _function(
             return tuple(pulled(ctx, saved, bars, needs))
         try:
             if _grad_enabled():
-                with unlost(None, (*saved, *bars)):  # the graph is kept, to differentiate
+                with unlost(plan, (*saved, *bars)):  # the graph is kept, to differentiate
                     answer = half(bars[0], *saved)
             else:
                 answer = half(bars[0], *saved)

@@ -17,6 +17,7 @@ from chainrules_py import (  # noqa: E402
     LinearMap,
     NotDifferentiableError,
     frule,
+    ignore_derivatives,
     primitive,
     rrule,
     rule,
@@ -216,6 +217,49 @@ def test_however_a_rule_asks_for_numbers(how):
     doors = ["backward", "grad", "vmap of grad", "vmap of jvp"]
     found = wrong(by_rrule, how, [*doors, *SECOND]) + wrong(by_rule, how, SECOND)
     assert not found, found
+
+
+DETACHED = {
+    "numpy": lambda x: x.detach().numpy(),
+    "data": lambda x: x.data.numpy(),
+    "item": lambda x: x.detach().item(),
+    "float": lambda x: float(x.detach()),
+    "list": lambda x: x.detach().tolist(),
+    "array": lambda x: np.asarray(x.detach()),
+    "its own method": lambda x: x.detach().__array__(),
+    "exchanged": lambda x: np.from_dlpack(x.detach()),
+    "forced": lambda x: x.numpy(force=True),
+    "copied": lambda x: x.detach().clone().cpu().numpy(),
+    "cut from a copy": lambda x: x.clone().detach_().numpy(),
+    "computed with": lambda x: (2.0 * x.detach()).numpy() / 2.0,
+    "joined": lambda x: torch.stack([x.detach(), x.detach()]).numpy()[0],
+    "written elsewhere": lambda x: torch.empty_like(x.data).copy_(x.detach()).numpy(),
+}
+
+
+@pytest.mark.parametrize("how", DETACHED)
+def test_numbers_of_what_was_detached(how):
+    """They were taken for constants: the second derivative was zero, in silence."""
+    ask = DETACHED[how]
+    exp = lambda x: torch.as_tensor(np.exp(ask(x))) if isinstance(x, torch.Tensor) else np.exp(x)
+    x = torch.tensor(0.4, dtype=torch.float64)
+    for pen in (by_scalar_rule, by_rrule, by_custom_vjp):
+        f = export(pen(exp))
+        found = [*wrong_at(f, x, ["backward", "double", "grad inside of grad"])]
+        assert not found, (pen.__name__, found)
+
+
+def test_what_is_said_to_be_constant_is_one():
+    """As a tensor it was detached to be one; its numbers are said to be by ignore_derivatives."""
+    x = torch.tensor(0.4, dtype=torch.float64)
+    for slope in (
+        lambda _y, x: x.detach() if isinstance(x, torch.Tensor) else x,
+        lambda _y, x: float(ignore_derivatives(x)),
+    ):
+        f = primitive(lambda x: v.exp(x))
+        scalar_rule(f, slope)
+        assert backward(export(f), x) == x
+        assert double(export(f), x) == 0.0
 
 
 def test_rules_that_leave_are_compiled():
