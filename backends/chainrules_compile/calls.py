@@ -148,9 +148,11 @@ def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
     Each row is added to so many places that follow each other.
     """
     n, width = shape[0], shape[1:]
-    rows = np.concatenate([y.reshape(-1, *width) for y in ys]) if len(ys) > 1 else ys[0]
-    flat = np.concatenate([i.reshape(-1) for i in places]) if len(places) > 1 else places[0]
-    rows, flat = rows.reshape(-1, *width), flat.reshape(-1).astype(np.intp, copy=False)
+    if times == 1 or not width or width[0] <= NARROW:
+        z = np.zeros(shape)
+        add_rows(z, ys, places, times)
+        return z
+    rows, flat = _in_one(ys, width), _in_one(places, ()).astype(np.intp, copy=False)
     try:
         return _counted(rows, flat, shape, times)
     except ValueError:  # some are counted from the end
@@ -159,16 +161,50 @@ def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
 
 
 def _counted(rows: Any, flat: Any, shape: Shape, times: int) -> Any:
-    n, *width = shape
-    z = np.empty(shape)
-    for column, out in zip(rows.T, z.T, strict=True) if width else ((rows, None),):
-        counts = np.bincount(flat, column if times == 1 else column.repeat(times), n)
+    n, z = shape[0], np.empty(shape)
+    for column, out in zip(rows.T, z.T, strict=True):
+        counts = np.bincount(flat, column.repeat(times), n)
         if len(counts) != n:
             np.zeros(n).take(flat)  # raises
-        if out is None:
-            return counts
         out[...] = counts
     return z
+
+
+NARROW = 8
+"""How many elements rows have at most that are added to in place if each has many places."""
+PIECE = 3 << 10
+"""How many places are joined at least, before rows are added to them; a quarter stays alone."""
+
+
+def add_rows(z: Any, ys: Any, places: Any, times: int) -> None:
+    """Add arrays to rows of a matrix, or elements of a vector, one after the other.
+
+    By columns: to places of a vector `np.add.at` adds six times as fast as to rows. Of long arrays
+    a part is read that stays in the cache for all columns.
+    """
+    width, add = z.shape[1:], np.add.at
+    first = count = 0
+    for k, place in enumerate(places):
+        count += place.size
+        if count < PIECE and 4 * place.size < PIECE and k < len(places) - 1:
+            continue
+        flat = _in_one(places[first : k + 1], ()).astype(np.intp, copy=False)
+        rows = _in_one(ys[first : k + 1], width)
+        step = max(PIECE // times if width else len(rows), 1)
+        for i in range(0, len(rows), step):
+            part, where = rows[i : i + step], flat[i * times : (i + step) * times]
+            for column, y in zip(z.T, part.T, strict=True) if width else ((z, part),):
+                add(column, where, y if times == 1 else y.repeat(times))
+        first, count = k + 1, 0
+
+
+def _in_one(xs: Any, width: Shape) -> Any:
+    """Return the rows of arrays, whose last axes are those of a row, in one array."""
+    x, n = xs[0], 1 + len(width)
+    if len(xs) > 1:
+        short = x.ndim <= n and len({y.ndim for y in xs}) == 1
+        x = np.concatenate(xs if short else [y.reshape(-1, *width) for y in xs])
+    return x if x.ndim == n else x.reshape(-1, *width)
 
 
 def spread(x: Any, *, before: int, times: int, shape: Shape) -> Any:

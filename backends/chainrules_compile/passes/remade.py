@@ -46,11 +46,11 @@ _FEW = 50
 """What part of the peak values of one kind have at least."""
 _SHARE = 0.015
 """How much longer a program may take."""
-_NUMBER, _OF_ONE, _QUOTIENT, _VIEW, _ARRAY = 5.0, 2.0, 20.0, 110.0, 350.0
+_NUMBER, _OF_ONE, _QUOTIENT, _VIEW, _ARRAY = 5.0, 2.0, 20.0, 80.0, 350.0
 """Nanoseconds: to compute what was kept before; a sum of numbers of which one is a constant."""
 _SUMMED, _DIVIDED, _FRESH = 0.3, 0.7, 0.2
 """Nanoseconds of an element, and of a byte that is got from the system and given back."""
-_MUCH = 1 << 17
+_MUCH = 3 << 19
 """From how many bytes on memory is given back to the system after each call."""
 _ONE, _CALL, _ELEMENT = 12.0, 500.0, 0.5
 """Nanoseconds of a program: a number, any other call, an element of its results."""

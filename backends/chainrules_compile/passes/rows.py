@@ -1,7 +1,8 @@
-"""Rows that come back: what is added to rows of zeros, one array after the other, is counted.
+"""Rows that come back: what is added to rows of zeros, one array after the other, is joined.
 
-`np.bincount` adds weights in their order, from zero on, as `np.add.at` does; so bits are kept. It
-takes one column at a time, and does not read and write an array of indices for each element.
+Columns are added to one at a time, in the order of the rows; so bits are kept. `np.add.at` has a
+short way for vectors, which does not read and write an array of indices for each element. Of many
+arrays as many are joined at a time as have enough rows, so that each can go when it was added.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from chainrules_compile.calls import added_rows
+from chainrules_compile.calls import NARROW, PIECE, Written, add_rows, added_rows
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.filled import is_zeros
 from chainrules_compile.passes.values import changed, counts, is_array, size
@@ -21,11 +22,12 @@ from chainrules_py.vocabulary.views import Index, duplicate
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200
 """How many places are counted at least."""
-_WIDEST, _WIDEST_SPREAD = 6, 16
+_WIDEST, _WIDEST_SPREAD = 32, 16
 """How many elements a row has at most; one that is spread over places."""
 _LARGEST = 1 << 14
-"""How many elements of several arrays are kept at most, until all are added."""
+"""How many elements of several arrays of wide rows are kept at most, until all are added."""
 _AT_ROWS = Index((Index.HOLE,))
+_AND_MORE = Written(add_rows)
 
 
 def with_added_rows(program: Program) -> Program:
@@ -33,7 +35,7 @@ def with_added_rows(program: Program) -> Program:
     if program.functions.isdisjoint(_ADDS):
         return program
     walk = _Walk(program)
-    instead = {id(call): new for call in program if (new := walk.found(call)) is not None}
+    instead = {id(call): new for each in program for call, new in walk.found(each)}
     if not instead:
         return program
     calls = tuple([instead.get(id(call), call) for call in program.calls])
@@ -62,36 +64,42 @@ class _Walk:
         self._constants = program.constants
         self._uses = counts(program)
 
-    def found(self, call: Call) -> Call | None:
-        """Return what stands in the place of the last of some additions to rows of zeros."""
+    def found(self, call: Call) -> list[tuple[Call, Call]]:
+        """Return some additions to rows of zeros, of which this is the last, as fewer calls."""
         if not adds_to_rows(call):
-            return None
+            return []
         (z,) = call.results
-        pairs: list[tuple[Value, Value]] = []
+        calls: list[Call] = []
         each: Call | None = call
         buffer = z
         while each is not None and adds_to_rows(each):
             buffer, y, place = each.operands
             if not self._fits(z, y, place):
-                return None
-            pairs.append((y, place))
+                return []
+            calls.append(each)
             each = self._before(buffer)
         if each is not None or not self._starts(buffer):
-            return None
-        added = self._spread(*self._apart(pairs[::-1]))
+            return []
+        apart = [self._apart(each.operands[1], each.operands[2]) for each in reversed(calls)]
+        pairs = [pair for pairs in apart for pair in pairs]
+        added = self._spread([y for y, _ in pairs], [place for _, place in pairs])
         shape: Any = z.shape
         n = sum([size(x) for x in added.places])
         width = shape[1] if len(shape) > 1 else 1
         if width > (_WIDEST if added.times == 1 else _WIDEST_SPREAD):
-            return None
+            return []
         if (
             n < _FEWEST
             or (width == len(pairs) == added.times == 1)
-            or (len(pairs) > 1 and sum([size(y) for y in added.ys]) > _LARGEST)
+            or (
+                width > NARROW
+                and added.times > 1
+                and len(pairs) > 1
+                and sum(map(size, added.ys)) > _LARGEST
+            )
         ):
-            return None
-        options = {"shape": shape, "times": added.times}
-        return Call(added_rows, (tuple(added.ys), tuple(added.places)), options, call.results)
+            return []
+        return _in_pieces(calls[::-1], [len(pairs) for pairs in apart], added, shape)
 
     def _before(self, buffer: Value) -> Call | None:
         """Return the addition that gave a buffer, or what it is a copy of, to this one alone."""
@@ -113,21 +121,14 @@ class _Walk:
             return False
         return bool(place.shape) and y.shape == (*place.shape, *(z.shape or ())[1:])
 
-    def _apart(self, pairs: list[tuple[Value, Value]]) -> tuple[list[Value], list[Value]]:
+    def _apart(self, y: Value, place: Value) -> list[tuple[Value, Value]]:
         """Take apart what was joined to be added at once."""
-        ys: list[Value] = []
-        places: list[Value] = []
-        for y, place in pairs:
-            of_y, of_place = self._joined(y), self._joined(place)
-            if len(of_y) == len(of_place) and all(
-                [a.shape[: len(b.shape)] == b.shape for a, b in zip(of_y, of_place, strict=True)]
-            ):
-                ys += of_y
-                places += of_place
-            else:
-                ys.append(y)
-                places.append(place)
-        return ys, places
+        of_y, of_place = self._joined(y), self._joined(place)
+        if len(of_y) == len(of_place) and all(
+            [a.shape[: len(b.shape)] == b.shape for a, b in zip(of_y, of_place, strict=True)]
+        ):
+            return list(zip(of_y, of_place, strict=True))
+        return [(y, place)]
 
     def _joined(self, x: Value) -> list[Any]:
         made = self._made.get(x)
@@ -153,6 +154,32 @@ class _Walk:
             times.add(shape[last])
             rows.append(row)
         return Added(rows, places, times.pop()) if len(times) == 1 else Added(ys, places, 1)
+
+
+def _in_pieces(
+    calls: list[Call], counts: list[int], added: Added, shape: Any
+) -> list[tuple[Call, Call]]:
+    """Return additions and what stands in their place, of so many arrays of each, in pieces."""
+    found: list[tuple[Call, Call]] = []
+    first = last = places = 0
+    total = sum([size(x) for x in added.places])
+    wide = len(shape) > 1 and shape[1] > NARROW and added.times > 1
+    enough = total if wide else total / -(-total // PIECE)
+    for call, count in zip(calls, counts, strict=True):
+        places += sum([size(x) for x in added.places[last : last + count]])
+        last += count
+        if places < enough and call is not calls[-1]:
+            continue
+        given = (tuple(added.ys[first:last]), tuple(added.places[first:last]))
+        if found:
+            before = found[-1][0].results
+            new = Call(_AND_MORE, (*before, *given, added.times), {}, call.results)
+        else:
+            options = {"shape": shape, "times": added.times}
+            new = Call(added_rows, given, options, call.results)
+        found.append((call, new))
+        first, places = last, 0
+    return found
 
 
 def adds(call: Call) -> bool:

@@ -159,6 +159,7 @@ class NumpyWriting(Speller):
         names, free = self.names, self.free
         results = [x for x in call.results if x in names]
         if dying:
+            small: list[str] = []
             taken = [names[x] for x in results]
             for x in dying:
                 name = names[x]
@@ -166,8 +167,12 @@ class NumpyWriting(Speller):
                     continue
                 if x.type is list or (x.type is np.ndarray and size(x) > LARGE):
                     self.lines.append(f"{name} = None")
+                elif x.type is np.ndarray and name not in fixed:
+                    small.append(name)
                 if x.type is not list and name not in fixed:
                     free.append(name)
+            if len(small) >= 8:  # else new ones have their names soon
+                self.lines.append(f"{' = '.join(small)} = None")
         if all(map(uses.__getitem__, results)):
             return
         used = {names[x] for x in results if uses[x]}

@@ -136,7 +136,7 @@ def test_rows_are_counted_where_all_come_back_to_zeros():
         assert alike(f, x, *i)[1].count("added_rows(") == 1
     assert "added_rows" not in alike(once, x, *i[:, :20])[1]
     assert "added_rows" not in alike(columns, x, *i)[1]
-    assert "added_rows" not in alike(once, numbers(30, 9), *i)[1]
+    assert "added_rows" not in alike(once, numbers(30, 40), *i)[1]
 
 
 def test_places_outside_raise_what_numpy_raises():
@@ -150,6 +150,38 @@ def test_places_outside_raise_what_numpy_raises():
             f(x, j, j)
         with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
             added_rows((x[i],), (j,), shape=(30, 3), times=1)
+
+
+def lookups(x, i, j):
+    total = 0.0
+    for k in i.reshape(-1, 30):
+        total = total + np.sum(np.sum(x[k], 0) ** 2)
+    return total + np.sum(x[j] ** 2)
+
+
+@pytest.mark.parametrize("shape", [(50,), (50, 3), (50, 8), (50, 12), (50, 32)])
+def test_many_rows_are_added_in_pieces(shape):
+    i, j = RNG.integers(0, 50, (2, 7200))
+    source = alike(lookups, numbers(*shape), i, j - 50 * (j % 2))[1]
+    alike(lookups, numbers(*shape), i[:3000], j)
+    if shape[-1] < 40:
+        assert source.count("add_rows(") > source.count("added_rows(") == 1
+
+
+def test_pieces_are_of_arrays_of_all_forms():
+    rows, places = numbers(40, 2, 3), RNG.integers(0, 9, (40, 2))
+    wanted = np.zeros((9, 3))
+    np.add.at(wanted, places, rows)
+    forms = ([*rows], [*places]), ([rows[:7], *rows[7:]], [places[:7], *places[7:]])
+    for ys, ks in (*forms, ([*rows[0], *rows[1:]], [*places[0], *places[1:]])):
+        ks = [np.asarray(k).astype(np.int32) for k in ks]
+        assert added_rows(ys, ks, shape=(9, 3), times=1).tobytes() == wanted.tobytes()
+    for width in (2, 8, 9, 16):
+        ys, ks = [*numbers(300, width)], [*RNG.integers(-9, 9, (300, 25))]
+        z = np.zeros((9, width))
+        for y, k in zip(ys, ks, strict=True):
+            np.add.at(z, k, y)
+        assert added_rows(ys, ks, shape=(9, width), times=25).tobytes() == z.tobytes()
 
 
 def pairs(x, y):
