@@ -125,7 +125,11 @@ def test_numbers_and_rows_are_stacked_by_one_call():
 
     source = agrees(value_and_grad(turned), W[:2].copy(), X[:, :3].copy())
     assert "stack(" not in source
-    agrees(value_and_grad(lambda x: np.sum(np.stack([x[0], x[1]], axis=1) ** 3)), X)
+    for axis in (1, -1):
+        rows = lambda x, axis=axis: np.stack([np.cos(x[0]), x[1], x[2] * 2.0], axis=axis)
+        assert "stack" not in agrees(value_and_grad(lambda x: np.sum((rows(x) @ x[:3]) ** 3)), X)  # noqa: B023
+        assert "stack" not in agrees(lambda x: (rows(x), rows(x).T @ x[:, :3]), X[:5].copy())  # noqa: B023
+        agrees(lambda x: np.stack([x, x * 2.0], axis=axis) @ x[:2, :2], X[:, :2].copy())  # noqa: B023
     agrees(lambda x: np.stack([x.T, x.T * 2]) @ x, X[:5].copy())
 
 
