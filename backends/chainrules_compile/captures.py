@@ -101,6 +101,9 @@ class Captures:
             if len(sys.modules) > modules:
                 msg = "random numbers are drawn while modules are imported"
                 raise Unfit(msg, once=True)  # by these, maybe
+            if not asked and not generators and "random" not in self.reach.names:
+                msg = "a library that it calls draws random numbers, as SciPy to estimate a norm"
+                raise Unfit(msg)
             msg = (
                 "a function that is being compiled draws random numbers, which would be the same "
                 "at each call; draw them outside, and pass them as an argument"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
+from chainrules_compile import refusals
 from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
 from chainrules_compile.collecting import collecting_later
@@ -24,9 +25,8 @@ from chainrules_compile.kept import FOLDER, Kept
 from chainrules_compile.making import CompiledProgram, Making, Setting
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
-from chainrules_compile.reasons import why_many
-from chainrules_compile.refusals import NOT_CALLED, another_result, refusal
-from chainrules_compile.results import close, moved_results, same
+from chainrules_compile.reasons import none_fits
+from chainrules_compile.results import close, moved_results, same, tried
 from chainrules_compile.save import module_of
 from chainrules_compile.scans import way_of, with_scans
 from chainrules_compile.writers import writer_of
@@ -85,7 +85,7 @@ class Compiled(Generic[P, R]):
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
-        self._as_it_is, self._why = False, NOT_CALLED
+        self._as_it_is, self._why = False, refusals.NOT_CALLED
         self._rolling = way_of(getattr(write, "loops", False), exact)
         self._unkept = 0
         self._changed: set[str] = set()
@@ -125,8 +125,7 @@ class Compiled(Generic[P, R]):
             self.programs = (*self._halves.values.programs, *self._halves.given.programs)
             return y
         if len(self.programs) + self._unkept >= MOST:
-            why = why_many(self.programs)
-            self._warn(f"has {MOST} programs, and none fits this call, which runs as it is; {why}")
+            self._warn(none_fits(self.programs, self._unkept, self._why))
             return f(*args, **keywords)
         with collecting_later():
             return self._recorded(args, keywords)
@@ -150,18 +149,18 @@ class Compiled(Generic[P, R]):
             self._why = f"has no program: {error}"
             raise
         except Exception as error:
-            raise refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
-        y, raised = MISS, None
-        try:
-            y = made.run(*args, **keywords)
-        except Exception as error:
-            raised = error
+            raise refusals.refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
+        y, raised = tried(made.run, args, keywords)
         expected = f(*args, **keywords)
         changed = made.settle()
         if changed:
             return self._changing(changed, expected)
+        if y is MISS and raised is None and self._target != "numpy":
+            self._unkept += 1
+            self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
+            return expected
         if y is MISS or not self._alike(y, expected, args, keywords):
-            self._stay(another_result(self._exact, raised))
+            self._stay(refusals.another_result(self._exact, raised))
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")
@@ -180,9 +179,11 @@ class Compiled(Generic[P, R]):
 
     def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
         """Call the function as it is: it is no program, once or for good."""
-        self._unkept += 1
+        self._unkept += not said.tell
         if said.once:
             self._why = f"ran as it is, and is no program yet: {said}"
+            if said.tell:
+                self._warn(f"runs as it is in this call: {said}")
         else:
             self._stay(f"is no program, and runs as it is: {said}")
         f: Any = self._f

@@ -269,7 +269,7 @@ class Entry:
             raise RecordingError(msg)
         if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
             msg = f"{name} is a structured array, whose fields no program computes with; pass each"
-            raise Unfit(msg)
+            raise Unfit(msg, once=True, tell=True)
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
@@ -284,7 +284,7 @@ class Entry:
                     f"{name} is a {cls.__name__}, a class of arrays of which no library says how "
                     f"it computes; pass np.asarray({name})"
                 )
-                raise Unfit(msg)
+                raise Unfit(msg, once=True, tell=True)
             self._array(x, name)
         else:
             self._checks.append(f"{name}.__class__ is not {self._class(cls)}")

@@ -58,11 +58,15 @@ _OURS = "chainrules_compile"
 
 
 class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it is)
-    """A function is no program, for good, or (with ``once``) in this call."""
+    """A function is no program, for good, or (with ``once``) in this call.
 
-    def __init__(self, why: str, once: bool = False) -> None:
+    With ``tell`` people are told of such a call, and others are recorded however many there are.
+    """
+
+    def __init__(self, why: str, once: bool = False, tell: bool = False) -> None:
         super().__init__(why)
         self.once = once
+        self.tell = tell
         note(self)
 
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
+from chainrules_compile.facts import is_foreign
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.scans import rolled_scan
 from chainrules_py import Primitive, vocabulary
-from chainrules_py.extend import flatten, plain, register_host
+from chainrules_py.extend import flatten, plain, register_host, states
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, report
 from chainrules_py.vocabulary.higher_order import scanning
@@ -34,6 +35,8 @@ def host(
     compute = implementation
     if implementation is word._fallback or (implementation is word.__wrapped__ and not word.opaque):
         return lambda *operands, **options: inline(word, compute, operands, options)
+    if not word.opaque and is_foreign(word):
+        compute = drawing_again(compute)
 
     def call(*operands: Any, **options: Any) -> Any:
         recorder = recorder_of(operands)
@@ -43,6 +46,25 @@ def host(
         if options.keys() != word.options.keys():
             operands, options = word.normalise(operands, options)
         return recorder.compute(function, compute, operands, options)
+
+    return call
+
+
+def drawing_again(compute: Any) -> Callable[..., Any]:
+    """Return what computes a word, with what it draws at random to be drawn again.
+
+    SciPy estimates norms so: a program calls the word, which draws at each call.
+    """
+
+    def call(*operands: Any, **options: Any) -> Any:
+        if any(map(callable, operands)):  # people's
+            return compute(*operands, **options)
+        put_back = states((), shared=True)
+        try:
+            return compute(*operands, **options)
+        finally:
+            for put in put_back:
+                put()
 
     return call
 

@@ -46,6 +46,20 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
     return f"{'; '.join([said for _, said, _ in told])}: {'; '.join(remedies)}"
 
 
+def none_fits(programs: Sequence[CompiledProgram], unkept: int, last: str) -> str:
+    """Say that no more programs are made of a function, and why there are so many, or none.
+
+    Some calls, the last for a reason that is given, have been recorded and gave none.
+    """
+    if unkept <= len(programs):
+        why = why_many(programs)
+        return f"has {len(programs)} programs, and none fits this call, which runs as it is; {why}"
+    return (
+        f"has {len(programs)} programs, and {unkept} calls that gave none; those that no program "
+        f"fits run as they are from now on. The last {last}"
+    )
+
+
 _REMEDIES = {
     "argument": "pass what varies as an array or a floating number, and arrays of few shapes",
     "bool": "write np.where(test, x, y) for a branch by a number",

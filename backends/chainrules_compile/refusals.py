@@ -100,6 +100,11 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
 NOT_CALLED = "was not called yet, so there is no program; call it first"
 
 
+OF_OTHER_NUMBERS = (
+    "what was written does not fit the numbers of this call, as where a matrix has no factor"
+)
+
+
 def another_result(exact: bool, raised: Exception | None) -> str:
     """Say that a program gives another result than its function, and what may be the reason."""
     return (

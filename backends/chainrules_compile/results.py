@@ -11,13 +11,13 @@ import numpy as np
 
 from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures
-from chainrules_compile.errors import Unfit, refused
+from chainrules_compile.errors import MISS, Unfit, refused
 from chainrules_compile.halves import GivesFunctions, is_function
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import recordable
-from chainrules_py.extend import flatten, type_info, unflatten
+from chainrules_py.extend import flatten, states, type_info, unflatten
 
 
 def raise_first(recorder: Recorder) -> None:
@@ -171,3 +171,15 @@ def _moved(x: Any, by: Any) -> Any:
         y.dtype
     )
     return y if type(x) is np.ndarray else type(x)(y)
+
+
+def tried(run: Callable[..., Any], args: Any, keywords: Any) -> tuple[Any, Exception | None]:
+    """Run a program beside its function, which draws the same; return the result, or the error."""
+    put_back = states((), shared=True)
+    try:
+        return run(*args, **keywords), None
+    except Exception as error:
+        return MISS, error
+    finally:
+        for put in put_back:
+            put()

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile import compile
+from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.facts import is_settled
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
@@ -195,3 +195,90 @@ def test_what_another_library_computes_in_one_form_is_not_asked():
         assert is_settled(word)
     for word in (v.sqrtm, v.logm, v.eig, v.eigvals, v.roots, with_root):
         assert not is_settled(word)
+
+
+DEFINITE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]])
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_library_draws_within_a_word_is_drawn_at_each_call(mode, target):
+    """SciPy estimates a norm by random columns where it takes the logarithm of a matrix."""
+    scipy_linalg = pytest.importorskip("chainrules_scipy.linalg")
+    f = MODES[mode](lambda a: np.sum(scipy_linalg.logm(a)))
+    for k in range(3):
+        a = DEFINITE * (k + 1.0)
+        f(a)  # which may import
+        compiled = compile(f, target=target, background=False)
+        ends = []
+        for g in (f, compiled, compiled):
+            np.random.seed(k)  # noqa: NPY002
+            found, end = flatten(g(a))[0], np.random.random()  # noqa: NPY002
+            ends.append(end)
+            for x, y in zip(found, flatten(f(a))[0], strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+        assert len(set(ends)) == 1  # as much as without
+        assert len(compiled.programs) == 1
+
+
+def test_what_a_library_draws_elsewhere_is_no_error():
+    linalg = pytest.importorskip("scipy.linalg")
+    f = lambda x: np.sum(x) * np.sum(linalg.logm(DEFINITE))
+    f(np.ones(2))
+    compiled = compile(f)
+    with pytest.warns(RecordingWarning, match="a library that it calls draws random numbers"):
+        np.testing.assert_allclose(compiled(np.ones(2)), f(np.ones(2)))
+    with pytest.raises(RecordingError, match="draws random numbers"):
+        compile(lambda x: np.sum(x) * np.random.random())(np.ones(2))  # noqa: NPY002
+
+
+class Own(np.ndarray):
+    pass
+
+
+ODD = {
+    "masked": lambda: np.ma.masked_array([1.0, 2.0], [0, 1]),
+    "matrix": lambda: np.asmatrix(np.ones((1, 2))),
+    "own": lambda: np.ones(2).view(Own),
+    "structured": lambda: np.zeros(2, [("a", float)]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("name", ODD)
+def test_one_array_of_another_class_ends_nothing(name):
+    f = lambda x: np.sum(x["a"] if x.dtype.names else np.sin(np.sin(x)))
+    compiled, odd = compile(f), ODD[name]()
+    compiled(np.ones(3))
+    with pytest.warns(RecordingWarning, match="runs as it is in this call"):
+        np.testing.assert_equal(compiled(odd), f(odd))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        for _ in range(40):  # of which people were told
+            np.testing.assert_equal(compiled(odd), f(odd))
+        compiled(np.ones(4))
+    assert len(compiled.programs) == 2
+
+
+@pytest.mark.parametrize("use", [lambda y: np.sum(np.log(np.diag(y))), np.sum])
+def test_a_first_call_at_what_has_no_factor_ends_nothing(use):
+    f = value_and_grad(lambda a: use(np.linalg.cholesky(a)))
+    for at in ((0, 0), (1, 0), (2, 2)):
+        bad = DEFINITE.copy()
+        bad[at] = np.nan
+        compiled = compile(f, target="c", background=False)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("error", RecordingWarning)
+            assert same(compiled(bad), f(bad))
+            assert same(compiled(DEFINITE), f(DEFINITE))
+        assert compiled.programs
+
+
+def test_calls_that_gave_no_program_are_told_of_as_such():
+    f = value_and_grad(lambda a: np.sum(np.log(np.diag(np.linalg.cholesky(a)))))
+    compiled = compile(f, target="c", background=False)
+    with np.errstate(all="ignore"):
+        for _ in range(32):
+            compiled(np.full((2, 2), np.nan))
+        with pytest.warns(RecordingWarning, match="32 calls that gave none"):
+            compiled(np.full((2, 2), np.nan))
