@@ -173,7 +173,7 @@ def _counted(rows: Any, flat: Any, shape: Shape, times: int) -> Any:
 NARROW = 8
 """How many elements rows have at most that are added to in place if each has many places."""
 PIECE = 3 << 10
-"""How many places are joined at least, before rows are added to them; a quarter stays alone."""
+"""How many places (or four elements) are joined before rows are added; a quarter stays alone."""
 
 
 def add_rows(z: Any, ys: Any, places: Any, times: int) -> None:
@@ -185,7 +185,7 @@ def add_rows(z: Any, ys: Any, places: Any, times: int) -> None:
     width, add = z.shape[1:], np.add.at
     first = count = 0
     for k, place in enumerate(places):
-        count += place.size
+        count += max(place.size, ys[k].size // 4)
         if count < PIECE and 4 * place.size < PIECE and k < len(places) - 1:
             continue
         flat = _in_one(places[first : k + 1], ()).astype(np.intp, copy=False)

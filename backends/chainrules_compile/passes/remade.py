@@ -44,7 +44,7 @@ _LEAST = 2048
 """From how many bytes on, at the peak, anything is made again."""
 _FEW = 50
 """What part of the peak values of one kind have at least."""
-_SHARE = 0.015
+_SHARE = 0.02
 """How much longer a program may take."""
 _NUMBER, _OF_ONE, _QUOTIENT, _VIEW, _ARRAY = 5.0, 2.0, 20.0, 80.0, 350.0
 """Nanoseconds: to compute what was kept before; a sum of numbers of which one is a constant."""

@@ -162,11 +162,12 @@ def _in_pieces(
     """Return additions and what stands in their place, of so many arrays of each, in pieces."""
     found: list[tuple[Call, Call]] = []
     first = last = places = 0
-    total = sum([size(x) for x in added.places])
+    sizes = [max(size(x), size(y) // 4) for x, y in zip(added.places, added.ys, strict=True)]
+    total = sum(sizes)
     wide = len(shape) > 1 and shape[1] > NARROW and added.times > 1
     enough = total if wide else total / -(-total // PIECE)
     for call, count in zip(calls, counts, strict=True):
-        places += sum([size(x) for x in added.places[last : last + count]])
+        places += sum(sizes[last : last + count])
         last += count
         if places < enough and call is not calls[-1]:
             continue

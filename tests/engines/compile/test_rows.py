@@ -184,6 +184,19 @@ def test_pieces_are_of_arrays_of_all_forms():
         assert added_rows(ys, ks, shape=(9, width), times=25).tobytes() == z.tobytes()
 
 
+def test_wide_rows_go_sooner():
+    def bags(x, w, i, j):
+        total = np.sum(x[j[:200]] ** 2)
+        for k in i.reshape(-1, 20):
+            total = total + np.sum(np.tanh(np.mean(x[k], 0) * w) ** 2)
+        return total
+
+    i, j = RNG.integers(0, 50, (2, 2000))
+    x, w = RNG.normal(size=(50, 16)), RNG.normal(size=16)
+    source = alike(lambda x: bags(x, w, i, j), x)[1]
+    assert source.count("add_rows(") >= source.count("added_rows(") == 1
+
+
 def pairs(x, y):
     d = x[:, None] - y
     return np.sum(d * d, 2)
