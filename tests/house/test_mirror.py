@@ -546,6 +546,7 @@ TOPICS = {
     "tests/libraries/scipy/test_regions.py": "special functions in all regions of their parameters",
     "tests/libraries/scipy/test_values.py": "values of special functions, traced and plain",
     "tests/engines/solvers/test_minima.py": "saddle points and maxima, which minimize refuses",
+    "tests/libraries/scipy/sparse/test_engines.py": "elements of PyTorch, JAX and MLX",
     "tests/libraries/scipy/sparse/test_layouts.py": "elements of sparse arrays, where they lie",
     "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of results, a generator",
     "tests/libraries/scipy/sparse/test_results.py": "functions that give sparse arrays",

@@ -6,6 +6,7 @@ SciPy makes the array of the numbers' places: what comes out where says which nu
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ class _Numbers:
     def places(self, data: Any) -> Any:
         """Keep numbers; return their places, from 1 on, in an array of their shape."""
         data = array_of(data)
-        start, self.count = self.count, self.count + data.size
+        start, self.count = self.count, self.count + math.prod(data.shape)
         self.parts.append(v.reshape(data, shape=(-1,)))
         return np.arange(start + 1, self.count + 1).reshape(data.shape)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import Array, LinearMap, bilinear_rule, primitive, rule
+from chainrules_py import vocabulary as v
 from chainrules_py.vocabulary import conj
 from chainrules_scipy.sparse.patterns import Pattern
 
@@ -49,6 +50,28 @@ def sampled_numpy(y: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
         part = slice(start, start + step)
         s[part] = np.einsum("kj,kj->k", y[rows[part]], x[columns[part]])
     return s
+
+
+@sparse_product.implement
+def sparse_product_words(data: Array, x: Array, *, pattern: Pattern) -> Any:
+    """Compute it in words, for arrays of any library: what stands in a row is added up."""
+    rows, columns = pattern.rows_columns
+    at, where = v.Index.split(rows)
+    parts = _beside(data, x) * v.take(x, columns, axis=0)
+    zeros = v.full_like(parts, shape=(pattern.shape[0], *x.shape[1:]), fill=0)
+    return v.scatter_add(zeros, parts, *where, index=at)
+
+
+@sampled.implement
+def sampled_words(y: Array, x: Array, *, pattern: Pattern) -> Any:
+    """Compute them in words, for arrays of any library."""
+    rows, columns = pattern.rows_columns
+    s = v.take(y, rows, axis=0) * v.take(x, columns, axis=0)
+    return s if len(s.shape) == 1 else v.sum(s, axis=1)
+
+
+def _beside(data: Any, x: Any) -> Any:
+    return data if len(x.shape) == 1 else v.expand_dims(data, axis=1)
 
 
 @sparse_solve.implement
