@@ -48,7 +48,7 @@ _HOMES: dict[str, str] = {
         "Closure Operator closed refuse_traced settled traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.freeze": "frozen names_in",
+    "chainrules_py.primitives.closures.freeze": "frozen global_names names_in",
     "chainrules_py.primitives.closures.captured": (
         "captured check_captured in_words knows recording"
     ),

@@ -103,6 +103,7 @@ from chainrules_py.primitives.closures.effects import (
 )
 from chainrules_py.primitives.closures.freeze import (
     frozen,
+    global_names,
     names_in,
 )
 from chainrules_py.primitives.closures.reach import (
@@ -603,6 +604,7 @@ __all__ = [
     "gammainc_shape",
     "gather",
     "given",
+    "global_names",
     "half_line",
     "has_known_layout",
     "hidden",

@@ -25,7 +25,7 @@ from chainrules_compile.held import Held, details, holding, memories
 from chainrules_compile.outside import State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
-from chainrules_py.extend import Reach, content, is_library, states, type_info
+from chainrules_py.extend import Reach, content, global_names, is_library, states, type_info
 
 _SINGLY = 5
 """Up to how many names are looked up one by one."""
@@ -246,14 +246,19 @@ def asks_identity(code: types.CodeType) -> bool:
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     """Return what a function looks up: a scope, a name and what it stands for; a cell has none."""
     found: list[Any] = [(None, cell, content(cell, _NOTHING)) for cell in f.__closure__ or ()]
-    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in loaded(f.__code__)]
+    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in outside_names(f)]
     for _, _, module in tuple(found):
         if type(module) is types.ModuleType and not is_library(module.__name__):
             scope = vars(module)
-            found += [(scope, n, scope[n]) for n in global_names(f.__code__) if n in scope]
+            found += [(scope, n, scope[n]) for n in code_names(f.__code__) if n in scope]
     for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
         found.append((None, None, x))
     return found
+
+
+def outside_names(f: types.FunctionType) -> dict[str, None]:
+    """Return the names that a function looks up among its globals, by texts as well."""
+    return dict.fromkeys((*loaded(f.__code__), *global_names(f)))
 
 
 def holding_function(f: types.FunctionType) -> Held:
@@ -360,12 +365,12 @@ def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callabl
 
 
 @functools.lru_cache(maxsize=1024)
-def global_names(code: types.CodeType) -> tuple[str, ...]:
+def code_names(code: types.CodeType) -> tuple[str, ...]:
     """List the names that a function and those inside it look up outside, or as attributes."""
     names = dict.fromkeys(code.co_names)
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
-            names.update(dict.fromkeys(global_names(inner)))
+            names.update(dict.fromkeys(code_names(inner)))
     return tuple(names)
 
 

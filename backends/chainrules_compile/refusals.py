@@ -13,7 +13,7 @@ from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
 from chainrules_py import ChainRulesError, Primitive
-from chainrules_py.extend import type_info
+from chainrules_py.extend import is_library, type_info
 
 
 def recordable(cls: type) -> bool:
@@ -25,6 +25,12 @@ def recordable(cls: type) -> bool:
 def is_ours(function: Any) -> bool:
     """Tell whether a function is a word of this library."""
     return isinstance(function, Primitive) and function.__module__.startswith("chainrules_")
+
+
+def of_library(function: Any) -> bool:
+    """Tell whether a function is an installed library's, and not NumPy's, of which we know more."""
+    home = getattr(function, "__module__", None) or "numpy"
+    return is_library(home) and not home.startswith("numpy")
 
 
 def check_nothing(function: Any) -> None:
@@ -52,7 +58,7 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
     RecordingError
         With the line to write.
     Unfit
-        If it is a word of ours that decides, by numbers, what is computed next.
+        If it is a word of ours that decides, by numbers, what is computed next; or a library's.
     """
     for y in leaves:
         if isinstance(y, Noted):
@@ -72,9 +78,11 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
             raise Unfit(msg)
         msg = (
             f"{name_of(function)} gives a {type(y).__name__}, which is another at the next call "
-            f"and which no program has; call it outside, and name what it gives in static="
+            f"and which no program has"
         )
-        raise RecordingError(msg)
+        if of_library(function):
+            raise Unfit(msg)
+        raise RecordingError(f"{msg}; call it outside, and name what it gives in static=")
 
 
 _UNBOUND = re.compile(r"descriptor '(\w+)' (?:for|requires an?) '([\w.]+)'")

@@ -24,7 +24,6 @@ from scipy._lib.array_api_compat import numpy as compatible
 from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_scipy.installing import (
-    HOLDS,
     is_traced,
     original,
     place_constructor,
@@ -32,6 +31,7 @@ from chainrules_scipy.installing import (
     standing,
 )
 from chainrules_scipy.keeping import BUILTINS, INSTEAD, Either, beside, fields
+from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import stands_for
 
 _classes: dict[type, dict[str, Any]] = {}

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from chainrules_py.extend import Tracer, alias, closed, flatten, lock_of_a_table, type_info
+from chainrules_scipy.recorded import HOLDS, as_recorded
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
@@ -59,8 +60,6 @@ _standing: set[Installed] = set()
 _dispatching: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-HOLDS = "_holds_traced"
-"""What a class has whose instances hold traced values, as those do that follow SciPy's."""
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
 
 
@@ -96,6 +95,22 @@ def _varies(x: Any) -> bool:
     return False
 
 
+def choose(
+    native: Callable[..., Any],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+    bound: int = 0,
+) -> Callable[..., Any]:
+    """Return what a call of SciPy's function runs: ours where something is differentiated.
+
+    The first arguments may be what a method belongs to.
+    """
+    if not (is_traced(args[bound:]) or (options and is_traced(options.values()))):
+        return native
+    return as_recorded(native, args, options, bound) or function
+
+
 def place(
     native: Callable[..., Any], function: Callable[..., Any], always: bool = False, home: str = ""
 ) -> None:
@@ -108,8 +123,8 @@ def place(
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        traced = always or is_traced(args) or (options and is_traced(options.values()))
-        return (function if traced else native)(*args, **options)
+        run = function if always else choose(native, function, args, options)
+        return run(*args, **options)
 
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
@@ -144,8 +159,8 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        traced = is_traced(args if is_static else args[1:]) or is_traced(options.values())
-        return (function if traced else native)(*args, **options)
+        run = choose(native, function, args, options, 0 if is_static else 1)
+        return run(*args, **options)
 
     _originals[dispatching] = native
     if name in vars(cls) and not name.startswith("__"):
@@ -160,9 +175,9 @@ def _place_class_method(cls: type, function: Callable[..., Any], name: str, befo
 
     @functools.wraps(native)
     def dispatching(made: type, *args: Any, **options: Any) -> Any:
-        if made is cls and (is_traced(args) or is_traced(options.values())):
-            return function(*args, **options)
-        return native(made, *args, **options)
+        if made is not cls or choose(native, function, args, options) is not function:
+            return native(made, *args, **options)
+        return function(*args, **options)
 
     _enter(_Place(cls, name, classmethod(dispatching), before))
 
@@ -177,9 +192,9 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     make: Any = cls.__new__
 
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
-        if made is cls and (is_traced(args) or is_traced(options.values())):
-            return function(*args, **options)
-        return plainly(made, *args, **options)
+        if made is not cls or choose(plainly, function, args, options) is not function:
+            return plainly(made, *args, **options)
+        return function(*args, **options)
 
     def plainly(made: type, /, *args: Any, **options: Any) -> Any:
         return object.__new__(made) if make is object.__new__ else make(made, *args, **options)

@@ -22,8 +22,8 @@ from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, closed, untraced
-from chainrules_scipy.installing import HOLDS
 from chainrules_scipy.precision import plainly
+from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import array_of, readable
 
 _state = threading.local()

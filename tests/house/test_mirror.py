@@ -467,6 +467,8 @@ TOPICS = {
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
+    "tests/engines/compile/test_by_text.py": "globals that are looked up by texts, a generator",
+    "tests/engines/compile/test_installed.py": "values of what SciPy computes, a generator",
     "tests/engines/compile/test_foreign.py": "forms that hang on numbers, of words and people's",
     "tests/libraries/scipy/test_checks.py": "what SciPy checks of numbers, compiled, a generator",
     "tests/engines/compile/test_given.py": "what compiled functions give: functions, objects",

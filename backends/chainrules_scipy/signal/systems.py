@@ -13,7 +13,7 @@ from scipy.signal import _ltisys
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, kind_of
 from chainrules_scipy.following import follow, follow_class, followed_class, numpy_with
-from chainrules_scipy.installing import HOLDS
+from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED
 

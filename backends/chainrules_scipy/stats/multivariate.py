@@ -13,7 +13,7 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
 from chainrules_scipy.following import follow_class, of_followed
-from chainrules_scipy.installing import is_traced
+from chainrules_scipy.installing import choose
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, array_of, in_kind_of, readable
@@ -111,18 +111,19 @@ class Multivariate:
         if not callable(found) or name[0] == "_":
             return found
 
-        @functools.wraps(found)
-        def method(*args: Any, **options: Any) -> Any:
-            if not is_traced((args, *options.values())):
-                return found(*args, **options)
+        def ours(*args: Any, **options: Any) -> Any:
             with beside((args, options)):
                 return getattr(of_followed(self.native), name)(*args, **options)
+
+        @functools.wraps(found)
+        def method(*args: Any, **options: Any) -> Any:
+            return choose(found, ours, args, options)(*args, **options)
 
         return method
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix parameters."""
-        if not is_traced((args, *options.values())):
+        if choose(self.native, of_followed, args, options) is not of_followed:
             return Multivariate(self.native(*args, **options))
         with beside((args, options)):
             return of_followed(self.native)(*args, **options)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, names_in
+from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, globals_of, names_in
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.holding import attributes, cells
 
@@ -19,12 +19,6 @@ def names_of(f: Any) -> Names:
     """Return the names that a function uses; none if it is a library's, or no function."""
     known = type(f) is types.FunctionType and not is_of_library(f)
     return names_in(f.__code__) if known else NO_NAMES
-
-
-def globals_of(f: types.FunctionType) -> dict[str, Any]:
-    """Return the globals that a function, and the functions defined in it, may look up."""
-    scope = f.__globals__
-    return {name: scope[name] for name in names_in(f.__code__).scope if name in scope}
 
 
 def is_of_library(f: types.FunctionType) -> bool:
@@ -58,7 +52,8 @@ def imported(f: types.FunctionType) -> dict[str, Any]:
     """Return the loaded modules that code of a function may import when it is called."""
     home = f.__globals__.get("__package__") or ""
     found = dict[str, Any]()
-    for name in names_of(f).imports:
+    for text in names_of(f).imports:
+        name = str(f.__globals__.get("__name__")) if text == "__name__" else text
         for around in ("", *itertools.accumulate(home.split("."), "{}.{}".format)):  # if relative
             module = sys.modules.get(f"{around}.{name}".strip("."))
             if type(module) is types.ModuleType and not is_library(module.__name__):

@@ -9,8 +9,8 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.contents import globals_of, is_of_library
-from chainrules_py.primitives.closures.freeze import names_in
+from chainrules_py.primitives.closures.contents import is_of_library
+from chainrules_py.primitives.closures.freeze import globals_of, names_in
 from chainrules_py.primitives.closures.search import is_container, kind_of
 from chainrules_py.values.holding import attributes, content, pairs
 

@@ -7,6 +7,7 @@ Python would show it the last version of each name.
 from __future__ import annotations
 
 import functools
+import re
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -38,15 +39,15 @@ def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
     if type(function) is not types.FunctionType:
         return function, ()
     code, outside = function.__code__, function.__globals__
-    names, assigned = names_in(code).scope, names_in(code).assigned
-    found = {n: outside[n] for n in names if n in outside and not isinstance(outside[n], _FIXED)}
+    named, assigned = globals_of(function), names_in(code).assigned
+    found = {n: x for n, x in named.items() if not isinstance(x, _FIXED)}
     cells: tuple[Any, ...] = function.__closure__ or ()
     if not found and not cells:
         return function, ()
     if "global" in assigned:
         found = {}  # then all of them have to be its module's own
     if found:
-        outside = {n: outside[n] for n in ("__builtins__", "__name__", *names) if n in outside}
+        outside = {n: outside[n] for n in ("__builtins__", "__name__") if n in outside} | named
     values = [  # a cell that is still empty is shared
         cell if name in assigned else content(cell, cell)
         for name, cell in zip(code.co_freevars, cells, strict=True)
@@ -75,7 +76,10 @@ class Names(NamedTuple):
     assigned : frozenset of str
         The names from outside that it assigns; "global" for globals.
     imports : frozenset of str
-        The modules that it imports, and texts that may name one where it looks modules up.
+        The modules that it imports, and texts that may name one where it looks modules up, of
+        which "__name__" is its own.
+    opens : bool
+        Whether it may look up globals by what it has as attributes, which are texts.
     """
 
     scope: tuple[str, ...] = ()
@@ -84,6 +88,7 @@ class Names(NamedTuple):
     shared: frozenset[str] = frozenset()
     assigned: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
+    opens: bool = False
 
 
 NO_NAMES = Names()
@@ -97,6 +102,10 @@ _CHANGING = {
 """Methods of containers that change their items."""
 _MODULES = {"modules", "__import__", "import_module"}
 """Names by which modules are looked up."""
+_OPENING = {"globals", "__globals__", "f_globals"}
+_BUILT_IN, _RUNNING = {"builtins", "__builtins__"}, {"eval", "exec"}
+"""Names by which globals are looked up by texts, some of them of code; a model has an `eval`."""
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -132,7 +141,8 @@ def names_in(code: types.CodeType) -> Names:
     called = {*scope, *known}
     written = any([step.opname.startswith(("BUILD_STRING", "FORMAT_")) for step in steps])
     if _MODULES & called:
-        imports |= {x for x in code.co_consts if type(x) is str}
+        imports |= {"__name__", *[x for x in code.co_consts if type(x) is str]}
+    opens = _opens({*scope}, called)
     if _ALL_OF_THEM & called or ("getattr" in called and written):
         known.add(ANY)
     own |= {stands_for[name] for name in own if name in stands_for}
@@ -146,8 +156,56 @@ def names_in(code: types.CodeType) -> Names:
             shared |= names.shared - {*code.co_varnames}
             assigned |= names.assigned & {"global", *code.co_freevars}
             imports |= names.imports
+            opens |= names.opens
+    known |= {*_identifiers(code), *[ANY][not written :]} if opens else set()
     sets = known, own | assigned, shared | assigned, assigned, imports
-    return Names(tuple(scope), *map(frozenset, sets))
+    a, b, c, d, e = map(frozenset, sets)
+    return Names(tuple(scope), a, b, c, d, e, opens)
+
+
+def _opens(scope: set[str], called: set[str]) -> bool:
+    """Tell whether code looks up globals by texts, of what it looks up there or anywhere."""
+    return bool(_OPENING & called or _RUNNING & (called if _BUILT_IN & called else scope))
+
+
+def _identifiers(code: types.CodeType) -> Iterator[str]:
+    """Yield the names in texts of code, and of the functions in it."""
+    for x in code.co_consts:
+        if type(x) is str:
+            yield from _IDENTIFIER.findall(x)
+        elif isinstance(x, types.CodeType):
+            yield from _identifiers(x)
+
+
+def global_names(f: types.FunctionType) -> tuple[str, ...]:
+    """Return the globals that a function, and those defined in it, may look up; or that lack.
+
+    By a text as well: in one that is computed, any.
+    """
+    names, scope = names_in(f.__code__), f.__globals__
+    found = [scope[name] for name in names.scope if name in scope]
+    found += [content(cell) for cell in f.__closure__ or ()]
+    found += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    if not (names.opens or any([x is y for x in found for y in _OPENERS])):
+        return names.scope
+    texts = {*_identifiers(f.__code__)}
+    for x in found:  # of code, or names
+        if isinstance(x, types.CodeType):
+            texts.update(names_in(x).scope)
+        elif type(x) is str:
+            texts.update(_IDENTIFIER.findall(x))
+    if ANY in names.attributes or not texts:
+        texts.update([name for name in scope if name[:2] != "__"])
+    return (*names.scope, *sorted(texts.difference(names.scope)))
+
+
+def globals_of(f: types.FunctionType) -> dict[str, Any]:
+    """Return the globals that a function, and the functions defined in it, may look up."""
+    scope = f.__globals__
+    return {name: scope[name] for name in global_names(f) if name in scope}
+
+
+_OPENERS = (globals, eval, exec)
 
 
 def _texts(constants: tuple[Any, ...]) -> Iterator[str]:

@@ -1,0 +1,115 @@
+"""Compiled functions of SciPy's installed ones, without a derivative: the bits that SciPy gives.
+
+Each sample of SciPy's names is recorded at one draw, and called at others, of ordinary numbers and
+of infinities, NaN and zeros.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import fft, linalg, stats
+
+import chainrules_scipy
+from chainrules_compile import compile
+from chainrules_tape import grad
+from tests.libraries.scipy.samples.judge import samples
+
+EVERYDAY = {
+    *("linalg.inv", "linalg.pinv", "linalg.cholesky", "linalg.cho_factor", "linalg.solve_banded"),
+    *("linalg.solve_toeplitz", "linalg.lu", "linalg.expm", "signal.detrend", "signal.lfilter"),
+    *("signal.convolve", "signal.correlate", "signal.sosfilt", "fft.dct", "fft.dst", "fft.rfft"),
+    *("integrate.romb", "ndimage.gaussian_filter", "special.logsumexp", "special.softmax"),
+    *("stats.zscore", "stats.pearsonr"),
+}
+LONG = {"special.besselpoly", "integrate.tplquad", "integrate.nquad"}  # at infinity without end
+RANDOM = {"linalg.logm", "linalg.fractional_matrix_power"}  # SciPy's estimates of norms draw,
+RANDOM |= {"interpolate.BarycentricInterpolator"}  # or permute
+ALL = [s for of in samples().values() for s in of if s.operands and s.name not in LONG | RANDOM]
+SOME = [s for s in ALL if s.name in EVERYDAY]
+BAD = (np.inf, -np.inf, np.nan, -0.0, 0.0)
+
+
+class Raised(tuple):
+    """The class of an error, and its text."""
+
+    __slots__ = ()
+
+
+def found(f, *xs):
+    """Return what a call gives, or what it raises."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return f(*xs)
+        except Exception as error:
+            return Raised((type(error), str(error)))
+
+
+def bits(y):
+    """Return a result as something that is compared to the bit, whatever the signs of its NaN."""
+    if isinstance(y, (tuple, list)):
+        return type(y), [bits(part) for part in y]
+    if not isinstance(y, (np.ndarray, np.generic, float)):
+        return y
+    x = np.asarray(y)
+    if x.dtype.kind in "fc":
+        x = np.where(np.isnan(x), np.nan, x)
+    return type(y), x.shape, x.dtype, x.tobytes()
+
+
+def draws(operands, n):
+    """Give other operands: some nearby, and each with one number that is none, or is zero."""
+    rng = np.random.default_rng(0)
+    for size in np.geomspace(1e-3, 0.5, n):
+        yield [x * (1.0 + size * rng.normal(size=np.shape(x))) for x in operands]
+    for k, x in enumerate(operands):
+        for bad in BAD if np.asarray(x).dtype.kind in "fc" else ():
+            y = np.array(x)
+            y.reshape(-1)[y.size // 2] = bad
+            yield [y[()] if i == k else z for i, z in enumerate(operands)]
+
+
+def check(f, operands, n):
+    """Compare what a compiled function gives with what the function does, at many operands."""
+    compiled = compile(f)
+    with chainrules_scipy.install():
+        if isinstance(found(f, *operands), Raised):
+            return compiled
+        for xs in (operands, *draws(operands, n)):
+            assert bits(found(compiled, *xs)) == bits(found(f, *xs)), xs
+    return compiled
+
+
+@pytest.mark.parametrize("sample", SOME, ids=str)
+def test_installed(sample):
+    check(sample.run, sample.operands, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", ALL, ids=str)
+def test_all_installed(sample):
+    check(sample.run, sample.operands, 30)
+
+
+A, X = np.random.default_rng(1).normal(size=(3, 3)), np.linspace(-1.0, 2.0, 6).reshape(2, 3)
+WHOLE = {  # functions whose words have other last bits, or other numbers beside what is no number
+    "inverse": (lambda a: linalg.inv(a @ a.T + np.eye(3)), A),
+    "factor": (lambda a: linalg.cholesky(a @ a.T + np.eye(3), overwrite_a=True), A),
+    "definite": (lambda a: linalg.solve(a @ a.T + np.eye(3), a[0], assume_a="pos"), A),
+    "transform": (lambda a: fft.dct(a, norm="ortho"), A),
+    "density": (lambda x: np.sum(stats.t.logpdf(x, 3.0)), X),
+    "of parameters": (lambda x: stats.norm.logpdf(x, loc=x[0, 0], scale=2.0), X),
+    "frozen": (lambda x: stats.gamma(2.5, scale=3.0).cdf(x), X),
+    "a matrix": (lambda x: np.sum(stats.norm.logpdf(x)), X),
+    "of several": (lambda x: stats.multivariate_normal.logpdf(x, np.zeros(3), np.eye(3)), X),
+    "beside a slope": (lambda x: grad(lambda y: np.sum(stats.norm.cdf(x) * y**2))(x), X),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_values_are_those_of_scipy(name):
+    f, x = WHOLE[name]
+    assert check(f, (x,), 20).programs, name
