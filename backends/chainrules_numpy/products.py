@@ -36,13 +36,20 @@ def adjugate_numpy(x: np.ndarray) -> Any:
             else:
                 inverse = np.linalg.inv(x)
         except np.linalg.LinAlgError:
-            return adjugate_by_svd(x)
+            return _adjugate_as(x, small)
         if small:
             if _length(x) * _length(inverse) < _WELL:
                 return inverse * determinant
         elif np.all(np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1) < _WELL):
             return inverse * np.linalg.det(x)[..., None, None]
+        return _adjugate_as(x, small)
     return adjugate_by_svd(x)
+
+
+def _adjugate_as(x: np.ndarray, small: bool) -> Any:
+    """Lay elements as the inverse has them: a layout that hung on numbers no program in C knows."""
+    y = adjugate_by_svd(x)
+    return np.asfortranarray(y) if small else y
 
 
 def _length(x: np.ndarray) -> float:

@@ -167,3 +167,12 @@ def test_digits_are_kept_of_a_kernel_that_is_nearly_singular(n, scipy_or_not):
     expected = (inverse.T @ (middle + middle.T) @ inverse) * half
     error = np.abs(v.cholesky_cotangent(y_bar, factor) - expected).max()
     assert error < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 80])
+def test_the_layout_of_an_adjugate_hangs_on_no_number(n):
+    """Programs in C are for the layout that was recorded: products after it had other bits."""
+    b = np.linspace(1.0, 2.0, n)
+    regular, singular = np.diag(b) + 0.1, np.outer(b, b)
+    found = [v.adjugate(a).flags.f_contiguous for a in (regular, singular)]
+    assert found[0] == found[1]
