@@ -201,13 +201,15 @@ class Tangent(AbstractTangent, Generic[P]):
         """Return the entry of a field, zero where it is absent."""
         # Protocols (copy, pickle, arrays) look for dunders, which are no fields.
         if not (name.startswith("__") and name.endswith("__")):
-            names = self._structure.names
+            names: Any = self._structure.names
+            if names is None and self._structure.kind == "registered" and self._structure.seen:
+                names = self._structure.seen  # of values, since the class does not know
+            if name in self._entries and self._structure.kind == "registered":
+                return self._entries[name]
             if names is not None and name in names:
                 return self._entries.get(name, ZERO)
-            if self._structure.kind == "registered" and name in self._entries:
-                return self._entries[name]
             if names is not None:
-                raise AttributeError(unknown_keys(self.primal_type, [name], names))
+                raise AttributeError(unknown_keys(self.primal_type, [name], list(names)))
         msg = f"{type(self).__qualname__!r} object has no attribute {name!r}"
         raise AttributeError(msg)
 

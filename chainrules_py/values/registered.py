@@ -18,10 +18,16 @@ _SHARED = (int, bool, str, type(None))
 """Classes of which one object stands for many values: which of them it was cannot be told."""
 
 
+_MANY_KEYS = 1000  # a class with more is a table, whose keys are no attributes
+
+
 def taking_apart(
-    to_fields: Callable[[Any], Iterable[Any]],
+    to_fields: Callable[[Any], Iterable[Any]], seen: dict[Any, None]
 ) -> Callable[[Any], list[tuple[Any, Any]]]:
-    """Return what lists the pairs of a value; raise for what are none, or have one key twice."""
+    """Return what lists the pairs of a value; raise for what are none, or have one key twice.
+
+    The keys that values had are ``seen``: the class does not know them.
+    """
 
     def items(x: Any) -> list[tuple[Any, Any]]:
         found = to_fields(x)
@@ -31,6 +37,8 @@ def taking_apart(
         if len({key for key, _ in pairs}) < len(pairs):
             keys = ", ".join([repr(key) for key, _ in pairs])
             _refuse(x, f"to_fields gave the keys {keys}", "give each field a key of its own")
+        if len(seen) < _MANY_KEYS:
+            seen.update(dict.fromkeys([key for key, _ in pairs if type(key) is str]))
         return pairs
 
     return items

@@ -33,6 +33,7 @@ from chainrules_py.values.holding import may_hold
 from chainrules_py.values.registered import putting_together, taking_apart
 
 T = TypeVar("T")
+_NONE: dict[str, Any] = {}
 
 
 @final
@@ -52,9 +53,11 @@ class Structure(Generic[T]):
         From a value and new values, in that order, to a new value of the same class.
     hollow : bool
         Whether it can be rebuilt around placeholders.
+    seen : dict
+        The keys that values had, where the class alone does not know them.
     """
 
-    __slots__ = ("hollow", "items", "kind", "names", "rebuild")
+    __slots__ = ("hollow", "items", "kind", "names", "rebuild", "seen")
 
     def __init__(
         self,
@@ -63,12 +66,14 @@ class Structure(Generic[T]):
         items: Callable[[T], list[tuple[Any, Any]]],
         rebuild: Callable[[T, Sequence[Any]], T],
         hollow: bool = True,
+        seen: dict[Any, None] = _NONE,
     ) -> None:
         self.kind: Final = kind
         self.names: Final = names
         self.items: Final = items
         self.rebuild: Final = rebuild
         self.hollow: Final = hollow
+        self.seen: Final = seen
 
     def __repr__(self) -> str:
         names = "" if self.names is None else f": {', '.join(self.names)}"
@@ -122,9 +127,10 @@ def register_structure(
             f"takes a class and two functions: what lists its fields, and what rebuilds it"
         )
         raise RuleError(msg)
-    items = taking_apart(to_fields)
+    seen: dict[Any, None] = {}
+    items = taking_apart(to_fields, seen)
     checked = putting_together(rebuild, items, _items_of)
-    _register(cls, Structure("registered", None, items, checked, hollow))
+    _register(cls, Structure("registered", None, items, checked, hollow, seen))
 
 
 def _items_of(x: object) -> list[tuple[Any, Any]] | None:
@@ -370,7 +376,6 @@ def _relinked(old: Any, new: T) -> T:
 
 
 forgets(lambda: (_structures,))
-_NONE: dict[str, Any] = {}
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:

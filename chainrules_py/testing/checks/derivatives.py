@@ -25,7 +25,7 @@ from chainrules_py.testing.data.closer import (
 from chainrules_py.testing.data.coordinates import Coordinates, Names
 from chainrules_py.testing.data.values import differs, narrowed, widened
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
-from chainrules_py.testing.modes import written
+from chainrules_py.testing.modes import missing_mode, written
 
 
 def compare(table: Table, pattern: str = "") -> None:
@@ -322,9 +322,8 @@ def check_single(case: Case) -> None:
 def check_nested_values(case: Case) -> None:
     """Under two levels of tracing the value is, bit for bit, what it is without."""
     engine = default_engine()
-    if engine is None or not (case.has_push and case.has_pull):
-        msg = "no engine is installed, or only one mode is stated"
-        raise NotJudgedError(msg)
+    both = case.has_push and (case.has_pull or _is_transposed(case))
+    not_judged_if(engine is None or not both, "no engine is installed, or only one mode is stated")
     active, value = of_varying(case)
     if not active:
         return
@@ -383,12 +382,19 @@ def _loss(case: Case) -> tuple[Any, Loss]:
     not_judged_if(engine is None, "no engine is installed")
     loss = Loss(case.call, case.operands, case.gauge, case.rng, case.held)
     not_judged_if(not loss.exists, "no derivative flows")
-    not_judged_if(not case.has_pull, "only the forward half is stated")
+    only = not (case.has_pull or _is_transposed(case))
+    not_judged_if(only, "only the forward half is stated, or asked for")
     if not case.settled and case.smooth:
         raise NotJudgedError(case.judged()[2])
     far = np.any(np.abs(np.log2(np.append(case.steps, case.sizes_of_result))) > 330)
     not_judged_if(far, "there are no numbers for squares and cubes of such large or small ones")
     return engine, loss
+
+
+def _is_transposed(case: Case) -> bool:
+    """Tell whether engines take the gradient from the forward half, as no other is stated."""
+    stated = not missing_mode(case, "reverse", transposed=False)
+    return not stated and not missing_mode(case, "reverse")
 
 
 def check_third_order(case: Case) -> None:

@@ -708,6 +708,10 @@ def test_tangents_of_registered_structures():
     assert (t.w, t["w"], t["b"]) == (1.0, 1.0, ZERO)
     assert not hasattr(t, "shape")
     moved = move(Box(1.0, 2.0), t)
+    assert t.b is ZERO  # a field that nothing flows in, as of a dataclass
+    with pytest.raises(AttributeError, match="Box has no field 'v'; its fields are: w, b"):
+        t.v
+    assert not hasattr(t, "shape")
     assert (moved.w, moved.b) == (2.0, 2.0)
     assert Box(1.0, 2.0).__class__ is (Box(1.0, 2.0) - t).__class__
     with pytest.raises(ProjectionError, match="Box has no field 'v'; its fields are: w, b"):

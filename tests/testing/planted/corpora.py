@@ -11,6 +11,7 @@ from tests.testing.planted import (
     elementwise,
     faint,
     formulas,
+    forward,
     found,
     indexing,
     large,
@@ -59,6 +60,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "faint": faint.WRONG,
     "named": named.WRONG,
     "found": found.WRONG,
+    "forward": forward.WRONG,
     "stairs": stairs.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
@@ -73,6 +75,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "refusing": right_refusing.RIGHT,
     "faint": faint.RIGHT,
     "named": named.RIGHT,
+    "forward": forward.RIGHT,
     "axes and entries": axes.RIGHT,
     "stairs": stairs.RIGHT,
 }

@@ -1,0 +1,88 @@
+"""Plants of which the forward half alone is stated: engines transpose it, and nest it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_compat import custom_jvp
+from chainrules_py import frule, ignore_derivatives, primitive
+from chainrules_py import vocabulary as v
+from tests.testing.planted.build import Plant, Right
+from tests.testing.planted.draws import normal
+
+FEW = np.array([0.5, -1.25, 2.0])
+
+
+def cube(x):
+    return x * x * x
+
+
+SLOPES: dict[str, Callable[[Any], Any]] = {
+    "in whole": lambda x: ignore_derivatives(3.0 * x * x),
+    "in part": lambda x: 3.0 * x * ignore_derivatives(x),
+    "of a product": lambda x: 3.0 * ignore_derivatives(x * x),
+}
+
+
+def registered(slope: Callable[[Any], Any]) -> Any:
+    """The cube, with this for the slope of its ``frule``."""
+    f = primitive(lambda x: cube(x))
+
+    @frule.register(f)
+    def f_frule(ts, x):
+        return f(x), ts[0] * slope(x)
+
+    return f
+
+
+def customised(slope: Callable[[Any], Any]) -> Any:
+    f = custom_jvp(cube)
+    f.defjvp(lambda primals, tangents: (f(primals[0]), tangents[0] * slope(primals[0])))
+    return f
+
+
+def customised_each(slope: Callable[[Any], Any]) -> Any:
+    f = custom_jvp(lambda x: cube(x))
+    f.defjvps(lambda t, _y, x: t * slope(x))
+    return f
+
+
+PENS = {"frule": registered, "custom_jvp": customised, "defjvps": customised_each}
+
+
+@primitive
+def softplus(x):
+    return np.log1p(np.exp(x))
+
+
+@frule.register(softplus)
+def softplus_frule(ts, x):
+    y = softplus(x)
+    return y, ts[0] * (1.0 - v.exp(-y))
+
+
+@primitive
+def of_numpy(x):
+    return np.sin(x)
+
+
+@frule.register(of_numpy)
+def of_numpy_frule(ts, x: np.ndarray):
+    return np.sin(x), np.multiply(np.asarray(ts[0]), np.cos(np.asarray(x)))
+
+
+WRONG: dict[str, Plant] = {
+    f"slope constant {name}, {pen} alone": Plant(of(slope), (FEW,), "second order wrong")
+    for pen, of in PENS.items()
+    for name, slope in SLOPES.items()
+}
+RIGHT: dict[str, Right] = {
+    "cube, frule alone": Right(registered(lambda x: 3.0 * x * x), normal((3,))),
+    "of NumPy's arrays, frule alone": Right(of_numpy, normal((3,))),
+    "softplus, frule alone": Right(softplus, normal((3,))),
+    "cube, custom_jvp": Right(customised(lambda x: 3.0 * x * x), normal((2, 3))),
+    "cube, defjvps": Right(customised_each(lambda x: 3.0 * x * x), normal((3,))),
+}
