@@ -251,7 +251,15 @@ class Primitive(Generic[P, R]):
 
         Of a tracer's type, what computes it for the payload.
         """
-        see_about(self.__module__)
+        try:
+            return self._cache.table[operands, "implementation"]  # type: ignore[no-any-return]
+        except KeyError:
+            see_about(self.__module__)
+            cache = self._cache.open()
+            found = cache[operands, "implementation"] = self._computed_by(operands)
+            return found
+
+    def _computed_by(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
         # np.float64 is a float as well: what its library computes comes before what Python does.
         zero_d = tuple([type_info(cls).zero_d_type for cls in operands])
         found = self._methods.resolve(zero_d)
