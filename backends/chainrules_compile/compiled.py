@@ -150,7 +150,7 @@ class Compiled(Generic[P, R]):
             raise
         except Exception as error:
             raise refusals.refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
-        y, raised = tried(made.run, args, keywords)
+        y, raised = tried(made.run, args, keywords, made.recorded.functions)
         expected = f(*args, **keywords)
         changed = made.settle()
         if changed:

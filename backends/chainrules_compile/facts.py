@@ -10,7 +10,7 @@ import functools
 import operator
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -119,9 +119,23 @@ def is_foreign(function: Any) -> bool:
     return not (home.partition(".")[0] in _HOMES or is_settled(function))
 
 
+def may_draw(functions: Iterable[Any]) -> bool:
+    """Tell whether a word that another library computes is among functions: it may draw."""
+    for function in functions:
+        while hasattr(function, "function"):  # which is called otherwise
+            function = function.function
+        if isinstance(function, Primitive) and is_foreign(function):
+            return True
+    return False
+
+
 def _computing(word: Any) -> Any:
     """Return what computes a word of NumPy's arrays."""
-    return word.implementation((np.ndarray,) * max(len(word.operands), 1))
+    classes = (np.ndarray,) * max(len(word.operands), 1)
+    found = word.implementation(classes)
+    if found is None and see(word, classes):  # nobody had an array yet
+        found = word.implementation(classes)
+    return found
 
 
 @functools.lru_cache(maxsize=4096)

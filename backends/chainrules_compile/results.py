@@ -12,6 +12,7 @@ import numpy as np
 from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures
 from chainrules_compile.errors import MISS, Unfit, refused
+from chainrules_compile.facts import may_draw
 from chainrules_compile.halves import GivesFunctions, is_function
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
@@ -173,9 +174,14 @@ def _moved(x: Any, by: Any) -> Any:
     return y if type(x) is np.ndarray else type(x)(y)
 
 
-def tried(run: Callable[..., Any], args: Any, keywords: Any) -> tuple[Any, Exception | None]:
-    """Run a program beside its function, which draws the same; return the result, or the error."""
-    put_back = states((), shared=True)
+def tried(
+    run: Callable[..., Any], args: Any, keywords: Any, functions: Iterable[Any]
+) -> tuple[Any, Exception | None]:
+    """Run a program beside its function; return the result, or the error.
+
+    What it draws at random, the function draws again.
+    """
+    put_back = states((), shared=may_draw(functions))
     try:
         return run(*args, **keywords), None
     except Exception as error:

@@ -389,3 +389,16 @@ def _type_text(annotation: Any) -> str:
     if annotation == Numeric:
         return "Numeric"
     return getattr(annotation, "__qualname__", None) or str(annotation)
+
+
+def library_function(name: str, operands: tuple[type, ...]) -> Any:
+    """Find the function of a name in the namespace of the operands, or None."""
+    known = [type_info(cls) for cls in operands if type_info(cls).namespace is not None]
+    homes = [i.namespace for i in known if i.is_array]
+    homes = homes or [i.namespace for i in known if i.is_number]
+    space = homes[0] if homes else None
+    for part in (space, getattr(space, "linalg", None), getattr(space, "fft", None)):
+        found = getattr(part, name, None)
+        if callable(found):  # a library has a module fft, with a function fft in it
+            return found
+    return None

@@ -24,6 +24,7 @@ from chainrules_py.primitives.dispatch import (
     Cache,
     MethodTable,
     invalidate,
+    library_function,
     operand_types,
     where_defined,
 )
@@ -264,7 +265,7 @@ class Primitive(Generic[P, R]):
         zero_d = tuple([type_info(cls).zero_d_type for cls in operands])
         found = self._methods.resolve(zero_d)
         if found is None and not self.has_body:
-            found = self._native(operands)
+            found = library_function(self.__name__, operands)
         if found is None and any(a is not b for a, b in zip(zero_d, operands, strict=True)):
             found = self._methods.resolve(operands)
         if found is None and self.has_body:
@@ -272,13 +273,6 @@ class Primitive(Generic[P, R]):
         if found is None and any([type_info(cls).is_array for cls in operands]):
             found = self._fallback
         return found
-
-    def _native(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
-        """Find the function of this name in the namespace of the operands, or None."""
-        known = [type_info(cls) for cls in operands if type_info(cls).namespace is not None]
-        homes = [i.namespace for i in known if i.is_array]
-        homes = homes or [i.namespace for i in known if i.is_number]
-        return _lookup(homes[0], self.__name__) if homes else None
 
     def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
@@ -450,14 +444,6 @@ def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
         return Primitive
     by_n: Any = {1: _WithOptions} if parameters.keyword_only else {1: _Unary, 2: _Binary}
     return by_n.get(n, Primitive)  # type: ignore[no-any-return]
-
-
-def _lookup(space: Any, name: str) -> Callable[..., Any] | None:
-    for part in (space, getattr(space, "linalg", None), getattr(space, "fft", None)):
-        found = getattr(part, name, None)
-        if callable(found):  # a library has a module fft, with a function fft in it
-            return found  # type: ignore[no-any-return]
-    return None
 
 
 @overload

@@ -6,6 +6,7 @@ A program takes x, of NumPy's, which is differentiated, and t, of another librar
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -171,10 +172,10 @@ def _pandas(dtype: str) -> Any:
 
 
 OTHERS: dict[str, Callable[[], Any]] = {
-    **{f"torch {d}": (lambda d=d: _torch(d)) for d in ("float64", "float32", "int64")},
-    **{f"jax {d}": (lambda d=d: _jax(d)) for d in ("float64", "float32", "int32")},
-    **{f"mlx {d}": (lambda d=d: _mlx(d)) for d in ("float32", "int32")},
-    **{f"strict {d}": (lambda d=d: _strict(d)) for d in ("float64", "float32")},
+    **{f"torch {d}": functools.partial(_torch, d) for d in ("float64", "float32", "int64")},
+    **{f"jax {d}": functools.partial(_jax, d) for d in ("float64", "float32", "int32")},
+    **{f"mlx {d}": functools.partial(_mlx, d) for d in ("float32", "int32")},
+    **{f"strict {d}": functools.partial(_strict, d) for d in ("float64", "float32")},
     "list": lambda: list(NUMBERS),
 }
 """What makes arrays of other libraries, by library and dtype."""
