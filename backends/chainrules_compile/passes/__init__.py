@@ -26,6 +26,7 @@ from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.thin import with_thin_spread
+from chainrules_compile.passes.triangles import with_triangles
 from chainrules_compile.passes.turns import with_own_turns, with_short_turns
 from chainrules_compile.passes.wrappers import with_plain_calls
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
@@ -61,12 +62,13 @@ PASSES: dict[str, Pass] = {
 After those that ask, the program that it was before has to stand by.
 """
 
-ASKING = (with_zero_patterns, with_zero_patterns_loosely, with_one_question)
+ASKING = (with_triangles, with_zero_patterns, with_zero_patterns_loosely, with_one_question)
 """Those that put questions into a program that it did not have."""
 
 LOOSE: dict[str, Pass] = {
     "wrappers": with_plain_calls,
     "simplify": simplified,
+    "triangles": with_triangles,
     "looser": loosened,
     "simplify again": simplified,
     "products": with_joined_products,

@@ -24,7 +24,7 @@ from chainrules_compile.passes.values import (
     size,
 )
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import cholesky, divide, pow, solve, solve_triangular, sum
+from chainrules_py.vocabulary import divide, pow, sum
 
 _POWERS = (operator.pow, np.power, pow)
 _QUOTIENTS = (operator.truediv, np.divide, divide)
@@ -122,15 +122,6 @@ class _Loose:
             return call
         return Call(call.function, (number * other, y), {}, call.results)
 
-    def _triangular(self, call: Call) -> Call:
-        """Solve with a factor of Cholesky's as what it is."""
-        a, b = call.operands
-        made = self._made.get(a) if type(a) is Value else None
-        if made is None or made.function not in (cholesky, np.linalg.cholesky):
-            return call
-        upper = bool(made.options.get("upper", False))
-        return Call(solve_triangular, (a, b), {"upper": upper}, call.results)
-
     def _dot(self, call: Call) -> Call:
         """Write the sum of all products of elements as BLAS computes it."""
         (x,), (result,) = call.operands, call.results
@@ -185,11 +176,7 @@ _WAYS: dict[Any, Rewriting] = {
     **dict.fromkeys(_PRODUCTS, Rewriting(_Loose._merged, 2, (), "fc")),
     **dict.fromkeys(_SUMS, Rewriting(_Loose._double, 2)),
     **dict.fromkeys((sum, np.sum), Rewriting(_Loose._dot, 1, ("axis", "keepdims"))),
-    **dict.fromkeys((solve, np.linalg.solve), Rewriting(_Loose._triangular, 2, (), "fc")),
     **dict.fromkeys((np.matmul, operator.matmul), Rewriting(lambda _, call: dotted(call), 2)),
-    **dict.fromkeys(
-        (cholesky, np.linalg.cholesky), Rewriting(_Loose._as_it_is, 1, ("upper",), "fc")
-    ),
     np.square: Rewriting(_Loose._as_it_is, 1),
 }
 """The one door to all rewritings, by what is called."""

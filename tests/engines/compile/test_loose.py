@@ -102,3 +102,30 @@ def test_derivatives_beside_whole_numbers(name):
     g = value_and_grad(lambda y, x: np.sum(MERGED[name](x, y)))
     x, y = np.array([100, 50, 3], np.int8), np.array([1.5, -2.0, 0.25])
     check(lambda y, x: g(y, x)[1], (y, np.zeros(3, np.int8)), [(y, x)], 1e-14)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_factor_that_holds_infinity_is_undefined_as_by_elimination(target):
+    """A triangle has an answer where elimination exchanges rows with what is infinite."""
+    rng = np.random.default_rng(0)
+    f = lambda a, b: np.sum(np.linalg.solve(np.linalg.cholesky(a), b) ** 2)
+    inputs = []
+    for bad in (1.0, *[np.inf, 1e300, np.nan] * 20):
+        a = rng.normal(size=(5, 5))
+        a, i = a @ a.T + 0.1 * np.eye(5), rng.integers(5)
+        a[i, i] *= bad
+        inputs.append((a, rng.normal(size=5)))
+    compiled = compile(f, exact=False, target=target, background=False)
+    undefined = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for each in inputs:
+            try:
+                wanted = f(*each)
+            except np.linalg.LinAlgError:
+                with pytest.raises(np.linalg.LinAlgError):
+                    compiled(*each)
+                continue
+            assert np.allclose(compiled(*each), wanted, rtol=1e-8, equal_nan=True)
+            undefined += np.isnan(wanted)
+    assert undefined >= 3
