@@ -161,6 +161,9 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> None:
     if kind == "bilinear" and len(operands) != 2:
         msg = f"a bilinear function has two operands, and these are {len(operands)}: name two"
         raise click.ClickException(msg)
+    if wrong := templates.unfit(name, operands, kind):
+        msg = f"{wrong}: name the function and its operands otherwise, each by a name of its own"
+        raise click.ClickException(msg)
     click.echo(templates.new_rule(name, operands or ("x",), kind), nl=False)
 
 

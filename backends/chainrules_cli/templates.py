@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+import keyword
 import textwrap
 
 KINDS = ("scalar", "linear", "bilinear", "rule", "constant")
+
+
+def unfit(name: str, operands: tuple[str, ...], kind: str) -> str:
+    """Say which names a rule cannot be written with; empty if there are none.
+
+    Examples
+    --------
+    >>> unfit("double", ("y",), "linear"), unfit("double", ("y_bar",), "linear")
+    ('', 'y_bar is the cotangent of the result there')
+    """
+    own = {f"{x}_dot": f"the tangent of {x}" for x in operands} if kind == "rule" else {}
+    own |= {f"of_{x}": f"the map of {x}" for x in operands} if kind == "rule" else {}
+    own |= {"y": "the value"} if kind in ("scalar", "rule") else {}
+    own |= (
+        {"y_bar": "the cotangent of the result"} if kind in ("linear", "bilinear", "rule") else {}
+    )
+    used = {"np", "v", "LinearMap", "Array", "check_rule", "primitive", "rule", name}
+    for k, x in enumerate((name, *operands)):
+        if not x.isidentifier() or keyword.iskeyword(x):
+            return f"{x} is no name in Python"
+        if k and x in own:
+            return f"{x} is {own[x]} there"
+        if k and (x in used or x in operands[: k - 1]):
+            return f"{x} is used twice"
+        if not k and x in {*used - {name}, "non_differentiable", *[f"{pen}_rule" for pen in KINDS]}:
+            return f"{x} is used by the text itself"
+    return ""
 
 
 def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:

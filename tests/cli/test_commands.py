@@ -74,6 +74,14 @@ def test_explain(said):
         (("graph", "nofile.py:f", "1.0"), "there is no file 'nofile.py'; write path/to/script.py"),
         (("graph", "script.py:g", "1.0"), "script.py defines no 'g'"),
         (("new-rule", "f", "a", "--kind", "bilinear"), "name two"),
+        (("new-rule", "f", "x", "y"), "y is the value there"),
+        (("new-rule", "f", "x", "y", "--kind", "scalar"), "y is the value there: name"),
+        (("new-rule", "f", "y_bar", "--kind", "linear"), "y_bar is the cotangent of the result"),
+        (("new-rule", "f", "x", "x_dot"), "x_dot is the tangent of x there"),
+        (("new-rule", "f", "x", "x"), "x is used twice"),
+        (("new-rule", "f", "lambda"), "lambda is no name in Python"),
+        (("new-rule", "class", "x"), "class is no name in Python"),
+        (("new-rule", "f", "v"), "v is used twice"),
     ],
 )
 def test_mistakes_are_told_with_what_to_write(said, words, message):
