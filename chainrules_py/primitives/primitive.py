@@ -257,7 +257,9 @@ class Primitive(Generic[P, R]):
         except KeyError:
             see_about(self.__module__)
             cache = self._cache.open()
-            found = cache[operands, "implementation"] = self._computed_by(operands)
+            found = self._computed_by(operands)
+            if found not in (None, self._fallback):  # helpers may come that know a better one
+                cache[operands, "implementation"] = found
             return found
 
     def _computed_by(self, operands: tuple[type, ...]) -> Callable[..., Any] | None:
