@@ -164,10 +164,7 @@ class Rewriting(NamedTuple):
 
     def takes(self, call: Call) -> bool:
         """Tell whether a call is one of those that are rewritten."""
-        if len(call.results) != 1 or not fits(call, self.operands, *self.options):
-            return False
-        dtype, *others = {dtype_of(x) for x in (*call.values, *call.results)}
-        return not others and isinstance(dtype, np.dtype) and dtype.kind in self.kinds
+        return is_of_one_dtype(call, self.operands, self.options, self.kinds)
 
 
 _WAYS: dict[Any, Rewriting] = {
@@ -180,6 +177,14 @@ _WAYS: dict[Any, Rewriting] = {
     np.square: Rewriting(_Loose._as_it_is, 1),
 }
 """The one door to all rewritings, by what is called."""
+
+
+def is_of_one_dtype(call: Call, operands: int, options: tuple[str, ...], kinds: str) -> bool:
+    """Tell whether a call has those operands and options, and is of one dtype, of some kinds."""
+    if len(call.results) != 1 or not fits(call, operands, *options):
+        return False
+    dtype, *others = {dtype_of(x) for x in (*call.values, *call.results)}
+    return not others and isinstance(dtype, np.dtype) and dtype.kind in kinds
 
 
 def split(call: Call) -> tuple[float | None, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import expect, is_finite
-from chainrules_compile.passes.loose import dtype_of, fits
+from chainrules_compile.passes.loose import is_of_one_dtype
 from chainrules_compile.passes.values import call_of, changed, value_of
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import cholesky, solve, solve_triangular
@@ -43,10 +43,7 @@ def with_triangles(program: Program) -> Program:
 
 def _is_alike(call: Call) -> bool:
     """Tell whether a system has operands and a result of one dtype, and no options."""
-    if len(call.results) != 1 or not fits(call, 2) or type(call.operands[0]) is not Value:
-        return False
-    dtype, *others = {dtype_of(x) for x in (*call.values, *call.results)}
-    return not others and isinstance(dtype, np.dtype) and dtype.kind in "fc"
+    return is_of_one_dtype(call, 2, (), "fc") and type(call.operands[0]) is Value
 
 
 def _question(x: Value) -> list[Call]:
