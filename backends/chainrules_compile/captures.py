@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
-import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from chainrules_compile.asked import asks_class
+from chainrules_compile.comparing import NOTHING, looking, testing
 from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.held import Held, details, holding, memories
@@ -27,11 +27,8 @@ from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import Reach, content, global_names, is_library, states, type_info
 
-_SINGLY = 5
-"""Up to how many names are looked up one by one."""
 _MOST = 10_000
 """How many functions are looked at."""
-_NOTHING = object()
 _OUTSIDE = {code for name, code in dis.opmap.items() if name.endswith(("_GLOBAL", "_NAME"))}
 """Instructions that look up a name outside of their function."""
 
@@ -161,22 +158,10 @@ class Captures:
         """Return the statement that returns ``MISS`` where something has changed."""
         if not (self._held or self._prints):
             return []
-        name, miss = scope.name(self._test(), "captured_has_changed"), scope.name(MISS, "MISS")
+        test = testing(self._held, self._prints, lambda quicker: scope.update({name: quicker}))
+        name: str = scope.name(test, "captured_has_changed")
+        miss = scope.name(MISS, "MISS")
         return [f"if {name}():\n        return {miss}"]
-
-    def _test(self) -> Callable[[], bool]:
-        prints = self._prints
-        functions = [each for each in self._held if each.function is not None]
-        rest = [each for each in self._held if each.function is None]
-        as_they_were = comparing(functions)
-
-        def changed() -> bool:
-            for each in rest if as_they_were() else (*functions, *rest):
-                if not each[0]() and each.changes() - each.own:
-                    return True
-            return bool(prints) and any([mark(x, False) != before for x, mark, before in prints])
-
-        return changed
 
 
 def drawn(put: Any) -> tuple[Any, str]:
@@ -245,8 +230,8 @@ def asks_identity(code: types.CodeType) -> bool:
 
 def looked_up(f: types.FunctionType) -> list[tuple[Any, Any, Any]]:
     """Return what a function looks up: a scope, a name and what it stands for; a cell has none."""
-    found: list[Any] = [(None, cell, content(cell, _NOTHING)) for cell in f.__closure__ or ()]
-    found += [(f.__globals__, n, f.__globals__.get(n, _NOTHING)) for n in outside_names(f)]
+    found: list[Any] = [(None, cell, content(cell, NOTHING)) for cell in f.__closure__ or ()]
+    found += [(f.__globals__, n, f.__globals__.get(n, NOTHING)) for n in outside_names(f)]
     for _, _, module in tuple(found):
         if type(module) is types.ModuleType and not is_library(module.__name__):
             scope = vars(module)
@@ -279,7 +264,7 @@ def holding_function(f: types.FunctionType) -> Held:
                 if cell.cell_contents is not x:
                     return False
             except ValueError:  # it is empty
-                if x is not _NOTHING:
+                if x is not NOTHING:
                     return False
         for is_as_it_was in scopes:
             if not is_as_it_was():
@@ -292,76 +277,13 @@ def holding_function(f: types.FunctionType) -> Held:
         return len(now) == len(others) and all([now.get(k, cells) is x for k, x in others.items()])
 
     def read() -> dict[Any, Any]:
-        now: dict[Any, Any] = {i: content(cell, _NOTHING) for i, (cell, _) in enumerate(cells)}
-        now |= {(i, n): scope.get(n, _NOTHING) for i, (scope, n, _) in enumerate(names)}
+        now: dict[Any, Any] = {i: content(cell, NOTHING) for i, (cell, _) in enumerate(cells)}
+        now |= {(i, n): scope.get(n, NOTHING) for i, (scope, n, _) in enumerate(names)}
         now |= {("keyword", k): x for k, x in (f.__kwdefaults__ or {}).items()}
         return now | {"code": f.__code__, "defaults": f.__defaults__}
 
     plain = None if others else (f, code, defaults, cells, names)
     return Held(same, read, read(), False, set(), function=plain)
-
-
-def comparing(held: Iterable[Held]) -> Callable[[], bool]:
-    """Return what tells whether some functions, most of one module, are all as they were.
-
-    A name that several of them look up is looked up once.
-    """
-    parts = [each.function for each in held if each.function is not None]
-    functions = [each[:3] for each in parts]
-    cells = [*{id(each[0]): each for *_, found, _ in parts for each in found}.values()]
-    names = {(id(each[0]), each[1]): each for *_, found in parts for each in found}
-    scopes = [
-        looking(scope, [each for each in names.values() if each[0] is scope])
-        for scope in {id(scope): scope for scope, *_ in names.values()}.values()
-    ]
-
-    def as_they_were() -> bool:
-        for f, code, defaults in functions:
-            if f.__code__ is not code or f.__defaults__ is not defaults or f.__kwdefaults__:
-                return False
-        try:
-            for cell, x in cells:
-                if cell.cell_contents is not x:
-                    return False
-        except ValueError:  # it is empty
-            return False
-        for is_as_it_was in scopes:  # noqa: SIM110 (a generator takes longer than most of them)
-            if not is_as_it_was():
-                return False
-        return True
-
-    return as_they_were
-
-
-def looking(scope: dict[str, Any], names: list[tuple[Any, str, Any]]) -> Callable[[], bool]:
-    """Return what tells whether names still stand for the same objects, or for none."""
-    each = [(name, x) for _, name, x in names]
-    if len(each) <= _SINGLY:
-        look = scope.get
-
-        def one_by_one() -> bool:
-            for name, x in each:  # noqa: SIM110 (a generator takes longer than all of them)
-                if look(name, _NOTHING) is not x:
-                    return False
-            return True
-
-        return one_by_one
-    there = [(name, x) for _, name, x in names if x is not _NOTHING]
-    missing = [name for _, name, x in names if x is _NOTHING]
-    keys, is_ = scope.keys(), operator.is_
-    if not there:
-        return lambda: keys.isdisjoint(missing)
-    # The first is asked for twice, as of one name there would be no tuple.
-    get = operator.itemgetter(*[name for name, _ in there], there[0][0])
-    wanted = tuple([x for _, x in there])
-
-    def same() -> bool:
-        try:
-            return all(map(is_, get(scope), wanted)) and keys.isdisjoint(missing)
-        except KeyError:
-            return False
-
-    return same
 
 
 @functools.lru_cache(maxsize=1024)

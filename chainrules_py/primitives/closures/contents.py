@@ -30,8 +30,10 @@ def is_of_library(f: types.FunctionType) -> bool:
 def is_library(name: Any) -> bool:
     """Tell whether a module is installed, rather than part of somebody's program."""
     root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
+    if root == "__main__":  # whatever was started: a tool that runs somebody's program, maybe
+        return False
     if root in sys.stdlib_module_names or root.startswith("chainrules_"):
-        return root != "__main__"
+        return True
     file = getattr(sys.modules.get(name), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file
 

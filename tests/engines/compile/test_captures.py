@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingError, compile
+from chainrules_compile import RecordingError, comparing, compile
 from chainrules_compile.held import equal
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
@@ -86,6 +86,52 @@ def judge(draws):
 
 def test_what_is_captured_is_seen():
     judge(random.Random(0).sample(everything(), 40))
+
+
+def test_what_is_captured_is_seen_where_the_question_is_written_out(monkeypatch):
+    monkeypatch.setattr(comparing, "OFTEN", 1)
+    judge(random.Random(1).sample(everything(), 40))
+
+
+def test_a_question_that_is_asked_often_is_written_out_and_sees_each_change():
+    scope = {"np": np, "w": np.arange(3.0), "wide": np.ones(5000), "k": [2.0]}
+    exec(
+        "def g(x, y=1.0): return x * y + k[0] * np.sum(wide)\n"
+        "def other(x, y=3.0): return x - y\n"
+        "def f(x): return np.sum(g(np.sin(x)) * w)\n",
+        scope,
+    )
+    f, g = value_and_grad(scope["f"]), scope["g"]
+    w = scope["w"]
+
+    def emptied():
+        del scope["w"]
+        assert "w" not in scope
+        scope["w"] = w
+
+    changes = (
+        lambda: w.__setitem__(0, 5.0),
+        lambda: setattr(w, "shape", (1, 3)),
+        lambda: setattr(w, "shape", (3,)),
+        lambda: scope.update(w=np.ones(3)),
+        lambda: scope["wide"].__setitem__(17, 2.0),
+        lambda: scope["k"].__setitem__(0, 3.0),
+        lambda: setattr(g, "__defaults__", (4.0,)),
+        lambda: setattr(g, "__code__", scope["other"].__code__),
+        lambda: scope.update(g=scope["other"]),
+        emptied,
+    )
+    compiled = compile(f)
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(comparing.OFTEN + 2):
+            found = compiled(X)
+        assert same(found, f(X))
+        text = compiled.programs[0].scope["captured_has_changed"].__code__.co_filename
+        assert text == "<string>"
+    del scope["w"]
+    with pytest.raises(NameError):
+        compiled(X)
 
 
 @pytest.mark.nightly

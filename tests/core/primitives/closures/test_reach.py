@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 import random
+import sys
 import types
 
 import numpy as np
@@ -15,6 +16,7 @@ import scipy.special
 from chainrules_compat import custom_vjp
 from chainrules_py import MutationError, primitive, rrule, scalar_rule
 from chainrules_py.primitives.closures.captured import captured
+from chainrules_py.primitives.closures.contents import is_library
 from chainrules_py.primitives.closures.freeze import names_in
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_tape import Tape, grad
@@ -178,3 +180,12 @@ def test_libraries_are_named():
     found = Reach((np.random.default_rng(0).normal,)).libraries
     assert "numpy.random._generator" in found
     assert {type(name) for name in found} == {str}
+
+
+def test_what_was_started_is_somebodys_program(monkeypatch):
+    tool = "/venv/lib/python3/site-packages/tool/__main__.py"
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", tool, raising=False)
+    assert not is_library.__wrapped__("__main__")
+    scope = {"w": np.ones(2), "__name__": "__main__"}
+    exec("def f(x): return x * w", scope)
+    assert [x is scope["w"] for x in Reach([scope["f"]]).arrays] == [True]
