@@ -22,7 +22,7 @@ from chainrules_compile.comparing import NOTHING, looking, testing
 from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.held import Held, details, holding, memories
-from chainrules_compile.outside import State
+from chainrules_compile.outside import Known, State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import Reach, content, global_names, is_library, states, type_info
@@ -162,6 +162,13 @@ class Captures:
         name: str = scope.name(test, "captured_has_changed")
         miss = scope.name(MISS, "MISS")
         return [f"if {name}():\n        return {miss}"]
+
+
+def has_changed(scope: Scope) -> bool:
+    """Tell whether what a program looks at before it runs is no more as it was recorded."""
+    captured = [x for name, x in scope.items() if name.startswith("captured_has_changed")]
+    known = [x for x in scope.values() if isinstance(x, Known)]
+    return any([test() for test in captured]) or any([x.differ() for x in known])
 
 
 def drawn(put: Any) -> tuple[Any, str]:

@@ -27,7 +27,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits
 from chainrules_compile.results import close, moved_results, same, tried
-from chainrules_compile.save import module_of
+from chainrules_compile.save import module_of, unchanged
 from chainrules_compile.scans import way_of, with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import ChainRulesError, RuleError
@@ -352,16 +352,16 @@ class Compiled(Generic[P, R]):
     def save(self, path: Any) -> None:
         """Write the newest program to a file, as a module that needs NumPy alone.
 
-        Captured arrays are written down as they were when it was recorded. A program for the
-        target ``"c"`` is written to a folder, as C.
+        What it captures is written with it: it is the newest program for what that is now. One for
+        the target ``"c"`` is written to a folder, as C.
 
         Raises
         ------
         RecordingError
-            If the program uses what cannot be written down.
+            If it uses what cannot be written down, or what was captured has changed since.
         """
         self.wait()
-        program = self._newest()
+        program = unchanged(self.programs, self.__name__) if self.programs else self._newest()
         if program.scope.save is not None:
             if Path(path).suffix == ".py":
                 msg = (

@@ -15,12 +15,15 @@ import inspect
 import re
 import sys
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from chainrules_compile.captures import has_changed
 from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.making import CompiledProgram
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import describe, is_library, namespace
@@ -61,6 +64,24 @@ def module_of(name: str, source: str, scope: Scope) -> str:
     whole = f"{head}\n\n{imports}\n{lines}\n\n\n{text}"
     _check(whole, name)
     return whole
+
+
+def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram:
+    """Return the newest of the programs for what the function captures now.
+
+    Raises
+    ------
+    RecordingError
+        If there is none: some of what was captured would stand in it as it is, some as it was.
+    """
+    for program in programs:
+        if not has_changed(program.scope):
+            return program
+    msg = (
+        f"what {name} captures, or a rule that it calls, has changed since it was called last, and "
+        f"some of it stands in the program; call it again, and save it then"
+    )
+    raise RecordingError(msg)
 
 
 def _check(text: str, name: str) -> None:

@@ -260,15 +260,19 @@ def _loader(saving: _Saving, name: str) -> str:
     return f'''"""{name}: builds {name}.c, and calls it; it gives its results in a list."""
 
 import ctypes
+import os
 import pathlib
 import subprocess
 
 import numpy as np
 
-_path = pathlib.Path(__file__).resolve().with_suffix("")
+_path = pathlib.Path(__file__).resolve()
+_built = str(_path.with_name("lib{name}.so"))  # {name}.so Python would import in place of this
+_own = f"{{_built}}.{{os.getpid()}}"  # another process may be about it as well
 _command = "{_COMMAND} -shared -fPIC".split()
-subprocess.run([*_command, "-o", f"{{_path}}.so", f"{{_path}}.c", "-lm"], check=True)
-_run = ctypes.CDLL(f"{{_path}}.so").{name}
+subprocess.run([*_command, "-o", _own, str(_path.with_suffix(".c")), "-lm"], check=True)
+os.replace(_own, _built)
+_run = ctypes.CDLL(_built).{name}
 
 
 def {name}({parameters}):

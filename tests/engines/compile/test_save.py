@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import shutil
 import struct
 import types
 from typing import Any
@@ -229,3 +230,42 @@ def with_a_global(x):
 def test_copied_functions_have_the_globals_of_now(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
     check(tmp_path, lambda x: np.piecewise(x, [x < 0], [with_a_global, 0.0]), (X,))
+
+
+CAPTURED = {
+    "name": ("np.sum(x * K)", "K = new"),
+    "entry": ("np.sum(x * D['k'])", "D['k'] = new"),
+    "array": ("np.sum(x * A)", "A[0] = new"),
+    "array asked": ("np.sum(x) if A[0] > 0 else np.sum(x * x)", "A[0] = new"),
+    "array folded": ("np.sum(x) / np.linalg.norm(A)", "A[:] = new"),
+    "places": ("np.sum(x[A.astype(int)])", "A[:] = new"),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("form", [lambda f: f, ct.value_and_grad, ct.hessian], ids=["f", "g", "h"])
+@pytest.mark.parametrize("captured", CAPTURED)
+def test_no_module_is_half_of_before(tmp_path, captured, form, target):
+    """A value was as it is now, beside a gradient as it was."""
+    if target == "c" and shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    body, change = CAPTURED[captured]
+    scope = {"np": np, "K": 1.0, "D": {"k": 1.0}, "A": np.ones(3)}
+    exec(f"def f(x): return {body}", scope)
+    g, path = compile(form(scope["f"]), target=target, background=False), tmp_path / "saved"
+    path = path.with_suffix(".py") if target == "numpy" else path
+    x = np.array([0.3, 0.7, 1.1])
+    g(x)
+    scope["new"] = -2.0
+    exec(change, scope)
+    with pytest.raises(RecordingError, match="has changed since it was called last"):
+        g.save(path)
+    assert not path.exists()
+    if target == "numpy":
+        wanted = g(x)
+        g.save(path)
+        assert same(alone(path.read_text())[g.__name__](x), wanted)
+        scope["new"] = 1.0
+        exec(change, scope)
+        g.save(path)  # an older program, which is right again
+        assert same(alone(path.read_text())[g.__name__](x), form(scope["f"])(x))
