@@ -557,6 +557,7 @@ TOPICS = {
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
+    "tests/engines/torch/test_quick.py": "the short way of eager calls",
     "tests/engines/torch/test_written_out.py": "rules that are run once",
     "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
     "tests/engines/test_results_that_hide.py": "what results hide from rules, in every engine",

@@ -18,11 +18,18 @@ from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_py import MutationError
-from chainrules_torch.engine.config import Apart, Unlost, is_tensor, varies_still
+from chainrules_torch.engine.config import (
+    Apart,
+    Unlost,
+    in_forward_mode,
+    is_tensor,
+    varies_still,
+)
 
 _torch: Any = torch
 _C: Any = torch._C
 _functorch: Any = _C._functorch
+_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 _is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
 _unwrapped: Callable[[torch.Tensor], torch.Tensor] = _functorch.get_unwrapped
@@ -47,8 +54,12 @@ def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lam
     plan = None if call is None else plan_of(call)
     if plan is not None and plan.solves:
         return _NOTHING
+    forward, recorded = in_forward_mode(), _grad_enabled()
     for x in tensors:
-        if varies_still(within(x)):
+        of = within(x)
+        if not isinstance(of, torch.Tensor):
+            continue
+        if (forward or _is_wrapped(of) or (recorded and of.requires_grad)) and varies_still(of):
             follows = plan is not None and not _transforms_active() and plan.may_ask()
             return Unlost(within, follows=follows)
     return Apart() if plan is not None and _transforms_active() and plan.may_ask() else _NOTHING

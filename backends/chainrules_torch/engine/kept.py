@@ -93,7 +93,7 @@ class Again:
         """Compute the cotangents of the leaves."""
         leaves, y = self.restored(tensors)
         call = self.call
-        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *bars)):
+        if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *bars)):
             program = pulling(call, y, bars, needs, len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
         return pull(call, leaves, y, bars, needs)
@@ -102,7 +102,7 @@ class Again:
         """Compute the tangents of the result's leaves."""
         leaves, y = self.restored(tensors)
         call = self.call
-        if isinstance(call, AnyCall) and call.plan.solves and is_hidden((*tensors, *dots)):
+        if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *dots)):
             program = pushing(call, y, [t is not None for t in dots], len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
         return push(call, leaves, y, dots)

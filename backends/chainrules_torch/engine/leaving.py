@@ -40,7 +40,7 @@ def pull(
     call: Any, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
 ) -> list[Any]:
     """Pull the cotangents of a result back to the leaves, apart if the rule leaves PyTorch."""
-    if not isinstance(call, AnyCall):  # of a batch: each of its elements comes here
+    if not hasattr(call, "plan"):  # of a batch: each of its elements comes here
         return call.pull(leaves, y, bars, needs)  # type: ignore[no-any-return]
     return unless_left(  # type: ignore[no-any-return]
         call,
@@ -96,7 +96,7 @@ def pulled_apart(
 
 def push(call: Any, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
     """Push the tangents of leaves forward to the result, apart if the rule leaves PyTorch."""
-    if not isinstance(call, AnyCall):
+    if not hasattr(call, "plan"):
         return call.push(leaves, y, dots)
     return unless_left(
         call,

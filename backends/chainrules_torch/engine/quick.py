@@ -33,9 +33,11 @@ from chainrules_torch.engine.maps import (
     pull_plain,
     static,
 )
+from chainrules_torch.engine.reuse_value import ReusedValue
 from chainrules_torch.engine.written_out import WrittenOut, written_out
 
 Tensor = torch.Tensor
+_PLAIN = (Tensor, torch.nn.Parameter)
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
 
@@ -69,14 +71,18 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     if bound is None or bound.wanted != needs or plan.solves or bound.later is not None:
         return None
     if bound.maps is not None:
-        forward = _by_maps(plan, bound, bound.maps)
+        forward = _watched(plan, needs, _by_maps(plan, bound, bound.maps))
         if plan.all_tensors and all(needs) and not plan.options:
             known = written_out(bound.statement, len(needs))
             if known is not None:
                 return _function(plan, needs, *_by_known_maps(plan, known, forward))
         return _function(plan, needs, forward)
-    exact = bound.saves_values and not (bound.is_linear or plan.options)
-    return _function(plan, needs, _by_formula(plan, bound)) if exact else None
+    if not bound.saves_values or bound.is_linear or plan.options:
+        return None
+    partial = _partial_of(plan, bound)
+    if partial is not None:
+        return _function(plan, needs, *_by_partial(plan, bound, *partial))
+    return _function(plan, needs, _watched(plan, needs, _by_formula(plan, bound)))
 
 
 def _function(
@@ -87,8 +93,6 @@ def _function(
     It leaves none where that is ``half``, the usual one: a call has no attributes of its own then.
     """
     spread = None if all(needs) else needs
-    if plan.is_own:
-        forward = _watched(plan, needs, forward)
 
     def backward(ctx: Any, *bars: Any) -> Any:
         try:
@@ -116,6 +120,7 @@ def _function(
     name = plan.primal.__name__  # which PyTorch shows in its graphs
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
     made._backward_cls.half = staticmethod(half)
+    made._backward_cls.apply = backward  # which PyTorch's own looks for at each call
     return applied_to(made)
 
 
@@ -123,6 +128,8 @@ def _watched(
     plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Let a forward of a rule that may leave PyTorch go the usual way where that would stop it."""
+    if not plan.is_own:
+        return forward
 
     def watched(ctx: Any, *leaves: Any) -> Any:
         for x in leaves:
@@ -143,8 +150,14 @@ def _spread(answer: Any, needs: Sequence[bool]) -> Any:
     return tuple([next(answers) if needed else None for needed in needs])
 
 
-def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
-    """Make the forward of a rule that saves operands and results."""
+def _by_formula(
+    plan: Plan, bound: Bound, pulls: dict[torch.dtype, Callable[..., Any]] | None = None
+) -> Callable[..., Any]:
+    """Make the forward of a rule that saves operands and results.
+
+    It notes its pulls by the dtype, if there is anything to note them in; without, that of the
+    first call becomes the usual one.
+    """
     run = bound.run
     short = bound.is_elementwise and plan.all_tensors
     first: dict[str, Any] = {}
@@ -154,7 +167,10 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
         if short and isinstance(record[-1], Tensor):  # which no way of broadcasting is beside
             if ctx.half is not record[0]:
                 ctx.half = record[0]
-                type(ctx).half = staticmethod(first.setdefault("half", record[0]))
+                if pulls is None:
+                    type(ctx).half = staticmethod(first.setdefault("half", record[0]))
+                elif y.is_floating_point() and y.dtype not in NARROW:
+                    pulls[y.dtype] = record[0]
             ctx.to_save = record[2:]  # as save_for_backward does
             return y
         if not isinstance(y, Tensor):
@@ -171,6 +187,54 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
         return y
 
     return forward
+
+
+def _partial_of(plan: Plan, bound: Bound) -> tuple[Callable[..., Any], tuple[int, ...]] | None:
+    """Find the one partial that a person stated of one tensor, and what it reads: 0 is the result.
+
+    None where that is not all of the rule.
+    """
+    recipe: Any = bound.statement.recipe
+    if recipe.pen != "scalar_rule" or recipe.is_hooked or recipe.singular:
+        return None
+    if not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1:
+        return None
+    if recipe.forms[0] != ("computed", None) or recipe.may_write(plan.primal):
+        return None
+    return (recipe.partials[0], recipe.used[0]) if recipe.used[0] else None
+
+
+def _by_partial(
+    plan: Plan, bound: Bound, partial: Callable[..., Any], used: tuple[int, ...]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Make forward and pull of one partial, for real numbers of dtypes that were seen before."""
+    pulls: dict[torch.dtype, Callable[..., Any]] = {}
+    general = _watched(plan, bound.wanted, _by_formula(plan, bound, pulls))
+    again = plan.bound("reverse", bound.wanted, again=True)
+    assert again is not None
+    of_value, compute = _by_formula(plan, again, {}), plan.compute
+    of_result, of_both = used == (0,), len(used) == 2
+
+    def forward(ctx: Any, x: Any) -> Any:
+        dtype = x.dtype
+        if dtype not in pulls or type(x) not in _PLAIN or x.is_meta:
+            return general(ctx, x)
+        y = compute(x)
+        if type(y) is Tensor and y.dtype is dtype:
+            ctx.to_save = (y, x) if of_both else (y if of_result else x,)
+            return y
+        return ReusedValue(plan.primal, (x,), plan.options, y).within(of_value, ctx, x)
+
+    def pull(y_bar: Any, *kept: Any) -> Any:
+        if of_both:
+            p = partial(*kept)
+        else:
+            p = partial(kept[0], None) if of_result else partial(None, kept[0])
+        if type(p) is Tensor and p.dtype is y_bar.dtype and p.shape == y_bar.shape:
+            return y_bar * p
+        return pulls[y_bar.dtype](y_bar, *kept)
+
+    return forward, pull
 
 
 def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[..., Any]:
@@ -225,6 +289,9 @@ def _by_known_maps(
         return tuple(bars)
 
     def forward(ctx: Any, *leaves: Any) -> Any:
+        for x in leaves:
+            if type(x) not in _PLAIN or x.dtype in NARROW or x.is_meta:
+                return general(ctx, *leaves)
         if not holds():
             return general(ctx, *leaves)
         y = compute(*leaves)

@@ -303,7 +303,7 @@ def blend_rule(x, y):
     )
 
 
-@pytest.mark.parametrize("exported, most", [(wave, 10), (blend, 18)])
+@pytest.mark.parametrize("exported, most", [(wave, 6), (blend, 7)])
 def test_an_eager_call_has_a_short_way(exported, most):
     """What costs is what is called between PyTorch and the rule: no more than this."""
     n = len(exported.operands)
