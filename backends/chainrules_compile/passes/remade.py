@@ -110,28 +110,31 @@ class _Peak:
         calls, of, last, until = self._whole.calls, self._of, self._last, self._until
         end = len(calls)
         change, time = [0] * (end + 1), 0.0
-        outputs = Call(None, self._whole.outputs, {}, ()).values
-        for i in range(end, -1, -1):
-            call = calls[i] if i < end else None
-            for x in outputs if call is None else call.values:
+        sizes: dict[Any, tuple[int, float]] = {}
+        outputs = Call(None, self._whole.outputs, {}, ())
+        for i, call in zip(range(end, -1, -1), (outputs, *reversed(calls)), strict=True):
+            for x in call.values:
                 if x not in last:
                     last[x] = i
                     if x.type is not np.ndarray:
                         change[i] -= _PLAIN
                     elif (root := of[x]) not in until:
                         until[root] = i
-            if call is None:
-                continue
             for y in call.results:
                 if y.type is not np.ndarray:
                     time += _ONE
                     if y in last:
                         change[i] += _PLAIN
-                else:
-                    time += _CALL + _ELEMENT * size(y)
-                    n = held(y)
-                    change[i] += n
-                    change[max(last.get(y, i) if y.memory is not None else until.get(y, i), i)] -= n
+                    continue
+                key = y.shape, y.dtype, y.memory is None
+                found = sizes.get(key)
+                if found is None:
+                    found = sizes[key] = held(y), _CALL + _ELEMENT * size(y)
+                n, taken = found
+                time += taken
+                change[i] += n
+                dies = until.get(y, i) if key[2] else last.get(y, i)
+                change[max(i, dies)] -= n
         return change, time
 
     # --------------------------------------------------------------------------- what may be made

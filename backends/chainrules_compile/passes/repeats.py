@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import chain
 from typing import Any, final
 
 import numpy as np
@@ -62,59 +63,48 @@ class Line:
     """
 
     def __init__(self, program: Program) -> None:
-        self.numbers: dict[Value, int] = {}
-        self.values: list[Value] = []
+        given, calls = (*program.inputs, *program.constants), program.calls
+        made, taken = [call.results for call in calls], [call.values for call in calls]
+        self.values: list[Value] = [*given, *chain.from_iterable(made)]
+        self.numbers = dict(zip(self.values, range(len(self.values)), strict=True))
         self._forms: dict[Any, int] = {float: _FLOAT}
-        self._form: dict[Value, int] = {}
+        self._form = dict(zip(self.values, map(self._form_of, self.values), strict=True))
         self._codes: dict[Any, int] = {}
-        self._refs: list[int] = []
         self._statics: list[int] = []
-        for x in (*program.inputs, *program.constants):
-            self._define(x)
         kinds: dict[Any, int] = {}
-        found, ref_at, static_at, firsts = [], [0], [0], []
-        values, refs, statics, form = self.values, self._refs, self._statics, self._form
-        number_of, form_of, define = self.numbers.__getitem__, form.__getitem__, self._define
-        for call in program.calls:
-            firsts.append(len(values))
-            operands, results = call.operands, call.results
-            for y in results:
-                define(y)
+        found, static_at, statics, form = [], [0], self._statics, self._form.__getitem__
+        for call, xs, ys in zip(calls, taken, made, strict=True):
             key: Any
-            if operands is call.values and not call.options:
-                refs += map(number_of, operands)
-                key = (id(call.function), *map(form_of, operands), -1, *map(form_of, results))
+            if call.operands is xs and not call.options:
+                key = (id(call.function), *map(form, xs), -1, *map(form, ys))
             else:
                 key = self._kind(call)
             found.append(kinds.setdefault(key, len(kinds)))
-            ref_at.append(len(refs))
             static_at.append(len(statics))
-        firsts.append(len(values))
-        self.kinds, self.refs = np.array(found), np.array(refs, int)
-        self.ref_at, self.firsts = np.array(ref_at), np.array(firsts)
+        refs = map(self.numbers.__getitem__, chain.from_iterable(taken))
+        self.kinds, self.refs = np.array(found), np.fromiter(refs, int)
+        self.ref_at = np.cumsum([0, *map(len, taken)])
+        self.firsts = np.cumsum([len(given), *map(len, made)])
         self.statics, self.static_at = np.array(statics, int), np.array(static_at)
 
-    def _define(self, x: Value) -> None:
-        self.numbers[x] = len(self.values)
-        self.values.append(x)
+    def _form_of(self, x: Value) -> int:
+        """Return a number for the class of a value, and how it lies."""
         if x.type is float:
-            self._form[x] = _FLOAT
-        else:
-            form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
-            self._form[x] = self._forms.setdefault(form, len(self._forms))
+            return _FLOAT
+        form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
+        return self._forms.setdefault(form, len(self._forms))
 
     def _kind(self, call: Call) -> Any:
-        options, form = call.options, self._form
+        form = self._form
         key: list[Any] = [id(call.function)]
         for x in call.operands:
             if type(x) is Value:
                 key.append(form[x])
-                self._refs.append(self.numbers[x])
             else:
                 self._operand(x, key)
         key.append(-1)
         key += [form[y] for y in call.results]
-        for name, x in options.items():
+        for name, x in call.options.items():
             key.append(name)
             if name == "index" and is_placed(call):
                 key.append(tuple(map(type, x)))
@@ -127,7 +117,11 @@ class Line:
         cls = type(x)
         if cls is Value:
             key.append(self._form[x])
-            self._refs.append(self.numbers[x])
+        elif cls is float or cls is np.float64:
+            key.append(cls)
+            # Of zeros and NaN there are several, which are equal, or are not.
+            code = x if x and x == x else repr(x)
+            self._statics.append(self._codes.setdefault(code, len(self._codes)))
         elif cls in (tuple, list):
             key.append((cls, len(x)))
             for y in x:
@@ -136,11 +130,6 @@ class Line:
             key.append(tuple(x))
             for y in x.values():
                 self._operand(y, key)
-        elif cls is float or cls is np.float64:
-            key.append(cls)
-            # Of zeros and NaN there are several, which are equal, or are not.
-            code = (cls, x if x and x == x else repr(x))
-            self._statics.append(self._codes.setdefault(code, len(self._codes)))
         else:
             key.append(static_key(x))
 
@@ -165,6 +154,30 @@ def is_placed(call: Call) -> bool:
     function, index = call.function, call.options.get("index")
     word: Any = function.function if type(function) is Into else function
     return word in PLACED and type(index) is Index and Index.HOLE not in index
+
+
+def may_repeat(program: Program, least: int) -> bool:
+    """Tell whether half of the calls may be left unwritten: so many functions come again at once.
+
+    A repeat that saves so many calls is a stretch of these that there is twice. Stretches are
+    compared by their hashes: powers of a number, as products of which all carries are dropped.
+    """
+    calls = program.calls
+    if len(calls) < least + 2:
+        return False
+    ids = np.array([id(call.function) for call in calls], np.uint64)
+    powers = np.full(len(calls), _BASE, np.uint64).cumprod()
+    sums = np.concatenate((np.zeros(1, np.uint64), (ids * powers).cumsum()))
+    hashes = (sums[least:] - sums[:-least]) * powers[::-1][: len(sums) - least]
+    _, inverse, times = np.unique(hashes, return_inverse=True, return_counts=True)
+    edges = np.zeros(len(sums), int)
+    again = np.flatnonzero(times[inverse] > 1)
+    edges[again] += 1
+    edges[again + least] -= 1
+    return 2 * int((edges.cumsum() > 0).sum()) >= len(calls)
+
+
+_BASE = 0x9E3779B97F4A7C15
 
 
 def repeats(line: Line, least: int) -> list[Repeat]:

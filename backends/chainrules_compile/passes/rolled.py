@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from chainrules_compile.loops import Loop, Varying, joined, picked
-from chainrules_compile.passes.repeats import Line, Repeat, is_placed, repeats
+from chainrules_compile.passes.repeats import Line, Repeat, is_placed, may_repeat, repeats
 from chainrules_compile.passes.values import changed, is_array
 from chainrules_py.program import Call, Program, Value
 
@@ -29,7 +29,7 @@ _PARTS = 6
 
 def rolled(program: Program, least: int = LEAST) -> Program:
     """Return the program with loops for calls that come again."""
-    if len(program.calls) < least:
+    if len(program.calls) < least or (least >= LEAST and not may_repeat(program, least)):
         return program
     line = Line(program)
     found = repeats(line, least)

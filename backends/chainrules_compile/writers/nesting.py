@@ -17,7 +17,7 @@ from chainrules_py.program import Call, Program, Value
 _TERMS = 8
 """How many operators on numbers one expression has at most."""
 
-_COMPARISONS = frozenset(
+COMPARISONS = frozenset(
     (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 )
 
@@ -56,7 +56,7 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
     at: list[int] = []
     for i, call in enumerate(calls):
         f = call.function
-        if f not in OPERATORS or f in _COMPARISONS:
+        if f not in OPERATORS or f in COMPARISONS:
             x = asked_or_made_plain(i, calls, uses) if f in _BESIDE else None
             if x is not None:
                 terms[x] = 1 + sum([terms.get(y, 0) for y in call.values])
@@ -118,5 +118,5 @@ def _is_number(x: Any) -> bool:
 
 
 _NUMBERS = frozenset((float, int, np.float64))
-_BESIDE = frozenset((*_COMPARISONS, is_finite, plain_number))
+_BESIDE = frozenset((*COMPARISONS, is_finite, plain_number))
 """What else may be written where it is used, or may have what it takes so."""

@@ -17,7 +17,6 @@ from chainrules_compile.calls import (
     expect,
     expect_finite,
     expect_form,
-    is_finite,
     minus_at,
     name_of,
     plus_at,
@@ -30,22 +29,22 @@ from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
-from chainrules_compile.scope import Scope
+from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.blocked import block_lines
+from chainrules_compile.writers.guards import finite_test, test_of
 from chainrules_compile.writers.loop_source import LARGE, write_loop
-from chainrules_compile.writers.nesting import handed_down, last_uses, nested
-from chainrules_compile.writers.shorter import takes_whole_numbers
-from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller, all_finite, small
+from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
+from chainrules_compile.writers.shorter import ASKING, is_plain, takes_whole_numbers
+from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
 from chainrules_py.vocabulary.views import Index, store
 
-_ASKING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
-
-_LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2}
+_LEVELS = {operator.add: 1, operator.sub: 1, operator.mul: 2, operator.truediv: 2, operator.pow: 3}
 """How strongly operators bind what stands to the left of them, and to the right of them more."""
+_NUMBERS = frozenset((int, float, np.float64))
 
 _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
@@ -80,6 +79,8 @@ class NumpyWriting(Speller):
         self._wished: dict[Value, str] = {}
         self._inside: dict[Value, Call] = {}
         self._bound: dict[int, str] = {}
+        self._plain: dict[Any, str] = {}
+        self._numbers: dict[Any, str] = {}
         self._count = 0
         self._silent: int | None = None
         self._titles = {**scope.titles}
@@ -158,21 +159,23 @@ class NumpyWriting(Speller):
         """Give back the names of what dies at a call, but for some, and of what nobody uses."""
         names, free = self.names, self.free
         results = [x for x in call.results if x in names]
-        if dying:
-            small: list[str] = []
-            taken = [names[x] for x in results]
-            for x in dying:
-                name = names[x]
-                if name in taken:
-                    continue
-                if x.type is list or (x.type is np.ndarray and size(x) > LARGE):
-                    self.lines.append(f"{name} = None")
-                elif x.type is np.ndarray and name not in fixed:
-                    small.append(name)
-                if x.type is not list and name not in fixed:
-                    free.append(name)
-            if len(small) >= 8:  # else new ones have their names soon
-                self.lines.append(f"{' = '.join(small)} = None")
+        taken = [names[x] for x in results]
+        small: list[str] = []
+        for x in dying:
+            name = names[x]
+            if name in taken:
+                continue
+            if x.type is list:
+                self.lines.append(f"{name} = None")
+                continue
+            if x.type is np.ndarray and size(x) > LARGE:
+                self.lines.append(f"{name} = None")
+            elif x.type is np.ndarray and name not in fixed:
+                small.append(name)
+            if name not in fixed:
+                free.append(name)
+        if len(small) >= 8:  # else new ones have their names soon
+            self.lines.append(f"{' = '.join(small)} = None")
         if all(map(uses.__getitem__, results)):
             return
         used = {names[x] for x in results if uses[x]}
@@ -238,55 +241,34 @@ class NumpyWriting(Speller):
             self.lines.append(f'with {state}(divide="ignore", invalid="ignore"):')
             self._silent = len(self.lines)
             return
+        if call.function is expect_finite:
+            self.lines.append(f"if not {finite_test(self, call)}: return {self.scope.again}")
+            return
         miss = self.scope.name(MISS, "MISS")
-        if call.function is expect:
-            x, answer = call.operands
-            kind = call.options["kind"]
-            if kind is bool:
-                test = f"{'not ' if answer else ''}{self.text(x)}"
-            elif kind is type:
-                test = f"{self.text(x)}.__class__ is not {self.constant(answer)}"
-            else:
-                test = f"{self.bound(kind)}({self.text(x)}) != {answer!r}"
-        elif call.function is expect_form:
-            x, (shape, dtype, *lies) = call.operands
-            text = self.text(x)
-            test = f"{text}.shape != {shape!r} or {text}.dtype != {self.constant(dtype)}"
-            if lies:
-                test = f"{text}.__class__ is not {self.constant(x.type)} or {test}"
-                is_c, strides = lies == [None], f"{text}.strides != {lies[0]!r}"
-                test += f" or {f'not {text}.flags.c_contiguous' if is_c else strides}"
-        elif call.function is expect_finite:
-            few = small(call.values)
-            rest = [x for x in call.values if x not in {*few}]
-            tests = [self.call(Call(is_finite, (x,), {"like": x.type}, ())) for x in rest]
-            tests += [all_finite(self, few)] if few else []
-            self.lines.append(f"if not ({' and '.join(tests)}): return {self.scope.again}")
+        if call.function in (expect, expect_form):
+            self.lines.append(f"if {test_of(self, call)}: return {miss}")
             return
-        else:
-            error = self.scope.name(MissError, "MissError")
-            self.lines.append(f"try: {self.call(call)}\n    except {error}: return {miss}")
-            return
-        self.lines.append(f"if {test}: return {miss}")
+        error = self.scope.name(MissError, "MissError")
+        self.lines.append(f"try: {self.call(call)}\n    except {error}: return {miss}")
 
     def _one(self, call: Call) -> None:
-        (result,) = call.results
-        function: Any = call.function
-        into = type(function) is Into
-        place = function.place if into else 0
-        function = function.function if into else function
+        (result,), function = call.results, call.function
+        if type(function) is not Into:
+            if writes(function):
+                self._write(function, call, result, False)
+            else:
+                text = self.call(call)
+                self.lines.append(f"{self.new(result)} = {text}")
+            return
+        place, function = function.place, function.function
         if writes(function):
-            self._write(function, call, result, into)
-        elif into:
-            name = self.names[call.operands[place]]
-            like = None if takes_whole_numbers(function) else result
-            given = self._given_to(call.operands, like)
-            last = f"out={name}" if function in _BY_NAME else name
-            self.lines.append(f"{self.bound(function)}({', '.join([*given, last])})")
-            self.names[result] = name
-        else:
-            text = self.call(call)
-            self.lines.append(f"{self.new(result)} = {text}")
+            self._write(function, call, result, True)
+            return
+        name = self.names[result] = self.names[call.operands[place]]
+        like = None if takes_whole_numbers(function) else result
+        given = ", ".join(self._given_to(call.operands, like))
+        last = f"out={name}" if function in _BY_NAME else name
+        self.lines.append(f"{self.bound(function)}({given}, {last})")
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
@@ -355,6 +337,12 @@ class NumpyWriting(Speller):
         sign = OPERATORS.get(function)
         if sign is not None:
             return self._operation(sign, function, xs)
+        plain = self._plain.get(function)
+        if plain is None:
+            named = function not in SPELLINGS and is_plain(function)
+            plain = self._plain[function] = self.bound(function) if named else ""
+        if plain and not call.options:
+            return f"{plain}({', '.join(self._given_to(xs, call.results[0]))})"
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:
@@ -367,7 +355,7 @@ class NumpyWriting(Speller):
             result = call.results[0] if len(call.results) == 1 else None
             if takes_whole_numbers(function):
                 result = None
-            elif function in _ASKING and len(xs) == 2:
+            elif function in ASKING and len(xs) == 2:
                 result = next((x for x in xs if is_array(x)), None)
             given = self._given_to(xs, result)
         else:
@@ -381,14 +369,24 @@ class NumpyWriting(Speller):
         level = _LEVELS.get(function)
         if level is not None:
             x, y = xs
-            first, last = self._term(x, level), self._term(y, level + 1)
+            if function is operator.pow:  # which binds what stands to the right of it less
+                first, last = self._term(x, level + 1), self._term(y, level)
+                first = f"({first})" if first[0] == "-" else first
+            else:
+                first, last = self._term(x, level), self._term(y, level + 1)
         else:
             first = self.text(xs[0])
             if len(xs) == 1:
                 return f"{sign}{first}"
             last = self.text(xs[1])
-            first = f"({first})" if first[0] == "-" and function is operator.pow else first
+            if function in COMPARISONS:
+                return f"{first} {sign} {last}"
         return f"{first} {sign} ({last})" if last[0] == "-" else f"{first} {sign} {last}"
+
+    def asked(self, x: Any) -> str:
+        """Return a question as an expression that `not` may stand before."""
+        call = self._inside.get(x) if type(x) is Value else None
+        return self.text(x) if call is None or call.function not in COMPARISONS else self.call(call)
 
     def _term(self, x: Any, level: int) -> str:
         """Return an operand of an operator that binds so strongly: CPython reads brackets twice."""
@@ -420,7 +418,7 @@ class NumpyWriting(Speller):
     def constant(self, x: Any) -> str:
         """Return the name of an object in the scope, by its value where it has one."""
         if isinstance(x, np.dtype):
-            return self.scope.name(x, x.name, ("dtype", x))
+            return self.scope.name(x, name_of_dtype(x), ("dtype", x))
         if isinstance(x, (np.generic, float, complex)):
             return self.scope.name(x, "number", (type(x), bits_of(x)))
         if isinstance(x, type):
@@ -460,18 +458,19 @@ class NumpyWriting(Speller):
 
         NumPy takes two thirds of the time for it: it need not find out how wide the number is.
         """
-        if type(x) is Value:
+        cls = type(x)
+        if cls not in _NUMBERS or result is None or not is_array(result) or not result.shape:
             return self.text(x)
-        number = type(x) in (int, float, np.float64)
-        if number and result is not None and is_array(result) and result.dtype.kind == "f":
-            if type(x) is np.float64 and result.dtype != np.float64:
-                return self.text(x)
-            key = ("zero-d", repr(float(x)), result.dtype)
-            if result.shape:
-                array = np.array(x, result.dtype)
-                array.flags.writeable = False
-                return self.scope.name(array, "number", key)
-        return self.text(x)
+        dtype = result.dtype
+        if dtype.kind != "f" or (cls is np.float64 and dtype != np.float64):
+            return self.text(x)
+        key = "zero-d", repr(float(x)), dtype
+        found = self._numbers.get(key)
+        if found is None:
+            array = np.array(x, dtype)
+            array.flags.writeable = False
+            found = self._numbers[key] = self.scope.name(array, "number", key)
+        return found
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
         """Return an index as it stands between brackets."""

@@ -14,6 +14,8 @@ from chainrules_py.program import Call, Value
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _WHOLE = "bhilqpBHILQP"
+ASKING = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
+"""Ufuncs whose numbers are of the dtype of what they are compared with."""
 _SHORT = 64
 """How many elements are repeated at most; longer ones NumPy spreads as fast."""
 _VIEWED = 1 << 14
@@ -29,6 +31,12 @@ def takes_whole_numbers(function: Any) -> bool:
         return False
     given = [{*kinds.partition("->")[0]} for kinds in function.types]
     return any([not chars.isdisjoint("efdgFDG") and chars & {*_WHOLE} for chars in given])
+
+
+def is_plain(function: Any) -> bool:
+    """Tell whether numbers among operands of a ufunc are of the dtype of its one result."""
+    one = isinstance(function, np.ufunc) and function.nout == 1
+    return one and function not in ASKING and not takes_whole_numbers(function)
 
 
 def takes_rows(x: Any, places: Any, call: Call) -> bool:

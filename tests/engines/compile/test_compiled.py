@@ -6,6 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import enum
+import functools
 import gc
 import itertools
 import os
@@ -754,3 +755,22 @@ def test_the_collector_waits_for_a_first_call_and_goes_on():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_is_kept_of_a_long_program_is_not_walked_through_again():
+    f = lambda x: functools.reduce(lambda y, _: np.sin(y) * x, range(2000), x)
+    collections_ = lambda: [stats["collections"] for stats in gc.get_stats()]
+    frozen = gc.get_freeze_count()  # by whoever runs the tests
+    gc.unfreeze()
+    try:
+        for keep in (lambda: None, gc.freeze):
+            compiled = compile(f)
+            gc.collect()
+            keep()
+            before, kept = collections_(), gc.get_freeze_count()
+            compiled(0.5)
+            assert kept or collections_() == before
+            assert 2 * gc.get_freeze_count() >= kept  # some of them have died
+    finally:
+        if not frozen:
+            gc.unfreeze()

@@ -15,7 +15,7 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import compile
 from chainrules_compile.loops import Loop, Varying, joined, nested, picked, ranged, run
-from chainrules_compile.passes.repeats import Line, Repeat, repeats
+from chainrules_compile.passes.repeats import Line, Repeat, may_repeat, repeats
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.writers import numpy_source
 from chainrules_py.program import Call, Program, Value
@@ -251,6 +251,27 @@ def test_what_does_not_follow_is_left_as_it_is():
 def test_the_shortest_period_is_found():
     line = Line(chain(50))
     assert repeats(line, FEW) == [Repeat(0, 2, 50)]
+
+
+def test_where_nothing_may_repeat_nothing_does():
+    rng, functions = np.random.default_rng(0), (operator.add, operator.mul, operator.sub)
+    seen = set()
+    for _ in range(200):
+        x, calls = Value("x", float), []
+        last = x
+        while len(calls) < 200:
+            block = rng.integers(0, 3, rng.integers(1, 30))
+            for k in [*block] * rng.integers(1, 9):
+                y = Value(f"y{len(calls)}", float)
+                calls.append(Call(functions[k], (last, x), {}, (y,)))
+                last = y
+        program = Program("blocks", (x,), tuple(calls), (last,))
+        least = int(rng.integers(10, 100))
+        saved = sum([r.saved for r in repeats(Line(program), least)])
+        may = may_repeat(program, least)
+        assert may or 2 * saved < len(program)
+        seen.add((may, 2 * saved >= len(program)))
+    assert seen == {(False, False), (True, False), (True, True)}
 
 
 def test_lists():
