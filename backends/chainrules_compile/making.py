@@ -377,7 +377,7 @@ class Making:
 
     def _run(self, code: types.CodeType, source: str) -> Any:
         made: dict[str, Any] = {}
-        exec(code, self.scope, made)  # noqa: S102
+        exec(code, self.scope.data, made)  # noqa: S102
         file = self._file(source)
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         return made[self.name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import keyword
 import re
+from collections import UserDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +24,13 @@ class Form(NamedTuple):
     strides: tuple[int, ...] | None
 
 
-class Scope(dict[str, Any]):
+class Scope(UserDict[str, Any]):
     """Names that a source sees, each with an object; what a name was asked for is remembered.
 
     Attributes
     ----------
+    data : dict
+        The names themselves, a plain dict: of another Python looks up names slowly.
     recipes : dict
         By a name how its object is made, where that was said.
     computing : dict
@@ -86,13 +89,14 @@ class Scope(dict[str, Any]):
         if found is None:
             base = found = identifier(hint)
             n = self._counts.get(base, 1)
-            while found in self or found in self.locals:
+            known = self.data
+            while found in known or found in self.locals:
                 n += 1
                 found = f"{base}_{n}"
             self._counts[base] = n
             self._names[key] = found
             self._kept.append(x)
-            self[found] = x
+            known[found] = x
         return found
 
 

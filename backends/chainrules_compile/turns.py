@@ -358,7 +358,7 @@ def run_loop(call: Call, given: Leaves) -> list[Any]:
     lines = [*body.lines, f"return [{', '.join(body.outputs)}]"]
     source = f"def loop({', '.join(names.values())}):\n" + "".join([f"    {t}\n" for t in lines])
     made: dict[str, Any] = {}
-    exec(source, scope, made)  # noqa: S102
+    exec(source, scope.data, made)  # noqa: S102
     found = made["loop"](*given)
     if found is MISS:
         raise Changing

@@ -228,7 +228,7 @@ class NumpyWriting(Speller):
         else:
             self._count += 1
             name = f"v{self._count}"
-            while name in self.scope or name in self._taken:
+            while name in self.scope.data or name in self._taken:
                 self._count += 1
                 name = f"v{self._count}"
             self.scope.locals.add(name)
