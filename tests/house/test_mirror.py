@@ -475,6 +475,7 @@ TOPICS = {
     "tests/engines/compile/test_holders.py": "functions held by objects of ours, a generator",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",
     "tests/engines/compile/test_remade.py": "memory of whole programs, measured",
+    "tests/engines/compile/test_questions.py": "one question for many quotients of numbers",
     "tests/engines/compile/test_factored.py": "factors of one matrix, by their kernels too",
     "tests/engines/compile/test_places.py": "places that arrays hold, in whole programs",
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",

@@ -32,10 +32,11 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
+from chainrules_compile.passes.filled import Box, box_of, meet
 from chainrules_compile.passes.values import changed, is_array, size
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary.views import duplicate
+from chainrules_py.vocabulary.views import duplicate, store
 
 _PASSING = frozenset(
     (
@@ -76,8 +77,11 @@ _FIRST = frozenset((np.divide, operator.truediv, v.divide, v.strong_multiply, ov
 _ALL = frozenset(("axis", "axes", "keepdims", "shape", "index", "order", "result"))
 _ALL |= {"include_initial"}
 """Options with which it does: all elements are there, and none is made a number of other kinds."""
+_WRITING = (store, plus_at, minus_at)
 _SILENCE = 0.8
 """How many microseconds `np.errstate` takes."""
+_OF_NUMBER = 0.02
+"""How many it takes to ask of a number whether it is finite."""
 
 
 def with_one_question(program: Program) -> Program:
@@ -112,6 +116,7 @@ def with_one_question(program: Program) -> Program:
 def keeping(program: Program, wanted: Iterable[Value]) -> set[Value]:
     """Return those values, of some, of which no result is finite that are not."""
     dropped: set[Value] = {*program.inputs, *program.constants}
+    filled = written_once(program)
     for call in reversed(program.calls):
         if call.function is is_finite:
             continue
@@ -119,7 +124,7 @@ def keeping(program: Program, wanted: Iterable[Value]) -> set[Value]:
         if not results or not dropped.isdisjoint(results):
             dropped.update(values)
             continue
-        safe = passing(call)
+        safe = values if results[0] in filled else passing(call)
         if safe is values:
             continue
         dropped.update([x for x in values if not any([x is y for y in safe])])
@@ -137,9 +142,27 @@ def passing(call: Call) -> tuple[Any, ...]:
         return call.values
     if f in _FIRST:
         return call.operands[:1]
-    if f is v.put_at and len(call.operands) == 2:
+    if f is store and len(call.operands) == 2:
         return call.operands[1:]
     return call.values if getattr(f, "__name__", None) in _ADJOINTS else ()
+
+
+def written_once(program: Program) -> set[Value]:
+    """Return the arrays that memory becomes whose parts were written to, each of them once."""
+    if np.empty not in program.functions:
+        return set()
+    boxes: dict[Value, tuple[Box, ...]] = {}
+    found = set()
+    for call in program.calls:
+        if call.function is np.empty:
+            boxes[call.results[0]] = ()
+        elif call.function in _WRITING and call.operands[0] in boxes:
+            x, (y,) = call.operands[0], call.results
+            box = box_of(call.options["index"], y.shape) if len(call.operands) == 2 else None
+            if is_real(y) and box is not None and not any([meet(box, z) for z in boxes[x]]):
+                boxes[y] = (*boxes[x], box)
+                found.add(y)
+    return found
 
 
 def count(xs: Iterable[Any], x: Value) -> int:
@@ -165,4 +188,4 @@ def reached(program: Program, start: set[Value]) -> list[Value]:
 
 def price(xs: Iterable[Value]) -> float:
     """Estimate how many microseconds it takes to ask whether arrays are finite."""
-    return sum([0.6 + 2e-4 * size(x) if is_array(x) else 0.07 for x in xs])
+    return sum([0.6 + 2e-4 * size(x) if is_array(x) else _OF_NUMBER for x in xs])
