@@ -14,7 +14,7 @@ from chainrules_compile.passes.factored import (
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.loose import loosened
-from chainrules_compile.passes.numbers import with_plain_numbers
+from chainrules_compile.passes.numbers import with_plain_numbers, with_plain_numbers_loosely
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.products import with_joined_products
@@ -75,6 +75,7 @@ LOOSE: dict[str, Pass] = {
     **{title: step for title, step in PASSES.items() if title not in ("wrappers", "simplify")},
     "zero patterns": with_zero_patterns_loosely,
     "factors": with_shared_factors_loosely,
+    "plain numbers": with_plain_numbers_loosely,
 }
 """The same, for programs that need not have the bits."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,15 @@ from chainrules_compile.passes.values import (
     replaced,
     value_of,
 )
+from chainrules_compile.plain import (
+    PLAIN,
+    Plain,
+    has_bits,
+    power,
+    power_range,
+    power_silently,
+    powers_have_bits,
+)
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read, store
@@ -50,12 +59,14 @@ _PLAIN: dict[Any, Any] = {
     v.divide: over_silently,
 }
 """By what computes with NumPy's numbers what computes the same of Python's, to the bit."""
+_POWERS: dict[Any, Any] = {operator.pow: power, v.pow: power_silently}
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
 _QUOTIENTS = frozenset((over, over_silently))
 _ENTERING = frozenset((read, v.lift))
 _SIGNIFICANT = 2**53
-_GAINS = {root: 90, over: 12, over_silently: 12}
+_GAINS: dict[Any, int] = {root: 90, over: 12, over_silently: 12, power: 45, power_silently: 300}
+_GAINS |= dict.fromkeys(PLAIN.values(), 50)
 _GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
 """Nanoseconds: a sum of numbers, one of an array without axes, a ufunc that is given a number; and
 what it takes to make one plain, to read it plain, to take it out, to make it NumPy's again."""
@@ -65,10 +76,26 @@ _LIFTED = 190
 
 def with_plain_numbers(program: Program) -> Program:
     """Return the program with Python's numbers in the place of NumPy's, where that pays."""
-    if program.functions.isdisjoint(_PLAIN):
+    return _with_plain_numbers(program, has_bits)
+
+
+def with_plain_numbers_loosely(program: Program) -> Program:
+    """Return the same, and Python's functions of numbers whose last bits may differ."""
+    return _with_plain_numbers(program, lambda _: True)
+
+
+def _with_plain_numbers(program: Program, suits: Callable[[Plain], bool]) -> Program:
+    functions = program.functions
+    if functions.isdisjoint(_PLAIN) and functions.isdisjoint(PLAIN):
         return program
     calls = program.calls
-    places = [i for i, call in enumerate(calls) if call.function in _PLAIN and is_plain(call)]
+    table = _PLAIN
+    for f in functions & PLAIN.keys():
+        if any([call.function is f and is_plain(call) for call in calls]) and suits(PLAIN[f]):
+            table = {**table, f: PLAIN[f]}
+    if not functions.isdisjoint(_POWERS) and powers_have_bits():
+        table = {**table, **_POWERS}
+    places = [i for i, call in enumerate(calls) if call.function in table and is_plain(call)]
     if not places or any([state in ("raise", "call") for state in np.geterr().values()]):
         return program
     at, plain = {*places}, [calls[i] for i in places]
@@ -77,7 +104,7 @@ def with_plain_numbers(program: Program) -> Program:
     made = {calls[i].results[0]: calls[i] for i in others if calls[i].function in _ENTERING}
     compared = [calls[i].results[0] for i in others if calls[i].function in _COMPARISONS]
     uses = used_by(program, others, {*[x for x in of if x.type is np.float64], *compared})
-    gain_of = {f: _GAINS.get(plain_one, _GAIN) for f, plain_one in _PLAIN.items()}
+    gain_of = {f: _GAINS.get(plain_one, _GAIN) for f, plain_one in table.items()}
     gains: defaultdict[Value, int] = defaultdict(int)
     for call in plain:
         gains[of[call.results[0]]] += gain_of[call.function]
@@ -95,7 +122,7 @@ def with_plain_numbers(program: Program) -> Program:
             gains[group] += _BACK
         gains[group] += sum([_kind(calls[i]) for i in using if i != last])
     chosen = {x for x, group in of.items() if gains[group] > 0 and x.type is not float}
-    return _Lowering(program, chosen, uses, at).program() if chosen else program
+    return _Lowering(program, chosen, uses, at, table).program() if chosen else program
 
 
 def used_by(program: Program, places: list[int], wanted: set[Value]) -> dict[Value, list[int]]:
@@ -143,7 +170,12 @@ def is_plain(call: Call) -> bool:
     for x in call.operands:
         if (type(x) is not Value or x.type is not np.float64) and not _is_number(x):
             return False
-    return True
+    return call.function not in _POWERS or _has_range(call.operands[1])
+
+
+def _has_range(n: Any) -> bool:
+    """Tell whether there are numbers of which a power is one of Python's."""
+    return type(n) is not Value and power_range(float(n))[1] > 0.0
 
 
 def _is_number(x: Any) -> bool:
@@ -225,11 +257,14 @@ def _kind(call: Call) -> int:
 class _Lowering:
     """Writing of a program anew, in which some numbers are plain ones."""
 
-    def __init__(self, program: Program, chosen: set[Value], uses: Any, places: set[int]) -> None:
+    def __init__(
+        self, program: Program, chosen: set[Value], uses: Any, places: set[int], table: Any
+    ) -> None:
         self.before = program
         self.chosen = chosen
         self.uses = uses
         self.places = places
+        self.table = table
         self.calls: list[Call] = []
         self.plain: dict[Value, Value] = {}
         self.back: dict[Value, Value] = {}
@@ -244,7 +279,7 @@ class _Lowering:
         for i, call in enumerate(self.before.calls):
             results, values = call.results, call.values
             if i in places and results[0] in chosen:
-                f = _PLAIN[call.function]
+                f = self.table[call.function]
                 operands: tuple[Any, ...] = tuple(map(instead, values, values))
                 given = operands
                 if len(values) != len(call.operands):

@@ -138,12 +138,16 @@ def weakened(call: Call, even: Mapping[Value, float]) -> Call:
         return call
     if type(p) is Value and is_array(p) and is_array(result) and p.dtype == np.float64:
         return called(call, np.multiply)
-    known = type(c) is not int and result.type in _DOUBLES
-    double = known and type(p) is Value and p.type in _DOUBLES
-    return Call(operator.mul, (c, p), {}, call.results) if double else call
+    double = result.type in _DOUBLES and type(p) is Value and p.type in _DOUBLES
+    if not double or abs(c) > _EXACTLY:
+        return call
+    c = float(c) if type(c) is int else c
+    return Call(operator.mul, (c, p), {}, call.results)
 
 
 _DOUBLES = (float, np.float64)
+_EXACTLY = 2.0**53
+"""Up to where whole numbers are numbers of double precision."""
 
 
 def negated(call: Call) -> Call:

@@ -11,12 +11,7 @@ import numpy as np
 
 from chainrules_compile.calls import (
     dot_to,
-    double,
     is_finite,
-    over,
-    over_silently,
-    plain_number,
-    root,
     selected,
     spread,
     sum_to,
@@ -96,7 +91,6 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _LONG = 4096
 _FEW, _MANY = 512, 4
 """Of how many elements arrays are asked at once whether they are finite, and of how many arrays."""
-_NUMBERS: Any = (np.float64, np.float64)
 
 
 def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
@@ -211,37 +205,6 @@ def _divided(s: Speller, call: Call) -> str:
 
 _ASKED = 2000
 """From how many elements on the word does not ask, but has NumPy say nothing."""
-
-
-@spells(over, over_silently)
-def _over(s: Speller, call: Call) -> str | None:
-    x, y = call.operands
-    word: Any = np.divide if call.function is over else v.divide.implementation(_NUMBERS)
-    above, below = s.text(x), s.text(y)
-    return f"{above} / {below} if {below} else {s.bound(word)}({above}, {below})"
-
-
-@spells(root)
-def _root(s: Speller, call: Call) -> str | None:
-    import math
-
-    x = s.text(call.operands[0])
-    plain = s.scope.name(math.sqrt, "root_of")
-    return f"{plain}({x}) if {x} >= 0.0 else {s.bound(np.sqrt)}({x})"
-
-
-@spells(plain_number)
-def _plain_number(s: Speller, call: Call) -> str | None:
-    (x,) = call.operands
-    text = s.text(x)
-    if is_array(x):
-        return f"{text}.item()"
-    return f"{s.bound(float)}{text if text[0] == '(' else f'({text})'}"
-
-
-@spells(double)
-def _of_numpy(s: Speller, call: Call) -> str | None:
-    return f"{s.bound(np.float64)}({s.text(call.operands[0])})"
 
 
 def is_double(x: Any) -> bool:

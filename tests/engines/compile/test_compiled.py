@@ -778,7 +778,7 @@ def test_what_is_kept_of_a_long_program_is_not_walked_through_again():
 
 def test_programs_look_up_names_in_a_plain_dict():
     """Of another, also of a class derived from dict, CPython takes ten times as long for a name."""
-    f = compile(value_and_grad(lambda x: np.sum(np.sin(x) / x)))
+    f = compile(ct.value_and_grad(lambda x: np.sum(np.sin(x) / x)))
     f(np.linspace(0.5, 1.0, 4))
     names = f.programs[0].run.__globals__
     assert type(names) is dict

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
-from chainrules_compile import compile
+from chainrules_compile import compile, plain
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 from tests.engines.compile.shadow import same
@@ -17,6 +17,10 @@ WAYS = {
     "ufuncs of numbers": lambda a, b, x: np.multiply(a, b) + np.square(np.subtract(a, 1.0)),
     "roots": lambda a, b, x: np.sqrt(a) * np.sqrt(b) + a * b,
     "powers": lambda a, b, x: (a * b + 1.0) ** 2 + (a - b) * (a + b) * a,
+    "sines": lambda a, b, x: np.sin(a * b) * np.cos(a + b) - np.tan(a * a) * (a - b),
+    "many powers": lambda a, b, x: (a * b) ** 3 + (a * a) ** 0.5 - (a + b) ** -2 * (b * b) ** 1.5,
+    "long powers": lambda a, b, x: (a * b) ** 11 + (a * a) ** 300 - (a + b) ** -0.5 * a**1e-5,
+    "functions": lambda a, b, x: np.tanh(a * b) + np.expm1(a + b) - np.arctan(b * b) * np.cosh(a),
     "beside arrays": lambda a, b, x: x * (a * b + a) - (a * a * b) / (x + a),
     "back into arrays": lambda a, b, x: np.stack([a * b + a, b * b - a * 3.0, a]),
     "questions": lambda a, b, x: a * b + a if a * a + b > 1.0 else b * b - a,
@@ -67,6 +71,48 @@ def test_numbers_stay_numpys_where_errors_are_raised():
     with np.errstate(over="raise"):
         f(np.ones(2))
         assert ".item" not in f.source
+
+
+@pytest.mark.parametrize("ufunc", plain.PLAIN, ids=lambda f: f.__name__)
+def test_functions_of_pythons_numbers_are_numpys_or_near(ufunc):
+    f = plain.PLAIN[ufunc]
+    draw = np.random.default_rng(3)
+    low, high = max(f.low, -1e3), min(f.high, 1e3)
+    x = np.concatenate([draw.uniform(low, high, 2000), draw.normal(size=2000)])
+    ends = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e308, -1e308, 5e-324, f.low, f.high]
+    ends += [np.nextafter(end, to) for end in (f.low, f.high) for to in (-np.inf, np.inf)]
+    with np.errstate(all="ignore"):
+        x = np.concatenate([x, ends])
+        wanted = ufunc(x)
+        found = np.array([f(t) for t in x.tolist()])
+    if plain.has_bits(f):
+        assert found.tobytes() == wanted.tobytes()
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7.0, -1, -2.0, 0.5, -0.5, 1.5, 1e-3, 1e-5, 400, 1e300, np.nan])
+def test_powers_of_pythons_numbers_are_numpys(n):
+    draw = np.random.default_rng(4)
+    low, high = plain.power_range(float(n))
+    x = [*draw.normal(size=500), *10.0 ** draw.uniform(-320, 308, 500), *NUMBERS]
+    x += [np.nextafter(end, to) for end in (low, high) for to in (-np.inf, np.inf)]
+    with np.errstate(all="ignore"):
+        for t in [*x, *[-t for t in x]]:
+            wanted = np.float64(t) ** n
+            assert same(np.float64(plain.power(float(t), n)), wanted), t
+            assert same(np.float64(plain.power_silently(float(t), n)), wanted), t
+
+
+def test_functions_are_pythons_without_bits_and_with_them_where_they_have_them():
+    f = lambda y: np.exp(y[0] * y[1]) * np.sin(y[0] + y[1]) * y[1] - np.log(y[0] * y[0]) ** 2
+    y = np.array([0.5, 0.75])
+    for exact in (True, False):
+        g = compile(f, exact=exact)
+        np.testing.assert_allclose(g(y), f(y), rtol=1e-13)
+        for ufunc in (np.exp, np.sin, np.log):
+            is_plain = not exact or plain.has_bits(plain.PLAIN[ufunc])
+            assert (f"plain_{ufunc.__name__}(" in g.source) == is_plain
+        assert (" ** 2.0 if" in g.source) == (exact and plain.powers_have_bits())
 
 
 LIKELIHOODS = {
