@@ -22,6 +22,7 @@ from chainrules_diagnosis.constants import (
     dtypes_in,
     held_by,
     is_named,
+    iterates,
     names_of,
     numbers_in,
 )
@@ -64,13 +65,20 @@ from chainrules_diagnosis.operands import (
     with_tie,
     with_zeros,
 )
-from chainrules_diagnosis.options import other_axes, other_values, turned_axes
+from chainrules_diagnosis.options import (
+    other_axes,
+    other_values,
+    slices_beside,
+    turned_axes,
+    whole_numbers_in,
+)
 from chainrules_diagnosis.ratio import name_ratio
 from chainrules_diagnosis.repairs import name_written
-from chainrules_diagnosis.stairs import grain, jumps, narrows, slope_behind_stairs, slopes
+from chainrules_diagnosis.stairs import ROUNDING, grain, jumps, narrows, slope_behind_stairs, slopes
 from chainrules_diagnosis.table import Table
 
 __all__ = [
+    "ROUNDING",
     "Axes",
     "Evidence",
     "Place",
@@ -97,6 +105,7 @@ __all__ = [
     "is_said",
     "is_sorted",
     "is_whole",
+    "iterates",
     "join_halves",
     "join_operands",
     "jumps",
@@ -124,6 +133,7 @@ __all__ = [
     "reordered",
     "scale_of",
     "shuffled",
+    "slices_beside",
     "slope_behind_stairs",
     "slopes",
     "stacked",
@@ -135,6 +145,7 @@ __all__ = [
     "turned",
     "turned_axes",
     "upside_down",
+    "whole_numbers_in",
     "with_numbers",
     "with_signs",
     "with_tie",

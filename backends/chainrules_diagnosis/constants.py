@@ -15,19 +15,21 @@ from chainrules_diagnosis.sources import names_in, reached, walked
 
 
 def words_in(functions: Iterable[Any]) -> list[str]:
-    """List the words in the code of functions, which options may be compared with.
+    """List the words in the code of functions, which options may be compared with, or looked up.
 
     Examples
     --------
     >>> words_in([lambda x, mode: x if mode == "same" else -x])
     ['same']
+    >>> times = {"once": 1.0, "twice": 2.0}
+    >>> words_in([lambda x, mode: times[mode] * x])
+    ['once', 'twice']
     """
-    found: dict[str, None] = {}
-    for code in _codes(functions):
-        for constant in code.co_consts:
-            listed = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
-            found |= {x: None for x in listed if isinstance(x, str) and x.isidentifier()}
-    return list(found)[:_MANY]
+    reach = walked(functions)
+    codes = [code for f in reach if isinstance(f, FunctionType) for code in _with_inner(f.__code__)]
+    written = [_flat(constant) for code in codes for constant in code.co_consts]
+    found = [*[x for flat in written for x in flat], *reach]
+    return list(dict.fromkeys(x for x in found if isinstance(x, str) and x.isidentifier()))[:_MANY]
 
 
 _MANY = 12
@@ -90,6 +92,28 @@ def names_of(functions: Iterable[Any]) -> set[str]:
     ['floor', 'np']
     """
     return {name for f in reached(functions) for name in names_in(f.__code__)}
+
+
+def iterates(functions: Iterable[Any]) -> bool:
+    """Tell whether functions repeat something until they stop, or ask a solver that does.
+
+    Examples
+    --------
+    >>> def halved(x):
+    ...     while x > 1e-9:
+    ...         x = x / 2
+    ...     return x
+    >>> iterates([halved]), iterates([lambda x: [n * x for n in range(3)]])
+    (True, False)
+    """
+    reach = reached(functions)
+    codes = [code for f in reach for code in _with_inner(f.__code__)]
+    steps = [step for code in codes if code.co_name[:1] != "<" for step in _steps(code)]
+    return any("BACKWARD" in step.opname for step in steps) or bool(_SOLVERS & names_of(reach))
+
+
+_SOLVERS = {"root", "minimize", "newton", "fsolve", "odeint", "solve_ivp", "linear_solve"}
+_SOLVERS |= {"cg", "bicg", "bicgstab", "gmres", "lgmres", "minres", "qmr", "lsqr", "lsmr"}
 
 
 def compared_in(functions: Iterable[Any]) -> list[float]:

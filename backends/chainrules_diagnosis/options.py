@@ -1,46 +1,109 @@
-"""Other options of a call: the values that an annotation lists, and every way to say an axis."""
+"""Other values of what has no derivative: by type, annotation and code; all ways to say an axis."""
 
 from __future__ import annotations
 
+import enum
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis.constants import words_for, words_in
+from chainrules_diagnosis.constants import compared_in, numbers_in, words_for, words_in
 
 
-def literals_of(f: Any, name: str) -> list[Any]:
-    """Find the values that an annotation lists: ``mode: Literal["full", "same"]``."""
+def _hint(f: Any, name: str) -> Any:
     try:
-        hints = typing.get_type_hints(getattr(f, "__wrapped__", f))
+        return typing.get_type_hints(getattr(f, "__wrapped__", f)).get(name)
     except Exception:
-        return []
-    return [value for value in _listed(hints.get(name)) if value is not None]
+        return None
 
 
 def other_values(
-    f: Any, name: str, given: Any, functions: list[Any], known: Iterable[str]
+    f: Any, name: str, given: Any, functions: list[Any], known: Iterable[str], like: Any = None
 ) -> list[Any]:
-    """List other values of an option, by its type and annotation, and by the code of functions.
+    """List other values of what has no derivative, by its type and annotation, and by code.
+
+    For None there are values of other types: numbers, and an array like one that is given.
 
     Examples
     --------
     >>> other_values(np.sum, "p", 2, [], ()), other_values(np.sum, "keepdims", False, [], ())
     ([3, 1, -2], [True])
+    >>> other_values(np.sum, "n", 1, [lambda x, n: x if n < 4 else -x], ())
+    [2, 0, -1, 4, 5]
+    >>> other_values(np.sum, "pad", (1, 1), [], ()), other_values(np.sum, "at", slice(4), [], ())
+    ([(1, 2), (2, 1)], [slice(None, 4, 2), slice(None, None, -1), slice(-2, None, None)])
     """
+    listed = _listed_by(_hint(f, name))
+    is_said = isinstance(given, str) and any(isinstance(x, str) for x in listed)
+    found = [*([] if is_said else _by_type(name, given, functions, like)), *listed]
+    found = [x for x in found if not (isinstance(x, str) and x in known)]
+    apart = {repr(x): x for x in found if repr(x) != repr(given)}
+    return list(apart.values()) or (["other"] if type(given) is str else [])
+
+
+def _by_type(name: str, given: Any, functions: list[Any], like: Any) -> list[Any]:
+    """List values of the type of one that is given."""
     if type(given) is bool:
         return [not given]
     if type(given) is int:
-        return [value for value in (given + 1, given - 1, -given or -1) if value != given]
+        return [given + 1, given - 1, -given or -1, *whole_numbers_in(functions)]
     if type(given) is float:
-        return [given + 0.5, 2.0 * given] if given else [0.5]
-    found = literals_of(f, name)
-    if type(given) is str and not found:
-        found = [*words_for(name, given), *words_in(functions)]
-    found = [value for value in dict.fromkeys(found) if value not in (given, *known)]
-    return found or (["other"] if type(given) is str else [])
+        functions = [] if name in _NO_NUMBERS else functions
+        beside = [m for n in _compared(functions, float) for m in (n, 1.25 * n, 0.75 * n)]
+        return [given + 0.5, 2.0 * given, *beside] if given else [0.5, *beside]
+    if type(given) is str:
+        return [*words_for(name, given), *words_in(functions)]
+    if isinstance(given, enum.Enum):
+        return list(type(given))
+    if type(given) is slice:
+        return slices_beside(given)
+    if type(given) is tuple and len(given) > 1 and {*map(type, given)} == {int}:
+        return [(*given[:-1], given[-1] + 1), (given[0] + 1, *given[1:]), given[::-1]]
+    if given is None and name not in _NO_NUMBERS:
+        wave = [] if like is None else [0.75 + np.cos(np.arange(1.0, like.size + 1)) / 4]
+        return [*words_in(functions), 1, 0.5, *[x.reshape(like.shape) for x in wave]]
+    return []
+
+
+def slices_beside(given: slice) -> list[slice]:
+    """List other slices: with a step, the other way round, counted from the end."""
+    return [slice(given.start, given.stop, 2), slice(None, None, -1), slice(-2, None)]
+
+
+_NO_NUMBERS = {"axis", "axes", "dtype", "out", "where", "order", "rng", "seed", "device", "casting"}
+_NO_NUMBERS |= {"tol", "rtol", "atol", "rcond", "eps", "max_steps", "maxiter", "solver"}
+
+
+def _listed_by(hint: Any) -> list[Any]:
+    """List values that an annotation lists: ``Literal["full", "same"]``, members, two flags."""
+    found = [x for x in _listed(hint) if x is not None]
+    parts = () if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
+    for one in parts:
+        found += [True, False] if one is bool else [0, 1, 2] if one is int else []
+    for kind in (hint, *parts):
+        found += list(kind.__members__.values()) if isinstance(kind, enum.EnumMeta) else []
+    return found
+
+
+def _compared(functions: list[Any], kind: type) -> list[Any]:
+    return [n for n in compared_in(functions) if type(n) is kind and n]
+
+
+def whole_numbers_in(functions: list[Any]) -> list[int]:
+    """List the whole numbers that code names, and the next ones, as far as anybody waits for them.
+
+    Examples
+    --------
+    >>> whole_numbers_in([lambda x, n: x if n != 5 else -x])
+    [5, 6]
+    """
+    named = [n for n in numbers_in(functions)[0] if type(n) is int and 0 < n < _LARGE]
+    return [m for n in named[:_FEW] for m in (n, n + 1)]
+
+
+_LARGE, _FEW = 100, 6
 
 
 def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str, Any]]:

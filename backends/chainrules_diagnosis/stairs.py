@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+ROUNDING = {"round", "around", "rint", "floor", "ceil", "trunc", "fix", "digitize"}
+"""The names of functions that are meant to be flat, with jumps."""
+
 
 def grain(f: Callable[[float], Any], size: float = 1.0) -> float:
     """Measure how far apart, relative to them, the numbers are that f rounds to inside, or 0.

@@ -41,19 +41,7 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
             f"  {name} is no primitive: write @primitive above it, or g = primitive({name})"
         )
     else:
-        for s in rules_for(f):
-            if s.recipe is None:
-                lines.append(f"  opted out for {signature_text(s.signature)} at {s.where}")
-            elif mode in s.modes:
-                needs = f", which requires {set(s.requires)}" if s.requires else ""
-                lines.append(
-                    f"  there is one for {signature_text(s.signature)} at {s.where}{needs}"
-                )
-            else:
-                lines.append(
-                    f"  for {signature_text(s.signature)} only {s.modes[0]} mode is stated, "
-                    f"at {s.where}"
-                )
+        lines += _stated_lines(rules_for(f), mode)
         lines += [
             f"  {cls.__qualname__} computes otherwise than {type_info(cls).base!r}, "
             f"so its rules do not count; "
@@ -70,6 +58,23 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     for module, reason in plugins.failures.items():
         lines.append(f"  {module} announced itself and could not be imported: {reason}")
     return "\n".join(lines)
+
+
+def _stated_lines(statements: list[Statement], mode: str) -> list[str]:
+    """Say of each signature whether there is a rule for a mode; the transpose is none by itself."""
+    lines: list[str] = []
+    derived = {(s.signature, s.where): s.requires for s in statements if s.transposed}
+    for s in statements:
+        types, needs = signature_text(s.signature), derived.get((s.signature, s.where), ())
+        if s.recipe is None:
+            lines.append(f"  opted out for {types} at {s.where}")
+        elif mode in s.modes and not s.transposed:
+            told = f", which requires {set(s.requires)}" if s.requires else ""
+            lines.append(f"  there is one for {types} at {s.where}{told}")
+        elif not s.transposed:
+            told = f", and its transpose requires {set(needs)}" if needs else ""
+            lines.append(f"  for {types} only {s.modes[0]} mode is stated, at {s.where}{told}")
+    return lines
 
 
 def rules_for(f: Any) -> list[Statement]:

@@ -471,6 +471,9 @@ def _project_tangent(t: Any, onto: Any, batch: int) -> Any:
     if isinstance(t, AbstractTangent) and not isinstance(t, Tangent):
         return t
     msg = f"{describe(t)} is no tangent of {onto!r}"
+    if type(onto) is StructureSpace:
+        keys = [f"{k}=..." if isinstance(k, str) else "..." for k in onto.fields]
+        msg = f"{msg}; write Tangent[{onto.primal_type.__qualname__}]({', '.join(keys[:8])})"
     raise ProjectionError(msg)
 
 

@@ -32,13 +32,10 @@ def test_report_says_how_to_check_again(name):
     assert f"again: check_rule({plant.f.__name__}, " in str(caught.value)
 
 
-TIMES = {"once": 1.0, "twice": 2.0}
-
-
 @primitive
 def scaled_by(x, /, *, mode="once"):
-    """x, or twice x."""
-    return x * TIMES[mode]
+    """x, or twice x for what begins with a letter of an even number."""
+    return x * (2.0 - ord(mode[0]) % 2)
 
 
 @rule(scaled_by)

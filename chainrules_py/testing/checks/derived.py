@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from inspect import Parameter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,10 @@ from chainrules_diagnosis import (
     other_values,
 )
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import differs, fingerprint, value_vector
-from chainrules_py.testing.modes import written
+from chainrules_py.testing.modes import code_of
 from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 
 
@@ -94,7 +96,7 @@ def near_calls(case: Case) -> Iterator[Call]:
 def point_calls(case: Case) -> Iterator[Call]:
     """Other numbers of the same shapes: negated, large and small, rolled, at zeros."""
     places = _floating(case)
-    for n in compared_in(_written(case)):
+    for n in compared_in(code_of(case)):
         for far in (1.0, 1 / 16):  # there may be another number soon
             beside = partial(make.around, n=n, far=far)
             if n and (far < 1.0 or all(is_one_sided(case.operands[i], n) for i in places)):
@@ -148,10 +150,10 @@ def _sign_calls(case: Case, places: list[int]) -> Iterator[Call]:
 
 def _number_calls(case: Case) -> Iterator[Call]:
     """Numbers that code names: all of an operand is one, or its first are several; and dtypes."""
-    for name in make.dtypes_in(_written(case)):
+    for name in make.dtypes_in(code_of(case)):
         cast = tuple([x.astype(name) if make.is_cast(x, name) else x for x in case.operands])
         yield Call(f"dtype {name}", cast, case.options)
-    numbers, asks = numbers_in(_written(case))
+    numbers, asks = numbers_in(code_of(case))
     for i, (x, part) in enumerate(zip(case.operands, case.parts, strict=True)):
         leaves = [n for n in flatten(x)[0] if _is_floating(n)] if part.size else []
         is_complex = any(map(np.iscomplexobj, leaves))
@@ -255,7 +257,7 @@ def _entry_calls(case: Case) -> Iterator[Call]:
 def _long_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
     """List lengths that code compares with, or names: there may be a branch for many, or blocks."""
     xs = case.operands
-    compared, named = compared_in(_written(case)), numbers_in(_written(case))[0]
+    compared, named = compared_in(code_of(case)), numbers_in(code_of(case))[0]
     blocks = [n for n in named if type(n) is int and n > 2 and n not in compared][:_BLOCKS]
     lengths = list(dict.fromkeys(n for i in arrays for n in xs[i].shape if n))[:_FEW]
     for most in [n for n in compared if type(n) is int and 0 < n < _MOST]:
@@ -344,7 +346,8 @@ def whole_number_calls(case: Case) -> Iterator[Call]:
         if have.shape == want.shape and np.allclose(have, want, rtol=1e-6, equal_nan=True):
             yield Call("", operands, case.options)
             yield Call("", other, case.options)
-    for i, n in itertools.product(places, (3, 2, 1, 0, -1)):
+    numbers = dict.fromkeys((3, 2, 1, 0, -1, *make.whole_numbers_in(code_of(case))))
+    for i, n in itertools.product(places, numbers):
         if n != xs[i] if type(xs[i]) is int else xs[i].ndim == 0:
             other = *xs[:i], _as(xs[i], n), *xs[i + 1 :]
             yield Call(f"another whole number for argument {i + 1}", other, case.options)
@@ -375,41 +378,74 @@ def option_calls(case: Case) -> Iterator[Call]:
     Each by itself, and the first of them two by two.
     """
     taken: dict[str, list[tuple[str, Any]]] = {}
-    for name, default in _declared(case).items():
+    code, declared = code_of(case), _declared(case)
+    for name, default in declared.items():
         if name.startswith(_PROMISES):
             continue
         given = case.options.get(name, default)
-        values = (
-            [0, 1]
-            if name == "axis" and given is None
-            else other_values(case.f, name, given, _written(case), _declared(case))
-        )
-        for value in values:
+        values = other_values(case.f, name, given, code, declared)
+        for value in [0, 1] if name == "axis" and given is None else [*values, *_default(default)]:
             if type(value) is int and value < 0 and _is_count(case, name, value):
                 continue
             options = {**case.options, name: value}
-            if value_at(case, case.operands, None, **options) is None:
+            if not _is_another(case, value_at(case, case.operands, None, **options), given, value):
                 continue
             taken.setdefault(name, []).append((name, value))
             if name not in _KNOWN:
-                yield Call(f"{name}={value!r}", case.operands, options)
+                yield Call(f"{name}={_shown(value, given)}", case.operands, options)
     for name, axes in make.turned_axes({**_declared(case), **case.options}, case.operands):
         several = _changed(case.operands, lambda x: make.stacked(x, 2), range(len(case.operands)))
         operands = several if len(axes) > np.ndim(case.operands[0]) else case.operands
         yield Call(f"{name}={axes!r}", operands, {**case.options, name: axes})
+    yield from _held_calls(case, code, declared)
     few = [values[:2] for values in taken.values()]
     pairs = [p for a, b in itertools.combinations(few, 2) for p in itertools.product(a, b)]
     for pair in pairs[:_PAIRS]:
-        text = ", ".join([f"{name}={value!r}" for name, value in pair])
+        text = ", ".join([f"{name}={_shown(value)}" for name, value in pair])
         yield Call(text, case.operands, {**case.options, **dict(pair)})
+
+
+def _held_calls(case: Case, code: list[Any], known: Iterable[str]) -> Iterator[Call]:
+    """List other values of operands without a derivative: texts, members, None, slices, places."""
+    xs, names = case.operands, case.operand_names()
+    like = next((x for x in xs if is_float_array(x)), None)
+    defaults = getattr(getattr(case.f, "signature", None), "parameters", {})
+    for i, (name, given) in enumerate(zip(names, xs, strict=True)):
+        default = getattr(defaults.get(name), "default", Parameter.empty)
+        if case.parts[i].size or type(given) in (bool, int):
+            continue
+        values = _of_places(given) + other_values(case.f, name, given, code, known, like)
+        for value in [*values, *_default(default)]:
+            other = (*xs[:i], value, *xs[i + 1 :])
+            if _is_another(case, value_at(case, other), given, value):
+                yield Call(f"{name}={_shown(value, given)}", other, case.options)
+
+
+def _default(default: Any) -> list[Any]:
+    return [] if default is REQUIRED or default is Parameter.empty else [default]
+
+
+def _of_places(given: Any) -> list[Any]:
+    """List tuples with another slice in the place of one."""
+    entries = list(enumerate(given if type(given) is tuple else ()))
+    slices = [(k, x) for k, x in entries if type(x) is slice]
+    return [(*given[:k], y, *given[k + 1 :]) for k, x in slices for y in make.slices_beside(x)]
+
+
+def _is_another(case: Case, y: Any, given: Any, value: Any) -> bool:
+    """Tell whether a function takes a value; one of another type only if it makes a difference."""
+    if y is None or value is given or (type(value) is type(given) and repr(value) == repr(given)):
+        return False
+    return type(value) is type(given) or given is not None or fingerprint(y) != fingerprint(case.y)
+
+
+def _shown(value: Any, given: Any = ()) -> str:
+    shown = "an array" if isinstance(value, np.ndarray) else repr(value)
+    return f"{shown} for None" if given is None else shown
 
 
 def _declared(case: Case) -> Mapping[str, Any]:
     return case.f.options if isinstance(case.f, Primitive) else case.options
-
-
-def _written(case: Case) -> list[Any]:
-    return [getattr(case.f, "__wrapped__", case.f), *written(case)]
 
 
 def _is_count(case: Case, name: str, value: int) -> bool:

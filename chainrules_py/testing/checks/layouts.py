@@ -24,23 +24,37 @@ def check_layouts(case: Case) -> None:
     """Check that the same numbers in another layout of memory have the same derivatives."""
     arrays = any(map(is_numpy, (*case.operands, case.y)))
     not_judged_if(not arrays, "no operand is an array of NumPy")
-    have_push, have_pull = _numbers(case, lambda x: x)
+    want = _numbers(case, lambda x: x)
     for name, (pattern, lay, ndim) in _LAYOUTS.items():
 
         def laid(x: Any, lay: Any = lay, ndim: int = ndim) -> Any:
             return lay(x) if is_numpy(x) and x.ndim >= ndim and x.size else x
 
-        try:
-            again = _numbers(case, laid)
-        except Exception as error:
-            if value_at(case, tuple(map(laid, case.operands))) is None:
-                continue
-            msg = f"with operands and tangents in {name} layout: {type(error).__name__}: {error}"
-            raise WrongError(msg, pattern) from error
-        for half, have, want in zip(("push", "pull"), again, (have_push, have_pull), strict=True):
-            if have is not None and not agree(case, half, have, want):
-                msg = f"with operands and tangents in {name} layout the {half} is another one"
-                raise WrongError(f"{msg}\n  have {have[:6]}\n  want {want[:6]}", pattern)
+        _check_layout(case, f"operands and tangents in {name}", pattern, laid, None, want)
+        if ndim == 2:  # what lies unlike the others
+            there = [i for i, x in enumerate(case.operands) if laid(x) is not x]
+            told = f"and the others not, in {name}"
+            for i in there:
+                _check_layout(case, f"argument {i + 1}, {told}", pattern, laid, [i], want)
+            if len(there) > 1:
+                _check_layout(case, f"operands, {told}", pattern, laid, there, want)
+
+
+def _check_layout(
+    case: Case, told: str, pattern: str, laid: Callable[[Any], Any], places: Any, want: Any
+) -> None:
+    """Check both halves with all arrays in a layout, or operands at some places alone."""
+    try:
+        again = _numbers(case, laid, places)
+    except Exception as error:
+        if value_at(case, _laid_at(case, laid, places)) is None:
+            return
+        msg = f"with {told} layout: {type(error).__name__}: {error}"
+        raise WrongError(msg, pattern) from error
+    for half, have, there in zip(("push", "pull"), again, want, strict=True):
+        if have is not None and not agree(case, half, have, there):
+            msg = f"with {told} layout the {half} is another one"
+            raise WrongError(f"{msg}\n  have {have[:6]}\n  want {there[:6]}", pattern)
 
 
 def agree(case: Case, half: str, have: Any, want: Any) -> bool:
@@ -51,15 +65,22 @@ def agree(case: Case, half: str, have: Any, want: Any) -> bool:
     return bool(np.all(np.abs(have - want)[finite] <= allowed[finite]))
 
 
-def _numbers(case: Case, change: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """Compute both halves along the last directions, as vectors, with changed arrays."""
+def _laid_at(case: Case, change: Callable[[Any], Any], places: Any) -> tuple[Any, ...]:
+    chosen = range(len(case.operands)) if places is None else places
+    return tuple([change(x) if i in chosen else x for i, x in enumerate(case.operands)])
+
+
+def _numbers(case: Case, change: Callable[[Any], Any], places: Any = None) -> tuple[Any, Any]:
+    """Compute both halves along the last directions, as vectors, with changed arrays.
+
+    With places these operands alone are changed, and no tangents.
+    """
     push = pull = None
-    operands = tuple(map(change, case.operands))
-    varied = case.beside(operands)
+    varied = case.beside(_laid_at(case, change, places))
+    own = change if places is None else lambda t: t
     if case.has_push:
-        tangents = tuple(map(change, case.tangents(case.u[:, -1])))
-        push = case.raw.vector(varied.frule(tangents)[1])
+        push = case.raw.vector(varied.frule(tuple(map(own, case.tangents(case.u[:, -1]))))[1])
     if case.has_pull:
-        bars = varied.pullback()[1](change(case.cotangent(case.w[:, -1])))
+        bars = varied.pullback()[1](own(case.cotangent(case.w[:, -1])))
         pull = case.bars_vector(bars)
     return push, pull

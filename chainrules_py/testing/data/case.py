@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_diagnosis import grain, names_of
+from chainrules_diagnosis import ROUNDING, grain, names_of
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import primal_of, unbind
 from chainrules_py.tangents.space import space
@@ -44,7 +44,6 @@ LARGE = 20_000
 # Up to this many entries, and in each row and column, a whole Jacobian is computed to name it.
 _WHOLE, _LONG = 2_000_000, 5000
 _ILL = 1e3  # from this condition number on rounding of operands does more than that of results
-_ROUNDING = {"round", "around", "rint", "floor", "ceil", "trunc", "fix", "digitize"}
 _ENDS = 1000  # beyond two to the power of this there are no derivatives to be compared
 _LEAST = (1e-10, 1e-306), (1e-4, 1e-44), (1.0, 5e-7)  # several of the least, by precision
 
@@ -108,7 +107,7 @@ class Case:
         self.raw = Coordinates(self.y)
         self.unstated: list[int] = []
         self.unstated = self._unstated() if near is None else near.unstated
-        self.held = [i for i, x in enumerate(self.operands) if _is_opaque(x) and self.is_held(i)]
+        self.held = [i for i in range(len(self.parts)) if self._may_hold(i) and self.is_held(i)]
         self.held += self.unstated
         for i in self.held:
             self.parts[i].hold()
@@ -266,6 +265,12 @@ class Case:
         refused = [[i for i in range(n) if is_refused(ask, i)] for ask in (pulls, pushes) if n > 1]
         return sorted({i for found in refused if len(found) < n for i in found})
 
+    def _may_hold(self, i: int) -> bool:
+        """Tell whether an operand is of a library, as a sparse matrix, or stands for None."""
+        x, near = self.operands[i], () if self.near is None else self.near.operands[i : i + 1]
+        plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
+        return (is_structure_type(type(x)) and not plain) or any(y is None for y in near)
+
     def is_held(self, i: int) -> bool:
         """Tell whether the rule says of an operand by `NoTangent` that it cannot be perturbed."""
         try:
@@ -344,7 +349,7 @@ class Case:
     @functools.cached_property
     def grain(self) -> float:
         """How far apart the numbers are that f rounds to inside; infinite if its code says so."""
-        if _ROUNDING & names_of([getattr(self.f, "__wrapped__", self.f)]):
+        if ROUNDING & names_of([getattr(self.f, "__wrapped__", self.f)]):
             return np.inf
         if self.near is not None and self.near.grain:
             return self.near.grain
@@ -492,9 +497,3 @@ class Case:
         n = len(self.operands)
         variadic = getattr(self.f, "variadic", None) or "x"
         return [names[i] if i < len(names) else f"{variadic}{i - len(names)}" for i in range(n)]
-
-
-def _is_opaque(x: Any) -> bool:
-    """Tell whether it has numbers, and a library made it, as a sparse matrix."""
-    plain = isinstance(x, (tuple, list, dict)) or dataclasses.is_dataclass(x)
-    return is_structure_type(type(x)) and not plain

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pytest
 
+from chainrules_compat import augmented_rule
 from chainrules_py import (
     AmbiguousRuleError,
     Array,
@@ -479,6 +480,20 @@ def test_a_missing_half_is_named():
 
     with pytest.raises(NoRuleError, match="for \\(float\\) only reverse mode is stated"):
         frule((1.0,), Config(), f, 1.0)  # an engine that could not transpose it
+
+
+def test_a_rule_and_its_transpose_are_told_as_one():
+    """It said that there was a rule for numbers, and that only the other mode was."""
+    f = fresh()
+    augmented_rule(f, lambda p: (p, ()), lambda y_bar: (y_bar,))
+    asked = {
+        "there is one for": lambda x: rrule(f, x),
+        "only reverse mode is stated, .* its transpose requires": lambda x: frule((x,), f, x),
+    }
+    for told, ask in asked.items():
+        with pytest.raises(NoRuleError, match=told) as error:
+            ask({"a": 1.0})
+        assert str(error.value).count("(Numeric)") == 1
 
 
 def test_explain_is_an_object_whose_repr_is_the_text():

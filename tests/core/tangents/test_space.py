@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,32 @@ def test_a_number_is_no_cotangent_of_a_longer_array():
     with pytest.raises(ProjectionError, match=r"shape \(\) cannot belong to .* \(2,\)"):
         project(3.0, np.ones(2))
     assert type(project(True, 2.0)) is float
+
+
+@dataclasses.dataclass
+class Pair:
+    """Two numbers."""
+
+    a: float
+    b: float
+
+
+class Triple(typing.NamedTuple):
+    """Three of them."""
+
+    a: float
+    b: float
+    c: float
+
+
+@pytest.mark.parametrize(
+    "x, line",
+    [
+        (Pair(1.0, 2.0), r"Tangent\[Pair\]\(a=..., b=...\)"),
+        (Triple(1.0, 2.0, 3.0), r"Tangent\[Triple\]\(a=..., b=..., c=...\)"),
+    ],
+    ids=["dataclass", "namedtuple"],
+)
+def test_a_plain_object_for_a_tangent_is_told_what_to_write(x, line):
+    with pytest.raises(ProjectionError, match=f"is no tangent of .*; write {line}"):
+        project(x, x)

@@ -13,6 +13,7 @@ from tests.testing.planted import (
     formulas,
     forward,
     found,
+    held,
     indexing,
     large,
     linalg,
@@ -62,6 +63,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "found": found.WRONG,
     "forward": forward.WRONG,
     "stairs": stairs.WRONG,
+    "held": held.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
@@ -78,6 +80,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "forward": forward.RIGHT,
     "axes and entries": axes.RIGHT,
     "stairs": stairs.RIGHT,
+    "held": held.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

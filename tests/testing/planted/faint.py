@@ -43,6 +43,9 @@ def signed(signs: tuple[int, ...]) -> Any:
 
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
+    "under a billionth": lambda t: np.where(np.abs(t) < 1e-9, 0.0, t),
+    "under 1e-28": lambda t: np.where(np.abs(t) < 1e-28, 0.0, t),
+    "above 1e28": lambda t: np.clip(t, -1e28, 1e28),
     "under a millionth": lambda t: np.where(np.abs(t) < 1e-6, 0.0, t),
     "far under the largest": lambda t: np.where(
         np.abs(t) < 1e-6 * np.max(np.abs(t), initial=0.0), 0.0, t
