@@ -20,12 +20,21 @@ import numpy as np
 from chainrules_compile.asked import asks_class
 from chainrules_compile.comparing import NOTHING, looking, testing
 from chainrules_compile.entropy import watching_entropy
-from chainrules_compile.errors import MISS, RecordingError, Unfit
+from chainrules_compile.errors import MISS, RecordingError, Traced, Unfit
 from chainrules_compile.held import Held, details, holding, memories
+from chainrules_compile.noted import Noted
 from chainrules_compile.outside import Known, State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
-from chainrules_py.extend import Reach, content, global_names, is_library, states, type_info
+from chainrules_py.extend import (
+    Reach,
+    Tracer,
+    content,
+    global_names,
+    is_library,
+    states,
+    type_info,
+)
 
 _MOST = 10_000
 """How many functions are looked at."""
@@ -70,6 +79,18 @@ class Captures:
     def ask_identity(self) -> bool:
         """Tell whether code that is reached may ask which values are one object."""
         return any([asks_identity(f.__code__) for f in self._functions])
+
+    def check_plain(self) -> None:
+        """Raise if a value that was reached is being differentiated, or noted for a program.
+
+        Raises
+        ------
+        Traced
+            The function runs as it is, and nothing is said of it.
+        """
+        if any([issubclass(type(x), (Tracer, Noted)) for x in self._values]):
+            msg = "what it captured is being differentiated, or noted for another program"
+            raise Traced(msg)
 
     def asks_class(self) -> str:
         """Return the name of code that asks for the exact class of numbers; or an empty text."""

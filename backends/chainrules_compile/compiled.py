@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import threading
 import time
 import types
@@ -17,7 +18,7 @@ from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
 from chainrules_compile.collecting import collecting_later
 from chainrules_compile.entry import check_static
-from chainrules_compile.errors import MISS, RecordingError, Unfit, refused, warn
+from chainrules_compile.errors import MISS, RecordingError, Traced, Unfit, refused, warn
 from chainrules_compile.explaining import explained
 from chainrules_compile.halves import GivesFunctions, Halves
 from chainrules_compile.host import listen
@@ -62,7 +63,7 @@ class Compiled(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
-        self._f = f
+        self._f: Any = f
         self._target = target
         self._exact = exact
         write = writer_of(target)
@@ -87,14 +88,15 @@ class Compiled(Generic[P, R]):
         self._runs: tuple[Callable[..., Any], ...] = ()
         self._as_it_is, self._why = False, refusals.NOT_CALLED
         self._rolling = way_of(getattr(write, "loops", False), exact)
-        self._unkept = 0
+        self._unkept, self._age = 0, 0
         self._changed: set[str] = set()
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
-        self._age = 0
         self._halves: Halves | None = None
         with _adding:
             _compiled.add(self)
+
+    __copied_as__ = staticmethod(operator.attrgetter("_f"))  # with other values: no program fits
 
     def forget(self) -> None:
         """Let the programs go: rules that they were recorded by may be others now."""
@@ -105,19 +107,18 @@ class Compiled(Generic[P, R]):
         """Run the program that fits the arguments; record one where there is none yet."""
         y: Any
         if self._as_it_is:
-            return self._f(*args, **keywords)
+            return self._f(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
             try:
                 y = run(*args, **keywords)
             except Exception:
                 continue
             if y is not MISS:
-                found: R = y
-                return found
+                return y  # type: ignore[no-any-return]
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
     def _record(self, args: Any, keywords: Any) -> Any:
-        f: Any = self._f
+        f = self._f
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
             return f(*args, **keywords)
         if self._halves is not None:
@@ -131,7 +132,7 @@ class Compiled(Generic[P, R]):
             return self._recorded(args, keywords)
 
     def _recorded(self, args: Any, keywords: Any) -> Any:
-        f: Any = self._f
+        f = self._f
         age, kept = self._age, None
         try:
             if self._setting.keep:
@@ -140,6 +141,8 @@ class Compiled(Generic[P, R]):
                     return y
             with self._lock:
                 made = self._made(args, keywords, kept)
+        except Traced:
+            return f(*args, **keywords)
         except Unfit as said:
             return self._as_before(said, args, keywords)
         except GivesFunctions:
@@ -186,8 +189,7 @@ class Compiled(Generic[P, R]):
                 self._warn(f"runs as it is in this call: {said}")
         else:
             self._stay(f"is no program, and runs as it is: {said}")
-        f: Any = self._f
-        return f(*args, **keywords)
+        return self._f(*args, **keywords)
 
     def _changing(self, changed: list[str], y: Any) -> Any:
         """Return the result of a call that has changed something; if it does so again, warn."""
@@ -236,8 +238,7 @@ class Compiled(Generic[P, R]):
         if kept is None or not texts:
             FOLDER.misses += kept is not None
             return MISS, kept
-        f: Any = self._f
-        expected = f(*args, **keywords)  # by which rules come to be known that are loaded late
+        expected = self._f(*args, **keywords)  # and rules come to be known that load late
         changed = making.state.changed()
         if changed:
             return self._changing(changed, expected), None
@@ -486,7 +487,6 @@ def compile_(
     >>> slope = compile(grad(lambda x: np.sum(np.sin(x) * x)))
     >>> slope(np.array([0.0, 1.0]))
     array([0.        , 1.38177329])
-    >>> print(slope.source)  # doctest: +SKIP
     """
     options: Any = {"exact": exact, "keep": keep, "background": background, "threads": threads}
     if f is None:

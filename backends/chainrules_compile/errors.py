@@ -70,6 +70,10 @@ class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it i
         note(self)
 
 
+class Traced(Unfit):
+    """Something that the function captured, or that an argument hides, is being traced now."""
+
+
 @final
 class Miss:
     """Answer of a program to arguments that it was not recorded for."""

@@ -249,6 +249,7 @@ class Making:
         self.recorder, self.known = Recorder(), Known()
         self.entry = Entry(f, args, keywords, setting.static, self.recorder, scope)
         self.captures = Captures((f, *self.entry.given))
+        self.captures.check_plain()
         self.entry.asks_identity = self.captures.ask_identity()
         self.recorder.outside = self.captures.arrays
         self.state = self.captures.state()

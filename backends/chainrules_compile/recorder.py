@@ -119,10 +119,11 @@ class Recorder(Notes):
         Unfit
             If they do now.
         """
+        given, self.given = self.given, []  # the program outlives the arguments
         if not (self.overlaps or store in self.words):
             return []
         arrays = [x for x in self.inputs if x.type is np.ndarray]
-        if not are_apart(*[*self.given, *self.captured.values()]):
+        if not are_apart(*[*given, *self.captured.values()]):
             msg = "arrays that share memory are given, or captured, and written to"
             raise Unfit(msg, once=True)
         if len(arrays) < 2:

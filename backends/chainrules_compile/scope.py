@@ -58,6 +58,7 @@ class Scope(UserDict[str, Any]):
 
     def __init__(self) -> None:
         super().__init__()
+        self["__name__"] = __name__  # values that are traced show libraries their own class
         self._names: dict[Any, str] = {}
         self._kept: list[Any] = []
         self._counts: dict[str, int] = {}

@@ -463,6 +463,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/engines/compile/test_within.py": "compiled functions within others, a generator",
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",

@@ -99,11 +99,14 @@ def _partial(x: Any, parts: list[Any]) -> Any:
 _STRUCTURE = Kind(lambda x: [y for _, y in fields_of(x)], made=rebuild)
 _PARTIAL = Kind(lambda x: (x.func, *x.args, *x.keywords.values()), made=_partial)
 _OBJECT = Kind(lambda _: ())
+_COPIED_AS = Kind(lambda x: (x.__copied_as__(x),), made=lambda x, parts: parts[0])
 
 
 @functools.cache
 def kind_of(cls: type) -> tuple[Kind, bool]:
     """Return how copies are made of values of a class, and whether these have attributes."""
+    if hasattr(cls, "__copied_as__"):  # as a function with memories: a copy has none
+        return _COPIED_AS, False
     kind, has_attributes = reader(cls)
     ours = cls.__module__.startswith("chainrules_")
     if is_container(cls):
