@@ -20,7 +20,7 @@ import numpy as np
 from chainrules_compile.asked import asks_class
 from chainrules_compile.comparing import NOTHING, looking, testing
 from chainrules_compile.entropy import watching_entropy
-from chainrules_compile.errors import MISS, RecordingError, Traced, Unfit
+from chainrules_compile.errors import MISS, Importing, RecordingError, Traced, Unfit
 from chainrules_compile.held import Held, details, holding, memories
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import Known, State
@@ -118,7 +118,7 @@ class Captures:
                 put()
             if len(sys.modules) > modules:
                 msg = "random numbers are drawn while modules are imported"
-                raise Unfit(msg, once=True)  # by these, maybe
+                raise Importing(msg, once=True)  # by these, maybe
             if not asked and not generators and "random" not in self.reach.names:
                 msg = "a library that it calls draws random numbers, as SciPy to estimate a norm"
                 raise Unfit(msg)

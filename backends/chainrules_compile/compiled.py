@@ -29,7 +29,7 @@ from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits
 from chainrules_compile.results import close, moved_results, same, tried
 from chainrules_compile.save import module_of, unchanged
-from chainrules_compile.scans import way_of, with_scans
+from chainrules_compile.scans import once_imported, way_of, with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import ChainRulesError, RuleError
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
@@ -217,7 +217,7 @@ class Compiled(Generic[P, R]):
         found: list[BaseException] = []
         token = refused.set(found)
         try:
-            make = lambda: self._making(args, keywords).recorded(kept)
+            make = once_imported(lambda: self._making(args, keywords).recorded(kept), found)
             made, self._rolling = with_scans(make, self._rolling, found)
             return made
         except ChainRulesError as error:

@@ -75,6 +75,11 @@ class Traced(Unfit):
 
 
 @final
+class Importing(Unfit):
+    """Modules were imported while a function was recorded, which may have drawn random numbers."""
+
+
+@final
 class Miss:
     """Answer of a program to arguments that it was not recorded for."""
 

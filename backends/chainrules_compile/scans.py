@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_compile.errors import RecordingError, behind
+from chainrules_compile.errors import Importing, RecordingError, behind
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder
@@ -65,6 +65,19 @@ def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str
         return make(), "never"
     finally:
         rolling.reset(token)
+
+
+def once_imported(make: Callable[[], T], said: list[Any]) -> Callable[[], T]:
+    """Have a recording made once more if modules drew random numbers in it: they do so once."""
+
+    def made() -> T:
+        try:
+            return make()
+        except Importing:
+            said.clear()
+            return make()
+
+    return made
 
 
 def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import secrets
@@ -44,6 +45,27 @@ def test_a_seed_is_enough(make):
     f = compile(lambda x: x * make(5).random())
     assert np.array_equal(f(X), X * make(5).random())
     assert f.programs
+
+
+def test_what_modules_draw_while_they_are_imported_is_drawn_once(tmp_path, monkeypatch):
+    """They are imported in the first recording, and the next tells whether the function draws."""
+    for name in ("drawing", "drawing_too"):
+        (tmp_path / f"{name}.py").write_text("import random\nSALT = random.random()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def loading(x):
+        importlib.import_module("drawing")
+        return x * 2.0
+
+    def drawing(x):
+        importlib.import_module("drawing_too")
+        return x * random.random()
+
+    f = compile(loading)
+    assert np.array_equal(f(X), X * 2.0)
+    assert len(f.programs) == 1
+    with pytest.raises(RecordingError, match="draws random numbers"):
+        compile(drawing)(X)
 
 
 def test_names_stand_for_what_they_stood_for_again():
