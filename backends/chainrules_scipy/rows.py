@@ -238,7 +238,7 @@ def nested(x: Any) -> int:
 
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
-    return value + (moving - asked(moving))
+    return value + (moving - untraced(moving))
 
 
 def permutation_of(pivots: Any) -> Any:

@@ -126,3 +126,21 @@ def test_what_is_differentiated_is_ours_still() -> None:
         mapped = torch.func.vmap(scipy.linalg.expm)(torch.stack([a, 2 * a]))
         assert mapped.shape == (2, 2, 2)
         assert torch.func.grad(lambda x: scipy.linalg.expm(x)[0, 0])(a)[0, 0] > 2.7
+
+
+@pytest.mark.parametrize("name", ["quad", "quad_vec", "brentq"])
+def test_a_tensor_that_a_function_holds_is_differentiated(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    home = importlib.import_module("scipy.optimize" if name == "brentq" else "scipy.integrate")
+
+    def value(rate: Any) -> Any:
+        of = (lambda t: rate * t - 1.0) if name == "brentq" else (lambda t: (-rate * t) * t)
+        y = getattr(home, name)(of, 0.0, 5.0)
+        return y if name == "brentq" else y[0]
+
+    rate = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    with chainrules_scipy.install():
+        value(rate).backward()
+    truth = (value(0.7 + 1e-5) - value(0.7 - 1e-5)) / 2e-5
+    assert abs(rate.grad.item() - truth) < 1e-6 * abs(truth)
