@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, inside, type_info, untraced, varies
+from chainrules_py.extend import Tracer, flatten, inside, type_info, untraced, varies
 from chainrules_scipy import precision
+from chainrules_scipy.precision import is_asked_again
+from chainrules_scipy.recorded import as_recorded
 from chainrules_scipy.results import unstated
 from chainrules_scipy.rows import array_of, in_kind_of, readable
 
@@ -71,16 +73,59 @@ def of_both(
 
 
 def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function look at SciPy's; of arrays on a device it does not, which would be copied."""
+    """Have a function look at SciPy's; of arrays on a device it does not, which would be copied.
+
+    A program that is being written down calls SciPy's function, and asks at each call.
+    """
 
     @functools.wraps(function)
     def both(*args: Any, **options: Any) -> Any:
-        leaves = map(untraced, (*args, *options.values()))
+        leaves = [*map(untraced, flatten((args, options))[0])]
+        if any(map(is_asked_again, leaves)):
+            known = _called_again(theirs, args, options)
+            return alike(function(*args, **options), known, theirs, 1e-6)
         if any(type_info(type(x)).host is not None for x in leaves):
             return function(*args, **options)
         return of_both(function, theirs, args, options)
 
     return both
+
+
+def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+    """Call SciPy's function of values that are asked again, without a derivative."""
+    plain = [precision.plainly(x, precision.asked) for x in args]
+    named = {k: precision.plainly(x, precision.asked) for k, x in options.items()}
+    run = as_recorded(theirs, tuple(plain), named)
+    return (theirs if run is None else run)(*plain, **named)
+
+
+@primitive
+def is_near(value: Any, known: Any, *, tolerance: float) -> Any:
+    """Tell whether values are those that are known, NaN and infinities among them."""
+    size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
+    near = np.isclose(
+        value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
+    )
+    return np.all(near)
+
+
+@primitive
+def gap_between(value: Any, known: Any) -> Any:
+    """Return what known values have more, where they are finite."""
+    dtype = np.asarray(value).dtype
+    gap = np.zeros(np.shape(known), dtype)
+    return np.subtract(known, value, out=gap, where=np.isfinite(known)).astype(dtype)
+
+
+@primitive
+def is_apart(gap: Any, known: Any) -> Any:
+    """Tell whether a gap is more than the last digits of known values."""
+    size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
+    return np.max(np.abs(gap), initial=0.0) > 1e-13 * size
+
+
+for _question in (is_near, gap_between, is_apart):
+    _question.opaque = True  # a program calls it as it is
 
 
 def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
@@ -98,24 +143,21 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
         return type(known)(
             alike(f, k, theirs, tolerance) for f, k in zip(found, known, strict=True)
         )
-    if not isinstance(known, (np.ndarray, np.number, float)):
+    if not (is_asked_again(known) or isinstance(known, (np.ndarray, np.number, float))):
         return found
-    value = np.asarray(readable(found))
+    value = precision.asked(found)
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
-        value = value.reshape(np.shape(known))
-    finite = np.isfinite(known)
-    size = np.max(np.abs(known), initial=0.0, where=finite)
-    if np.shape(value) == np.shape(known) and np.allclose(
-        value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
-    ):
-        found = precision.of_precision(found, np.asarray(known).dtype)
-        gap = np.subtract(known, value, out=np.zeros(np.shape(known), value.dtype), where=finite)
-        if np.max(np.abs(gap), initial=0.0) > 1e-13 * size:
-            found = found + gap.astype(np.asarray(readable(found)).dtype)
+        value = precision.asked(found)
+    if np.shape(value) == np.shape(known) and is_near(value, known, tolerance=tolerance):
+        found = precision.of_precision(found, np.result_type(known))
+        gap = gap_between(value, known)
+        if is_apart(gap, known):
+            found = found + gap.astype(np.result_type(precision.asked(found)))
         return in_kind_of(found, known)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
-    msg = f"{name} has another value here than SciPy's ({value} for {known}): so it has no "
+    both = "" if is_asked_again(value) else f" ({value} for {known})"
+    msg = f"{name} has another value here than SciPy's{both}: so it has no "
     raise NotDifferentiableError(msg + "derivative that could be trusted; use another option")
 
 

@@ -18,6 +18,7 @@ from chainrules_compile.results import same
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy import linalg
 from chainrules_tape import grad, jvp, value_and_grad
+from tests.libraries.scipy.samples.common import TAME
 from tests.libraries.scipy.samples.judge import _leaves as leaves
 from tests.libraries.scipy.samples.judge import samples
 
@@ -35,14 +36,14 @@ def asks_for_finite(sample):
     return f is not None and "check_finite" in inspect.signature(f).parameters
 
 
-def bad(x):
+def bad(x, values=(np.nan, np.inf)):
     """Yield arrays with a NaN or an infinity somewhere, and others that are seldom good."""
-    for value in (np.nan, np.inf):
+    for value in values:
         for at in sorted({0, min(1, x.size - 1), x.size // 2, x.size - 1}):
             y = x.copy()
             y.reshape(-1)[at] = value
             yield y
-    yield from (np.zeros_like(x), -x, np.ones_like(x), x * 1e200)
+    yield from (np.zeros_like(x), -x, np.ones_like(x), x * (1e200 if values else 0.5))
 
 
 def outcome(f, xs):
@@ -54,6 +55,8 @@ def outcome(f, xs):
 
 def alike(have, want):
     if isinstance(have, Exception) or isinstance(want, Exception):
+        if isinstance(want, (RecursionError, NotDifferentiableError)):
+            return type(have) is type(want)  # whose texts have depths, and numbers of SciPy's
         return type(have) is type(want) and str(have) == str(want)
     return same(have, want)
 
@@ -74,17 +77,16 @@ def check(sample, mode, most=None):
     def given(zs):
         return [z.item() if plain else z for z, plain in zip(zs, numbers, strict=True)]
 
+    tame = [()] if sample.name.startswith(TAME) else []
     with chainrules_scipy.install(), np.errstate(all="ignore"):
         f = MODES[mode](total, tuple(range(len(xs))))
         compiled = compile(f)
         outcome(compiled, given(xs))
         for k, x in enumerate(xs):
             moves = getattr(x, "dtype", np.dtype(int)).kind in "fc" and np.size(x)
-            for y in list(bad(x))[:most] if moves else ():
+            for y in list(bad(x, *tame))[:most] if moves else ():
                 zs = given([*xs[:k], y, *xs[k + 1 :]])
                 have, want = outcome(compiled, zs), outcome(f, zs)
-                if isinstance(want, NotDifferentiableError):
-                    continue  # our value is not SciPy's there, which no program asks yet
                 assert alike(have, want), f"{sample} at {zs}: {have!r} for {want!r}"
 
 

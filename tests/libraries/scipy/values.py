@@ -14,10 +14,9 @@ import scipy.special
 
 from chainrules_py import ChainRulesError, NoRuleError
 from chainrules_tape import jvp
+from tests.libraries.scipy.samples.common import TAME
 
 _NUMBERS = (0.3, 2.5, 1.2, 5.0, 0.05, -0.7, 1.0, -2.0, 0.0, -0.0, np.nan, np.inf, -np.inf)
-# SciPy's own code runs out of memory, or on for long, at hostile orders of these.
-_TAME = ("besselpoly", "pro_", "obl_", "mathieu_", "pbdv", "pbvv")
 
 
 def _forms(x: float, y: float) -> Iterator[Any]:
@@ -46,7 +45,7 @@ def calls(name: str, count: int) -> Iterator[tuple[Any, ...]]:
     """Give operands of a ufunc, the same in every process."""
     n = getattr(scipy.special, name).nin
     rng = np.random.default_rng([n, *name.encode()])
-    numbers = _NUMBERS[:5] if name.startswith(_TAME) else _NUMBERS
+    numbers = _NUMBERS[:5] if f"special.{name}".startswith(TAME) else _NUMBERS
     for k in range(count):
         # Half of the calls are at numbers that most functions take.
         drawn = rng.choice(numbers[:5] if k % 2 else numbers, (n, 2))
