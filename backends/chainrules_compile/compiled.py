@@ -105,7 +105,6 @@ class Compiled(Generic[P, R]):
 
     def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one where there is none yet."""
-        y: Any
         if self._as_it_is:
             return self._f(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
@@ -148,11 +147,12 @@ class Compiled(Generic[P, R]):
         except GivesFunctions:
             self._halves = Halves(f, self._setting.static, self._like)
             return self._record(args, keywords)
-        except RecordingError as error:
-            self._why = f"has no program: {error}"
-            raise
         except Exception as error:
-            raise refusals.refusal(self.__name__, error, lambda: f(*args, **keywords)) from error
+            why = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
+            if isinstance(why, Unfit):
+                return self._as_before(why, args, keywords)
+            self._why = f"has no program: {why}"
+            raise why from why.__cause__
         y, raised = tried(made.run, args, keywords, made.recorded.functions)
         expected = f(*args, **keywords)
         changed = made.settle()

@@ -24,7 +24,7 @@ from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
 from chainrules_compile.raising import TOTAL, in_try, may_fail
-from chainrules_compile.refusals import check_leaves, check_nothing, recordable
+from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Space,
@@ -311,7 +311,7 @@ class Notes:
             self._check_form(given, operands, value, values, y if foreign else None)
             return self._noted(y, value, parent, (function, args, keywords))
         structure: Any = y
-        leaves, tree = flatten(y)
+        leaves, tree = parts_of(given, y)
         check_leaves(given, leaves)
         foreign = is_foreign(given)
         found = [self._made(x, operands, foreign=foreign) for x in leaves]

@@ -17,7 +17,7 @@ from chainrules_compile.facts import METADATA
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import Noted, Reading, plain
 from chainrules_compile.notes import UNSURE, Notes
-from chainrules_compile.refusals import of_library
+from chainrules_compile.refusals import of_library, parts_of
 from chainrules_py.extend import flatten, type_info, unflatten
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
@@ -319,7 +319,7 @@ def watched(function: Any) -> Any:
                 f"being compiled; use what it gives, or name the array in out="
             )
             raise RecordingError(msg) from error
-        found = flatten(y)[0] if type(y) is not np.ndarray else [y]
+        found = parts_of(function, y)[0] if type(y) is not np.ndarray else [y]
         if any([isinstance(x, np.ndarray) and not x.flags.writeable for x in found]):
             return function(*operands, **options)
         return y

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -12,8 +14,8 @@ import numpy as np
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
-from chainrules_py import ChainRulesError, Primitive
-from chainrules_py.extend import is_library, type_info
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
+from chainrules_py.extend import TreeDef, flatten, is_library, type_info
 
 
 def recordable(cls: type) -> bool:
@@ -48,6 +50,23 @@ def check_nothing(function: Any) -> None:
         f"use what a function gives"
     )
     raise RecordingError(msg)
+
+
+def parts_of(function: Any, y: Any) -> tuple[list[Any], TreeDef]:
+    """Take apart what a call gives.
+
+    Raises
+    ------
+    Unfit
+        If it is an object of a library whose numbers are not known, as some sparse arrays are.
+    """
+    try:
+        return flatten(y)
+    except NotDifferentiableError as error:
+        msg = (
+            f"{name_of(function)} gives a {type(y).__name__}, of which no program is made: {error}"
+        )
+        raise Unfit(msg) from error
 
 
 def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
@@ -85,24 +104,56 @@ def check_leaves(function: Any, leaves: Iterable[Any]) -> None:
         raise RecordingError(f"{msg}; call it outside, and name what it gives in static=")
 
 
+_OF_C = re.compile(r"must be numpy\.ndarray, not ndarray$")
+"""Arguments that a library takes apart in C: only a noted array is one, and none, by its name."""
 _UNBOUND = re.compile(r"descriptor '(\w+)' (?:for|requires an?) '([\w.]+)'")
 
 
-def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> RecordingError:
-    """Return the error for one that a function raises where it is recorded, and not again."""
+def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> RecordingError | Unfit:
+    """Return the error for one that a function raises where it is recorded, and not again.
+
+    It runs as it is where a library raises that, of which nobody is going to write a line.
+    """
     found = behind(error)
+    if found is None:
+        again()  # which raises it as well, most often
+    who = _raised_in(error.__traceback__)
+    if not who and isinstance(error, TypeError) and _OF_C.search(str(error)):
+        who = "what is written in C"
+    if who:
+        return Unfit(f"{who} raises {type(error).__name__} of values that are noted: {error}")
     if found is not None:
         return found
-    again()  # which raises it as well, most often
     method = _UNBOUND.match(str(error))
     remedy = "leave what does so outside, or make it a primitive"
     if method is not None:  # of a class written in C, which takes none but its own
         word, cls = method.groups()
         remedy = f"what is noted has it itself: write x.{word} for {cls}.{word}"
-    return RecordingError(
+    made = RecordingError(
         f"{name} raises {type(error).__name__}: {error}, where it is recorded, and gives a result "
         f"without compile; {remedy}"
     )
+    made.__cause__ = error
+    return made
+
+
+def _raised_in(traceback: types.TracebackType | None) -> str:
+    """Return which installed library raised an error, and the line that called it; or nothing.
+
+    What is compiled, as Cython is, has a line in a traceback too, where it has no frame while it
+    runs.
+    """
+    line, found = "", ""
+    while traceback is not None:
+        frame, number = traceback.tb_frame, traceback.tb_lineno
+        module = frame.f_globals.get("__name__", "")
+        root = module.partition(".")[0]
+        if not is_library(module):
+            line, found = f" in line {number} of {frame.f_code.co_name}", ""
+        elif not (found or root == "numpy" or root.startswith("chainrules_")):
+            found = root if line or root not in sys.stdlib_module_names else ""
+        traceback = traceback.tb_next
+    return found and found + line
 
 
 NOT_CALLED = "was not called yet, so there is no program; call it first"

@@ -7,6 +7,7 @@ of infinities, NaN and zeros.
 from __future__ import annotations
 
 import importlib
+import time
 import warnings
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import fft, linalg, stats
 import chainrules_scipy
 from chainrules_compile import compile
 from chainrules_tape import grad
+from tests.libraries.scipy.samples.common import TAME
 from tests.libraries.scipy.samples.judge import samples
 
 EVERYDAY = {
@@ -25,10 +27,12 @@ EVERYDAY = {
     *("integrate.romb", "ndimage.gaussian_filter", "special.logsumexp", "special.softmax"),
     *("stats.zscore", "stats.pearsonr"),
 }
-LONG = {"special.besselpoly", "integrate.tplquad", "integrate.nquad"}  # at infinity without end
 RANDOM = {"linalg.logm", "linalg.fractional_matrix_power"}  # SciPy's estimates of norms draw,
-RANDOM |= {"interpolate.BarycentricInterpolator"}  # or permute
-ALL = [s for of in samples().values() for s in of if s.operands and s.name not in LONG | RANDOM]
+RANDOM |= {"interpolate.BarycentricInterpolator", "sparse.linalg.onenormest"}  # or begin anywhere
+RANDOM |= {"interpolate.insert"}  # whose last elements are what memory held
+ALL = [s for of in samples().values() for s in of if s.operands and s.name not in RANDOM]
+LONGEST = 4.0
+"""How many seconds a sample has for its draws."""
 SOME = [s for s in ALL if s.name in EVERYDAY]
 BAD = (np.inf, -np.inf, np.nan, -0.0, 0.0)
 
@@ -53,7 +57,7 @@ def bits(y):
     """Return a result as something that is compared to the bit, whatever the signs of its NaN."""
     if isinstance(y, (tuple, list)):
         return type(y), [bits(part) for part in y]
-    if not isinstance(y, (np.ndarray, np.generic, float)):
+    if not isinstance(y, (np.ndarray, np.generic, float, complex)):
         return y
     x = np.asarray(y)
     if x.dtype.kind in "fc":
@@ -61,26 +65,32 @@ def bits(y):
     return type(y), x.shape, x.dtype, x.tobytes()
 
 
-def draws(operands, n):
-    """Give other operands: some nearby, and each with one number that is none, or is zero."""
+def draws(operands, n, bad):
+    """Give other operands: some nearby, and each with one number that is bad."""
     rng = np.random.default_rng(0)
     for size in np.geomspace(1e-3, 0.5, n):
         yield [x * (1.0 + size * rng.normal(size=np.shape(x))) for x in operands]
     for k, x in enumerate(operands):
-        for bad in BAD if np.asarray(x).dtype.kind in "fc" else ():
+        for number in bad if np.asarray(x).dtype.kind in "fc" else ():
             y = np.array(x)
-            y.reshape(-1)[y.size // 2] = bad
+            y.reshape(-1)[y.size // 2] = number
             yield [y[()] if i == k else z for i, z in enumerate(operands)]
 
 
-def check(f, operands, n):
+def check(f, operands, n, bad=BAD):
     """Compare what a compiled function gives with what the function does, at many operands."""
     compiled = compile(f)
     with chainrules_scipy.install():
         if isinstance(found(f, *operands), Raised):
             return compiled
-        for xs in (operands, *draws(operands, n)):
-            assert bits(found(compiled, *xs)) == bits(found(f, *xs)), xs
+        begun = time.process_time()
+        for xs in (operands, *draws(operands, n, bad)):
+            if time.process_time() - begun > LONGEST:
+                break
+            have = found(compiled, *xs)
+            if isinstance(have, Raised) and "draws random numbers" in have[1]:
+                break
+            assert bits(have) == bits(found(f, *xs)), xs
     return compiled
 
 
@@ -99,7 +109,8 @@ def test_installed(sample):
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", ALL, ids=str)
 def test_all_installed(sample):
-    check(calling(sample), sample.operands, 30)
+    tame = sample.name.startswith(TAME)
+    check(calling(sample), sample.operands, 30, BAD[3:] if tame else BAD)
 
 
 A, X = np.random.default_rng(1).normal(size=(3, 3)), np.linspace(-1.0, 2.0, 6).reshape(2, 3)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.optimize
+import scipy.sparse.linalg
+import scipy.spatial
 import scipy.special
 import scipy.stats
 
+import chainrules_scipy
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.results import same
 from chainrules_tape import value_and_grad
@@ -75,3 +83,47 @@ def test_a_line_of_ones_own_is_refused():
     for f in (lambda x: np.array([x[0], x[1]]), lambda x: np.require(x, float), np.asanyarray):
         with pytest.raises(RecordingError, match=r"write np\.stack.*np\.require"):
             compile(lambda x, f=f: np.sum(f(x)))(np.ones(3))
+
+
+RAISING = {  # for it was given values that are noted: in Python, in Cython, in C
+    "qmc_quad": lambda x: scipy.integrate.qmc_quad(
+        lambda t: x[0] * t[0], 0.0, 1.0, n_points=8, qrng=scipy.stats.qmc.Halton(1, seed=0)
+    )[0],
+    "milp": lambda x: scipy.optimize.milp(x, bounds=scipy.optimize.Bounds(0, 1)).fun,
+    "ConvexHull": lambda x: scipy.spatial.ConvexHull(np.reshape(x, (4, 2))).volume,
+    "cKDTree": lambda x: scipy.spatial.cKDTree(np.eye(4)).query(x[:4])[0],
+    "spilu": lambda x: scipy.sparse.linalg.spilu(scipy.sparse.eye(8, format="csc")).solve(x)[0],
+    "spdiags": lambda x: scipy.sparse.spdiags(x, 0, 8, 8).toarray(),
+    "dok_array": lambda x: scipy.sparse.dok_array(np.reshape(x, (4, 2))).toarray(),
+    "riccati_jn": lambda x: scipy.special.riccati_jn(2, x[0])[0],
+}
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+@pytest.mark.parametrize("name", RAISING)
+def test_what_raises_in_a_library_runs_as_it_is(name, is_installed):
+    f, x = RAISING[name], np.array([0.3, 1.2, 0.8, -0.4, 2.0, 0.1, 0.7, 1.9])
+    with chainrules_scipy.install() if is_installed else contextlib.nullcontext():
+        compiled = compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for y in (x, 2.0 * x):
+                assert same(compiled(y), f(y))
+        assert compiled.programs or "runs as it is" in compiled.explain()
+
+
+def test_what_raises_without_compile_is_no_reason_to_run_as_it_is():
+    compiled = compile(lambda x: scipy.linalg.cholesky(x))
+    with chainrules_scipy.install():
+        with pytest.raises(np.linalg.LinAlgError):
+            compiled(-np.eye(2))
+        assert same(compiled(np.eye(2)), np.eye(2))
+    assert len(compiled.programs) == 1
+
+
+def test_what_somebodys_own_function_raises_inside_of_a_library_is_refused():
+    """It stands in a line that can be written otherwise."""
+    with pytest.raises(RecordingError, match=r"write np\.stack"):
+        compile(lambda x: scipy.optimize.brentq(lambda t: t - np.array([x[0]])[0], -9, 9))(
+            np.ones(3)
+        )

@@ -98,6 +98,14 @@ def test_what_is_to_be_finite_is_asked_at_each_call(sample):
     check(sample, "gradient", 1)
 
 
+AGREEING = ("ndimage.convolve", "ndimage.correlate1d", "ndimage.zoom", "ndimage.maximum_filter1d")
+
+
+@pytest.mark.parametrize("name", AGREEING)
+def test_whether_a_value_is_scipys_is_asked_at_each_call(name):
+    check(samples()[name][0], "gradient", 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sample", [pytest.param(s, id=f"{s}-{i}") for s, i in ASKING])

@@ -11,7 +11,8 @@ import numpy as np
 
 SAMPLES: dict[str, list[Sample]] = {}
 _UFUNCS = ("besselpoly", "hyp1f1", "mathieu_", "obl_", "pbdv", "pbvv", "pro_")
-TAME = tuple([f"special.{name}" for name in _UFUNCS]) + (
+TAME = (
+    *[f"special.{name}" for name in _UFUNCS],
     *("integrate.nquad", "integrate.solve_ivp", "integrate.tplquad"),
     *("linalg.polar", "spatial.transform.Rotation"),  # np.linalg.svd of an infinity
     *("special.riccati_jn", "special.riccati_yn"),  # which leave there what memory held
