@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import ROUNDING, names_of
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,
@@ -30,7 +31,8 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
 
     It is a fall-back that somebody asks for: nothing chooses it by itself, and the first
     derivative warns. Where the body takes complex numbers, and both ways agree, the steps are
-    imaginary, which costs no digits; else they are central differences, of about ten digits.
+    imaginary, which costs no digits; else they are central differences, of about ten digits, and
+    of fewer where the function changes within a small part of a thousandth of its operand.
 
     Parameters
     ----------
@@ -55,8 +57,9 @@ def numeric_rule(f: Callable[..., Any]) -> Primitive[..., Any]:
 
     Notes
     -----
-    A push is two or three calls of f, a pull two or three for each element of each operand. In
-    other engines the steps are taken by NumPy, in double precision.
+    A push is six calls of f, a pull six for each element of each operand, and four more for each
+    time that steps have to be shorter. In other engines the steps are taken by NumPy, in double
+    precision.
 
     Examples
     --------
@@ -129,10 +132,12 @@ def _halves(f: Callable[..., Any], name: str, k: int, unstated: LinearMap) -> tu
 
     Each is linear in its first operand, and of its derivative in the others nobody knows digits.
     """
+    rounds = bool(ROUNDING & names_of([f]))
 
     def along(x_dot: Any, xs: tuple[Any, ...]) -> Any:
         x = xs[k]
-        return _slope(lambda step: f(*xs[:k], x + step * x_dot, *xs[k + 1 :]), name, x, x_dot)
+        line = lambda step: f(*xs[:k], x + step * x_dot, *xs[k + 1 :])
+        return _slope(line, name, x, x_dot, rounds)
 
     def pushed(x_dot: Any, *xs: Any) -> Any:
         return along(x_dot, xs)
@@ -179,31 +184,85 @@ def _wide(x: Any) -> Any:
     return x.astype(np.float64) if narrow else x
 
 
-def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any) -> Any:
-    """Differentiate along a line, in two ways or with two steps, which have to agree."""
+def _slope(f: Callable[[Any], Any], name: str, x: Any, x_dot: Any, rounds: bool) -> Any:
+    """Differentiate along a line, in two ways or with two steps, which have to agree.
+
+    Where they do not, for some numbers of the result, the steps are too long for what changes.
+    """
     if kind_of(x) == "complex":
         msg = f"{name} has a numeric rule, which is of real numbers, and was given {describe(x)}"
         raise NotDifferentiableError(msg)
     size = np.max(np.abs(x_dot), initial=0.0)
-    if size == 0.0:
-        return 0.0 * np.asarray(f(0.0))
-    scale = max(1.0, float(np.max(np.abs(x), initial=0.0))) / size
     here = np.asarray(f(0.0))
-    (wide, far), (narrow, near) = [_central(f, h * scale, here) for h in (1e-3, 5e-4)]
-    found = (4.0 * narrow - wide) / 3.0
-    among = 1e-7 + np.max(np.abs(found), initial=0.0)
-    # How far the slopes of both sides are apart goes with the step, but not at a kink.
-    bent = np.abs(near) > 0.8 * np.abs(far) + 1e-5 * among
-    if np.any(bent) or not np.all(np.abs(narrow - wide) <= 1e-3 * among):
-        msg = (
-            f"{name} has a numeric rule, and differences of it do not agree at {describe(x)}: it "
-            f"is not smooth there, or too noisy; state a rule"
-        )
-        raise NotDifferentiableError(msg)
-    by_imaginary = _imaginary(f, 1e-30 * scale)
-    if by_imaginary is not None and np.all(np.abs(by_imaginary - found) <= 1e-6 * among):
-        return by_imaginary
+    if size == 0.0:
+        return 0.0 * here
+    scale = max(1.0, float(np.max(np.abs(x), initial=0.0))) / size
+    moved = np.abs(np.asarray(x))[np.asarray(x_dot) != 0.0]
+    least = np.min(moved, initial=scale * size, where=moved > 0.0) / size
+    first = step = 1e-3 * scale
+    found, short, off = np.zeros(here.shape), np.zeros(here.shape), np.full(here.shape, np.inf)
+    with np.errstate(all="ignore"):
+        while np.any(off > _NEAR) and step >= 1e-6 * min(least, first):
+            slope, apart = _differences(f, step, here, off > _NEAR)
+            among = 1e-7 + np.max(np.abs(found), initial=0.0)
+            near = np.isinf(off) | (np.abs(slope - found) <= off * among)  # else it is noise
+            better = (apart < off) & (apart <= _FAR) & near
+            if np.any(better) and step < first:
+                again, _ = _central(f, step / 4.0, here)
+                better &= np.abs(again - slope) <= _FAR * (1e-7 + np.abs(slope))
+            # What is flat close by alone is so between jumps, or has few digits.
+            better &= (slope != 0.0) | (here == 0.0) | (step == first) | rounds
+            found[better], short[better], off[better] = slope[better], step, apart[better]
+            step /= 64.0
+        missing, among = off > _FAR, 1e-7 + np.max(np.abs(found), initial=0.0)
+        if not np.any(missing) and rounds:
+            missing = ~_is_of_small_steps(f, found, here, short, scale)
+        if np.any(missing):
+            msg = (
+                f"{name} has a numeric rule, and differences of it do not agree at {describe(x)}: "
+                f"it is not smooth there, or too noisy; state a rule"
+            )
+            raise NotDifferentiableError(msg)
+        by_imaginary = _imaginary(f, 1e-30 * scale)
+        off = np.minimum(1e-6 * among + 1e3 * _EPS * np.abs(here) / short, _FAR * among)
+        if by_imaginary is not None and np.all(np.abs(by_imaginary - found) <= off):
+            return by_imaginary
     return found
+
+
+_EPS, _NEAR, _FAR = 2.0**-52, 1e-5, 1e-3
+
+
+def _differences(f: Callable[[Any], Any], h: float, here: Any, asked: Any) -> tuple[Any, Any]:
+    """Return slopes by two steps, and how far these are apart, of the numbers that are asked for.
+
+    Infinitely far where there is no slope.
+    """
+    (wide, far), (narrow, near) = [_central(f, step, here) for step in (h, h / 2.0)]
+    found = (4.0 * narrow - wide) / 3.0
+    finite = np.abs(found[asked & np.isfinite(found)])
+    # Beside large ones small ones have few digits; where some have no slope each is by itself.
+    beside = np.max(finite, initial=0.0)
+    for among in (1e-7 + beside, 1e-7 + np.abs(found)):
+        # How far the slopes of both sides are apart goes with the step, but not at a kink.
+        bent = np.abs(near) > 0.8 * np.abs(far) + 1e-5 * among
+        apart = np.where(asked & ~bent, np.abs(narrow - wide) / among, np.inf)
+        if np.all(apart[asked] <= _FAR):
+            break
+    return found, np.where(np.isnan(apart), np.inf, apart)
+
+
+def _is_of_small_steps(
+    f: Callable[[Any], Any], found: Any, here: Any, short: Any, scale: float
+) -> Any:
+    """Tell where steps far shorter give the slopes as well, as those over many stairs do not."""
+    same = np.ones(here.shape, bool)
+    among = 1e-7 + np.max(np.abs(found), initial=0.0)
+    for h in 1e-3 * scale * 2.0 ** np.arange(-6.0, -31.0, -4.0):
+        slope, _ = _central(f, h, here)
+        off = _FAR * among + 16 * _EPS * np.abs(here) / h
+        same &= (h > short) | (np.abs(slope - found) <= off)
+    return same
 
 
 def _central(f: Callable[[Any], Any], h: float, here: Any) -> tuple[Any, Any]:

@@ -258,9 +258,8 @@ def test_a_numeric_rule_warns_once_and_is_right_or_an_error():
             np.testing.assert_allclose(jvp(real, (x,), (A,))[1], 2 * np.abs(x) * A, rtol=1e-9)
         with pytest.raises(NotDifferentiableError, match="too few digits"):
             hessian(lambda x: np.sum(smooth(x, 1.0)))(A)
-        for x in (0.0, 1e-5, -1e-5):
-            with pytest.raises(NotDifferentiableError, match="not smooth"):
-                grad(numeric_rule(lambda x: abs(x)))(x)
+        with pytest.raises(NotDifferentiableError, match="not smooth"):
+            grad(numeric_rule(lambda x: abs(x)))(0.0)
         with pytest.raises(NotDifferentiableError, match="real numbers"):
             vjp(real, A * 1j)[1](A * 1j)
         with pytest.raises(NotDifferentiableError, match="of one array or number"):
