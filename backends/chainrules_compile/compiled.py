@@ -163,7 +163,8 @@ class Compiled(Generic[P, R]):
             self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected
         if y is MISS or not self._alike(y, expected, args, keywords):
-            self._stay(refusals.another_result(self._exact, raised))
+            if age == self._age:  # no rule was stated anew meanwhile
+                self._stay(refusals.another_result(self._exact, raised))
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")

@@ -467,6 +467,7 @@ TOPICS = {
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
+    "tests/engines/compile/test_rules_anew.py": "rules that other threads state meanwhile",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
     "tests/engines/compile/test_by_text.py": "globals that are looked up by texts, a generator",
     "tests/engines/compile/test_installed.py": "values of what SciPy computes, a generator",
