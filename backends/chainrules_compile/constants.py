@@ -10,20 +10,22 @@ import base64
 import builtins
 import enum
 import functools
+import inspect
 import math
 import operator
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import Under
-from chainrules_py.extend import Space
+from chainrules_compile.calls import Apart, Under
+from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
 
 KNOWN = ("numpy", "scipy")
-_HOMES = ("numpy", "numpy.linalg", "scipy.special", "math", "operator")
+_HOMES = ("numpy", "numpy.linalg", "scipy.special", "scipy.special._ufuncs", "math", "operator")
 _INDEX = '''class NAME(tuple):
     """An index, with holes for arrays."""
 
@@ -97,6 +99,11 @@ class Constants:
             return self._call("functools.partial", x.func, *x.args, **x.keywords)
         if cls is Under:
             return self._under(x)
+        if cls is Apart:
+            return self._apart(x)
+        if cls.__module__.startswith("scipy.sparse.") and cls.__name__[:3] in ("csr", "csc"):
+            parts = x.data, x.indices, x.indptr
+            return self._call(f"scipy.sparse.{cls.__name__}", parts, shape=x.shape)
         if isinstance(x, enum.Enum):
             found = self.text(cls)
             return found and f"{found}[{x.name!r}]"
@@ -142,6 +149,34 @@ class Constants:
         self.imports.add("numpy")
         return f"{self.once('under', _UNDER)}({function}, {errors})"
 
+    def _apart(self, x: Apart) -> str | None:
+        names = [f"x{i}" for i in range(x.tree.num_leaves)]
+        operands, options = x.tree.children
+        rest = iter(names)
+        given = [self._built(each, rest) for each in operands.children]
+        keywords = [self._built(each, rest) for each in options.children]
+        function = self.function(x.function)
+        if None in (function, *given, *keywords):
+            return None
+        words = [f"{key}={text}" for key, text in zip(options.keys, keywords, strict=True)]
+        return f"(lambda {', '.join(names)}: {function}({', '.join([*map(str, given), *words])}))"
+
+    def _built(self, tree: TreeDef, leaves: Iterator[str]) -> str | None:
+        """Return an expression that puts leaves together, in Python's own containers; or None."""
+        if tree is LEAF:
+            return next(leaves)
+        if tree.structure is None:
+            return self.text(tree.like)
+        parts = [self._built(each, leaves) for each in tree.children]
+        if None in parts or tree.cls not in (tuple, list, dict):
+            return None
+        if tree.cls is dict:
+            pairs = [(self.text(key), part) for key, part in zip(tree.keys, parts, strict=True)]
+            whole = all([key is not None for key, _ in pairs])
+            return f"{{{', '.join([f'{key}: {part}' for key, part in pairs])}}}" if whole else None
+        inner = ", ".join(map(str, parts))
+        return f"[{inner}]" if tree.cls is list else f"({inner}{',' * (len(parts) == 1)})"
+
     def _callable(self, x: Any) -> str | None:
         owner, module = getattr(x, "__self__", None), getattr(x, "__module__", None)
         if type(x) is operator.attrgetter:
@@ -152,10 +187,14 @@ class Constants:
         if isinstance(x, _DESCRIPTORS):
             found = self.text(x.__objclass__)
             return found and f"{found}.{x.__name__}"
+        if isinstance(x, types.MethodType):
+            found = self.text(owner)
+            return found and f"{found}.{x.__name__}"
         if isinstance(x, np.ufunc):
             module = "numpy"
         if callable(x) and module:
-            return self._named(str(module), getattr(x, "__name__", ""), x)
+            found = self._named(str(module), getattr(x, "__name__", ""), x)
+            return found or self._within(str(module), x)
         return None
 
     def _module(self, x: types.ModuleType) -> str | None:
@@ -248,10 +287,27 @@ class Constants:
     def _named(self, module: str, name: str, x: Any) -> str | None:
         if x is getattr(vars(np).get(name), "_implementation", self):
             return self.known(f"numpy.{name}")
-        for home in (module, module.removeprefix("_"), *_HOMES):
-            if home in sys.modules and is_known(home) and vars(sys.modules[home]).get(name) is x:
+        for home in (public_part(module), module, module.removeprefix("_"), *_HOMES):
+            there = home in sys.modules and is_known(home) and is_reached(home)
+            if there and is_same(home, vars(sys.modules[home]).get(name), x):
                 return self.known(f"{home}.{name}")
         return None
+
+    def _within(self, module: str, x: Any) -> str | None:
+        """Return the name of a function in a class, or of an object that its module has made."""
+        if module not in sys.modules or not (is_known(module) and is_reached(module)):
+            return None
+        found: Any = sys.modules[module]
+        name = getattr(x, "__qualname__", "")
+        if not name:
+            names = [key for key, y in vars(found).items() if y is x]
+            return self.known(f"{module}.{names[0]}") if names else None
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not is_same(module, found, x):
+            return None
+        self.imports.add(module)
+        return f"{module}.{name}"
 
 
 def _float(x: float) -> str:
@@ -264,6 +320,28 @@ def is_known(module: str) -> bool:
     """Tell whether a module is there wherever NumPy and SciPy are."""
     base = module.partition(".")[0]
     return base in KNOWN or base in sys.stdlib_module_names
+
+
+def public_part(module: str) -> str:
+    """Return the module in which people find what one has that begins with an underscore."""
+    parts = module.split(".")
+    return ".".join(parts[: next((i for i, part in enumerate(parts) if part[0] == "_"), None)])
+
+
+def is_reached(module: str) -> bool:
+    """Tell whether a module is what its name gives: a function of it may have taken its place."""
+    root, *rest = module.split(".")
+    found: Any = sys.modules.get(root)
+    for part in rest:
+        found = getattr(found, part, None)
+    return found is sys.modules[module]
+
+
+def is_same(home: str, found: Any, x: Any) -> bool:
+    """Tell whether something is an object, or stands for it while SciPy's are replaced."""
+    if found is x or not (home.startswith("scipy") and callable(found)):
+        return found is x
+    return inspect.unwrap(found) is inspect.unwrap(x)
 
 
 def is_builtin(name: str, x: Any) -> bool:

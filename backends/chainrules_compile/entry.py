@@ -417,6 +417,12 @@ def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> l
     return [*names, *keywords]
 
 
+def is_named(tree: TreeDef) -> bool:
+    """Tell whether a result is a tuple with names, and nothing besides."""
+    named = tree.structure is not None and tree.structure.kind == "namedtuple"
+    return named and not getattr(tree.like, "__dict__", None)
+
+
 def result_text(tree: TreeDef, leaves: Sequence[str], scope: Scope) -> str:
     """Return the expression that puts a result together."""
     rest = iter(leaves)
@@ -424,6 +430,9 @@ def result_text(tree: TreeDef, leaves: Sequence[str], scope: Scope) -> str:
     def text(tree: TreeDef) -> str:
         if tree is LEAF:
             return next(rest)
+        if is_named(tree):
+            name = scope.name(tree.cls, tree.cls.__name__)
+            return f"{name}._make(({', '.join([*map(text, tree.children), ''])}))"
         plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
         if tree.cls not in (tuple, list) and not plain:
             return whole(tree)

@@ -295,7 +295,11 @@ def _is_stored(node: ast.AST) -> bool:
 def _nodes(module: Any) -> dict[str, Any]:
     """Return the statements of a module that give names, by name."""
     found: dict[str, Any] = {}
-    for node in ast.parse(inspect.getsource(module)).body:
+    try:
+        source = inspect.getsource(module)
+    except (OSError, TypeError):  # of what is written in C
+        return found
+    for node in ast.parse(source).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom):
@@ -358,8 +362,9 @@ def refuse(name: str, x: Any) -> None:
     RecordingError
         With its name.
     """
+    what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
     msg = (
-        f"the program uses {name}, {describe(x)} of {getattr(x, '__module__', 'no module')}, which "
-        f"a module that needs NumPy alone cannot have; keep the compiled function itself"
+        f"the program uses {name}{what} which a module that needs NumPy alone cannot have; keep "
+        f"the compiled function itself, or compile(f, keep=True), which other processes find"
     )
     raise RecordingError(msg)

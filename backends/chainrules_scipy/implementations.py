@@ -13,7 +13,7 @@ from chainrules_py import Primitive, Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
-from chainrules_scipy.precision import of_precision
+from chainrules_scipy.precision import as_precise
 from chainrules_scipy.rows import permutation_of
 
 number_homes["scipy"] = np
@@ -102,19 +102,40 @@ def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     n = len(word.operands)
     word.implement(function, types=(_NUMBERS,) * n)
 
-    def of_pythons(*xs: Any) -> Any:
-        y = function(*xs)
-        return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
-
-    word.implement(_OF[n](of_pythons), types=(_PYTHONS,) * n)
+    word.implement((_of_one, _of_two, _of_three, _of_four)[n - 1](function), types=(_PYTHONS,) * n)
 
 
-_OF: dict[int, Callable[[Any], Callable[..., Any]]] = {
-    1: lambda f: lambda x, /: f(x),
-    2: lambda f: lambda x, y, /: f(x, y),
-    3: lambda f: lambda x, y, z, /: f(x, y, z),
-    4: lambda f: lambda x, y, z, w, /: f(x, y, z, w),
-}
+def as_python(y: Any) -> Any:
+    """Return NumPy's numbers as Python's."""
+    return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
+
+
+def _of_one(function: Any) -> Callable[..., Any]:
+    def of_python(x: Any, /) -> Any:
+        return as_python(function(x))
+
+    return of_python
+
+
+def _of_two(function: Any) -> Callable[..., Any]:
+    def of_pythons(x: Any, y: Any, /) -> Any:
+        return as_python(function(x, y))
+
+    return of_pythons
+
+
+def _of_three(function: Any) -> Callable[..., Any]:
+    def of_pythons(x: Any, y: Any, z: Any, /) -> Any:
+        return as_python(function(x, y, z))
+
+    return of_pythons
+
+
+def _of_four(function: Any) -> Callable[..., Any]:
+    def of_pythons(x: Any, y: Any, z: Any, w: Any, /) -> Any:
+        return as_python(function(x, y, z, w))
+
+    return of_pythons
 
 
 for _word in FUNCTIONS:
@@ -144,7 +165,8 @@ def square(*matrices: Any) -> None:
 def _of_matrix(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     def implementation(x: Any, /) -> Any:
         square(x)
-        return of_precision(function(x), x.dtype)
+        y = function(x)
+        return y.astype(as_precise(y.dtype, x.dtype), copy=False)
 
     word.implement(implementation, types=(np.ndarray,))
 
@@ -169,7 +191,8 @@ def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
     if 0 in shape:
         return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))
-    return of_precision(scipy.linalg.solve_sylvester(a, b, q), q.dtype)
+    y = scipy.linalg.solve_sylvester(a, b, q)
+    return y.astype(as_precise(y.dtype, q.dtype), copy=False)
 
 
 # Up to here a matrix of twice the size costs less than SciPy's function, which is in Python.
@@ -184,7 +207,7 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
     shape, dtype = np.broadcast_shapes(x.shape, t.shape), np.result_type(x, t)
     if n > _SMALL:
         found = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
-        return of_precision(found, dtype)
+        return found.astype(as_precise(found.dtype, dtype), copy=False)
     both = np.zeros((*shape[:-2], 2 * n, 2 * n), dtype)
     both[..., :n, :n] = both[..., n:, n:] = x
     both[..., :n, n:] = t

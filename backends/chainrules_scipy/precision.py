@@ -102,11 +102,18 @@ def of_precision(x: Any, dtype: Any) -> Any:
     """Return an array in the precision of a type, real or complex as it is."""
     own: Any = getattr(x, "dtype", None)
     is_array = isinstance(own, np.dtype) and isinstance(untraced(x), (np.ndarray, np.generic))
-    if dtype is None or not is_array or own.kind not in "fc" or dtype.kind not in "fc":
+    if dtype is None or not is_array:
         return x
-    dtype = np.finfo(dtype).dtype
-    dtype = np.result_type(dtype, np.complex64) if own.kind == "c" else dtype
+    dtype = as_precise(own, dtype)
     return x if own == dtype else v.astype(x, dtype=dtype)
+
+
+def as_precise(own: Any, dtype: Any) -> Any:
+    """Return the dtype of one, real or complex as it is, in the precision of another."""
+    if own.kind not in "fc" or dtype.kind not in "fc":
+        return own
+    dtype = np.finfo(dtype).dtype
+    return np.result_type(dtype, np.complex64) if own.kind == "c" else dtype
 
 
 def _is_other(arguments: Any) -> bool:

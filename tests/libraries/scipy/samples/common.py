@@ -13,9 +13,9 @@ SAMPLES: dict[str, list[Sample]] = {}
 _UFUNCS = ("besselpoly", "hyp1f1", "mathieu_", "obl_", "pbdv", "pbvv", "pro_")
 TAME = (
     *[f"special.{name}" for name in _UFUNCS],
-    *("integrate.nquad", "integrate.solve_ivp", "integrate.tplquad"),
+    *("integrate.dblquad", "integrate.nquad", "integrate.solve_ivp", "integrate.tplquad"),
     *("linalg.polar", "spatial.transform.Rotation"),  # np.linalg.svd of an infinity
-    *("special.riccati_jn", "special.riccati_yn"),  # which leave there what memory held
+    *("integrate.odeint", "special.riccati_jn", "special.riccati_yn"),  # leave what memory held
 )
 """With how names begin of which NumPy's or SciPy's own code ends the process, takes all memory,
 does not come back, or gives something else each time, at infinite and large numbers."""

@@ -1,0 +1,138 @@
+"""Saved programs of all samples: equal bits where this library cannot be imported, or refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import chainrules_scipy
+from chainrules_compile import RecordingError, compile
+from chainrules_py.extend import flatten, unflatten
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.run import two_samples
+from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
+from tests.engines.compile.test_installed import ALL, calling
+from tests.engines.compile.test_samples import OTHERS, WORDS, calls, outcome
+from tests.engines.compile.test_save import alone
+from tests.libraries.scipy.test_checks import leaves
+
+AT = ("larger", "infinite", "zeros")
+
+
+def check(path, f, args, others=()):
+    """Save the program of a call, and run it at other numbers; say what came of it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        compiled = compile(f)
+        outcome(compiled, args)
+        if not compiled.programs:
+            return "no program"
+        refused = outcome(compiled.save, (path,))
+        if isinstance(refused, RecordingError):
+            assert "which a module that needs NumPy alone cannot have; keep" in str(refused)
+            return "refused"
+        assert refused is None
+        saved = alone(path.read_text(encoding="utf-8"))[compiled.__name__]
+        for xs in (args, *others):
+            found, wanted = outcome(saved, xs), outcome(compiled, xs)
+            of_others = isinstance(found, ValueError) and "recorded for other" in str(found)
+            if not (of_others and xs is not args) and not isinstance(wanted, Exception):
+                assert same(found, wanted), f"{found!r} for {wanted!r}"
+    return "saved"
+
+
+def check_word(path, found):
+    for instance in found:
+        series = instance.word.__name__.startswith("hyp")  # whose terms SciPy adds up for hours
+        for name, f, args in calls(instance, "as it is"):
+            parts, tree = flatten(args)
+            changes = [OTHERS[k] for k in AT if not (series and k == "infinite")]
+            others = [unflatten(tree, list(map(change, parts))) for change in changes]
+            assert check(path, f, args, others), f"{instance.name} {name}"
+
+
+@pytest.mark.parametrize("word", WORDS[11::40], ids=lambda word: word.__name__)
+def test_samples_of_words(tmp_path, word):
+    check_word(tmp_path / "saved.py", two_samples(list(instances(word)))[:1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: word.__name__)
+def test_all_samples_of_words(tmp_path, word):
+    check_word(tmp_path / "saved.py", instances(word))
+
+
+def check_sample(path, sample):
+    """Save what a function of SciPy's gives, and its gradient."""
+    f, xs = calling(sample), sample.operands
+
+    def total(*zs):
+        return sum([np.sum(np.real(y)) for y in leaves(f(*zs))])
+
+    with chainrules_scipy.install():
+        check(path, f, xs)
+        if all(np.asarray(x).dtype.kind == "f" for x in xs):
+            check(path, value_and_grad(total, tuple(range(len(xs)))), xs)
+
+
+@pytest.mark.parametrize("sample", ALL[5::90], ids=str)
+def test_samples_of_scipy(tmp_path, sample):
+    check_sample(tmp_path / "saved.py", sample)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", ALL, ids=str)
+def test_all_samples_of_scipy(tmp_path, sample):
+    check_sample(tmp_path / "saved.py", sample)
+
+
+WRITER = """
+import pickle
+import chainrules_py.vocabulary as v, numpy as np, scipy.linalg, scipy.sparse, scipy.special
+import chainrules_scipy, scipy.sparse.linalg, scipy.stats
+from chainrules_compile import compile
+from chainrules_tape import value_and_grad
+A, S = np.array([[2.0, 0.3], [0.1, 1.0]]), scipy.sparse.csr_array(np.diag([2.0, 4.0]))
+with chainrules_scipy.install():
+    for name, f, x in (
+        ("root", value_and_grad(lambda a: np.sum(scipy.linalg.sqrtm(a))), A),
+        ("logarithm", value_and_grad(lambda a: np.sum(v.logm(a))), A),
+        ("power", value_and_grad(lambda a: np.sum(v.expm(a))), A),
+        ("factors", np.linalg.qr, A),
+        ("zeta", value_and_grad(lambda a: scipy.special.zeta(a, 1.5)), 2.5),
+        ("binomial", lambda a: v.binom(a, 2.0), 4.5),
+        ("density", lambda a: scipy.stats.gamma.cdf(a, 2.5, scale=3.0), A),
+        ("weights", lambda a: scipy.special.logsumexp(a, axis=1, b=[1.0, 2.0]), A),
+        ("least", lambda a: scipy.sparse.linalg.lsqr(S, a[0])[0], A),
+    ):
+        f = compile(f)
+        wanted = f(x)
+        f.save(f"FOLDER/{name}.py")
+        with open(f"FOLDER/{name}.pickle", "wb") as file:
+            pickle.dump((f.__name__, x, wanted), file)
+"""
+READER = """
+import importlib, pathlib, pickle, sys
+import numpy as np
+sys.path.insert(0, "FOLDER")
+found = [*pathlib.Path("FOLDER").glob("*.pickle")]
+for path in found:
+    name, x, wanted = pickle.loads(path.read_bytes())
+    y = getattr(importlib.import_module(path.stem), name)(x)
+    for a, b in zip(y, wanted) if isinstance(y, tuple) else [(y, wanted)]:
+        assert type(a) is type(b) and np.array_equal(a, b), path
+assert len(found) == 9
+assert not [name for name in sys.modules if name.startswith("chainrules")]
+"""
+
+
+def test_modules_are_imported_where_this_library_is_not(tmp_path):
+    """In a process of their own, with NumPy and SciPy."""
+    for text in (WRITER, READER):
+        program = text.replace("FOLDER", str(tmp_path))
+        subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
