@@ -155,8 +155,7 @@ class Compiled(Generic[P, R]):
             raise why from why.__cause__
         y, raised = tried(made.run, args, keywords, made.recorded.functions)
         expected = f(*args, **keywords)
-        changed = made.settle()
-        if changed:
+        if changed := made.settle():
             return self._changing(changed, expected)
         if y is MISS and raised is None and self._target != "numpy":
             self._unkept += 1

@@ -483,6 +483,7 @@ TOPICS = {
     "tests/engines/compile/test_counts.py": "whole numbers wherever NumPy takes one, a generator",
     "tests/engines/compile/test_distributions.py": "likelihoods of scipy.stats, a generator",
     "tests/engines/compile/test_forms.py": "shapes and dtypes of all functions, a generator",
+    "tests/engines/compile/test_saved_samples.py": "saved modules of all samples, a generator",
     "tests/engines/compile/test_samples.py": "samples of all words in seldom forms, a generator",
     "tests/engines/compile/test_degenerate.py": "arrays without axes, in the source of all words",
     "tests/engines/compile/test_bits.py": "bits of numbers and products behind all passes",

@@ -61,12 +61,12 @@ def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level
     """
     held = [(describe(x), x) for x in leaves if _may_hide(x)]
     for text, x in [*held, *_beside(tree)] if held or not tree.is_flat else ():
-        if _holds(vars(x) if _is_made(x) else x, level):
+        why = _holds(vars(x) if _is_made(x) else x, level)
+        if why:
             whole = f"{what} of {name_of(f)}" if f else "the loss"
             msg = (
-                f"{whole} has {text}, which holds what is being differentiated "
-                f"where no derivative sees it: return the arrays or numbers themselves, in a "
-                f"tuple, list, dict or dataclass, or register_structure the class"
+                f"{whole} has {text}, which holds {why}: return the arrays or numbers themselves, "
+                f"in a tuple, list, dict or dataclass, or register_structure the class"
             )
             raise NotDifferentiableError(msg)
 
@@ -100,8 +100,8 @@ def _is_made(x: Any) -> bool:
     return type(x) is types.ModuleType and sys.modules.get(x.__name__) is not x
 
 
-def _holds(x: Any, level: Any) -> bool:
-    """Tell whether a value holds a tracer of a level, or of one that stands for such."""
+def _holds(x: Any, level: Any) -> str:
+    """Return why a value may hold a tracer of a level, or one that stands for such; or nothing."""
 
     def is_another(y: Any) -> bool:
         made = y if isinstance(y, type) else type(y)
@@ -116,9 +116,11 @@ def _holds(x: Any, level: Any) -> bool:
         return False
 
     for n, y in enumerate(inside(x, is_another, _MOST, ours=True)):
-        if issubclass(type(y), Tracer) or n >= _MOST:
-            return True
-    return False
+        if issubclass(type(y), Tracer):
+            return "what is being differentiated where no derivative sees it"
+        if n >= _MOST:
+            return f"more than {_MOST:,} values, of which one may be what is being differentiated"
+    return ""
 
 
 def check_scalar(y: Any) -> None:

@@ -211,3 +211,17 @@ def test_aux_has_scipys_own_interpolators(kind):
     nested = lambda x: np.sum(grad(f, has_aux=True)(x)[1]["fit"](at))
     with pytest.raises(ChainRulesError):
         grad(nested)(X)
+
+
+class Log:
+    """An object that holds much, and nothing that is differentiated."""
+
+    def __init__(self, n: int) -> None:
+        self.rows = [{"loss": float(i)} for i in range(n)]
+
+
+def test_an_object_that_holds_too_much_to_be_looked_through_is_refused_for_that() -> None:
+    small, large = Log(100), Log(60_000)
+    assert grad(lambda x: (np.sum(x * x), small), has_aux=True)(np.ones(2))[1] is small
+    with pytest.raises(NotDifferentiableError, match=r"Log, which holds more than 100,000 values"):
+        grad(lambda x: (np.sum(x * x), large), has_aux=True)(np.ones(2))

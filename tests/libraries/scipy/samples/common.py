@@ -15,6 +15,7 @@ TAME = (
     *[f"special.{name}" for name in _UFUNCS],
     *("integrate.dblquad", "integrate.nquad", "integrate.solve_ivp", "integrate.tplquad"),
     *("linalg.polar", "spatial.transform.Rotation"),  # np.linalg.svd of an infinity
+    *("sparse.linalg.expm_multiply", "sparse.linalg.lsqr"),
     *("integrate.odeint", "special.riccati_jn", "special.riccati_yn"),  # leave what memory held
 )
 """With how names begin of which NumPy's or SciPy's own code ends the process, takes all memory,
