@@ -1,4 +1,4 @@
-"""Rows that come back: what is added to rows of zeros, one array after the other, is joined.
+"""Rows that come back: what is added to rows of an array, one after the other, is joined.
 
 Columns are added to one at a time, in the order of the rows; so bits are kept. `np.add.at` has a
 short way for vectors, which does not read and write an array of indices for each element. Of many
@@ -31,7 +31,7 @@ _AND_MORE = Written(add_rows)
 
 
 def with_added_rows(program: Program) -> Program:
-    """Return the program with one call for all that is added to rows of zeros."""
+    """Return the program with one call for all that is added to rows of an array."""
     if program.functions.isdisjoint(_ADDS):
         return program
     walk = _Walk(program)
@@ -65,7 +65,7 @@ class _Walk:
         self._uses = counts(program)
 
     def found(self, call: Call) -> list[tuple[Call, Call]]:
-        """Return some additions to rows of zeros, of which this is the last, as fewer calls."""
+        """Return some additions to rows, of which this is the last, as fewer calls."""
         if not adds_to_rows(call):
             return []
         (z,) = call.results
@@ -78,8 +78,7 @@ class _Walk:
                 return []
             calls.append(each)
             each = self._before(buffer)
-        if each is not None or not self._starts(buffer):
-            return []
+        base = None if each is None and self._starts(buffer) else buffer
         apart = [self._apart(each.operands[1], each.operands[2]) for each in reversed(calls)]
         pairs = [pair for pairs in apart for pair in pairs]
         added = self._spread([y for y, _ in pairs], [place for _, place in pairs])
@@ -90,6 +89,7 @@ class _Walk:
             return []
         if (
             n < _FEWEST
+            or (base is not None and width > NARROW)
             or (width == len(pairs) == added.times == 1)
             or (
                 width > NARROW
@@ -99,7 +99,7 @@ class _Walk:
             )
         ):
             return []
-        return _in_pieces(calls[::-1], [len(pairs) for pairs in apart], added, shape)
+        return _in_pieces(calls[::-1], [len(pairs) for pairs in apart], added, shape, base)
 
     def _before(self, buffer: Value) -> Call | None:
         """Return the addition that gave a buffer, or what it is a copy of, to this one alone."""
@@ -157,9 +157,12 @@ class _Walk:
 
 
 def _in_pieces(
-    calls: list[Call], counts: list[int], added: Added, shape: Any
+    calls: list[Call], counts: list[int], added: Added, shape: Any, base: Value | None
 ) -> list[tuple[Call, Call]]:
-    """Return additions and what stands in their place, of so many arrays of each, in pieces."""
+    """Return additions and what stands in their place, of so many arrays of each, in pieces.
+
+    They are additions to an array, or to zeros where it is None.
+    """
     found: list[tuple[Call, Call]] = []
     first = last = places = 0
     sizes = [max(size(x), size(y) // 4) for x, y in zip(added.places, added.ys, strict=True)]
@@ -172,13 +175,13 @@ def _in_pieces(
         if places < enough and call is not calls[-1]:
             continue
         given = (tuple(added.ys[first:last]), tuple(added.places[first:last]))
-        if found:
-            before = found[-1][0].results
-            new = Call(_AND_MORE, (*before, *given, added.times), {}, call.results)
+        if base is not None:
+            new = Call(_AND_MORE, (base, *given, added.times), {}, call.results)
         else:
             options = {"shape": shape, "times": added.times}
             new = Call(added_rows, given, options, call.results)
         found.append((call, new))
+        base = call.results[0]
         first, places = last, 0
     return found
 

@@ -103,11 +103,22 @@ def bags(x, i, j):
     return np.sum(np.sum(x[i.reshape(-1, 5)], 1) ** 2) + np.sum(x[j.reshape(5, -1)])
 
 
+def beside(x, i, j):
+    return np.sum((x[i] - x[j]) ** 2) + np.sum(x**2) + np.sum(x[::2] ** 3)
+
+
+def beside_constants(x, i, j):
+    return np.sum(x[i] ** 2) + 3.0 * np.sum(x[::2]) + np.sum(np.sin(x[j]))
+
+
 def columns(x, i, j):
     return np.sum(np.sin(x[:, i % 3]) ** 2)
 
 
-@pytest.mark.parametrize("f", [once, twice, spread, many, used_again, bags, columns])
+WAYS = [once, twice, spread, many, used_again, bags, columns, beside, beside_constants]
+
+
+@pytest.mark.parametrize("f", WAYS)
 @pytest.mark.parametrize("shape", [(30,), (30, 3), (30, 70), (30, 3, 2)])
 def test_rows_that_come_back(f, shape):
     compared(f, shape, np.int64)
@@ -134,6 +145,10 @@ def test_rows_are_counted_where_all_come_back_to_zeros():
     x, i = numbers(30, 3), RNG.integers(0, 30, (2, 300))
     for f in (twice, spread, bags, once):
         assert alike(f, x, *i)[1].count("added_rows(") == 1
+    for f in (beside, beside_constants):
+        text = alike(f, x, *i)[1]
+        assert text.count("add_rows(") == 1
+        assert "added_rows(" not in text
     assert "added_rows" not in alike(once, x, *i[:, :20])[1]
     assert "added_rows" not in alike(columns, x, *i)[1]
     assert "added_rows" not in alike(once, numbers(30, 40), *i)[1]
