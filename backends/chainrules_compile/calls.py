@@ -230,6 +230,20 @@ def selected(mask: Any, x: Any, *, other: bool = False) -> Any:
     return bits.view(x.dtype)
 
 
+def even_shares(hits: Any, top: Any, *, axis: tuple[int, ...]) -> Any:
+    """Share 1 among what is true along axes, which is what attains an extreme, if that is a number.
+
+    Where no extreme is infinite or NaN each is attained, and all of them together count as many
+    elements as there are of them, no two elements are tied. To count along axes takes ten times as
+    long as to count all.
+    """
+    share, flat = hits.astype(np.float64), top.reshape(-1)
+    if np.count_nonzero(hits) == flat.size and math.isfinite(np.vdot(flat, flat)):
+        return share
+    count = np.count_nonzero(hits, axis=axis, keepdims=True)
+    return divide(share, count.astype(np.float64))
+
+
 def placed(x: Any, *places: Any, shape: Shape, where: slice | None) -> Any:
     """Return an array of zeros, but for the elements of a vector in some places in C order."""
     z = np.zeros(shape)

@@ -22,6 +22,7 @@ from chainrules_compile.passes.questions import with_one_question
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.remade import with_remade
 from chainrules_compile.passes.rows import with_added_rows
+from chainrules_compile.passes.shares import with_shares
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
@@ -41,6 +42,7 @@ PASSES: dict[str, Pass] = {
     "elements": with_elements,
     "signs": with_signs,
     "dead code": without_dead_code,
+    "shares": with_shares,
     "zero patterns": with_zero_patterns,
     "factors": with_shared_factors,
     "parts": with_parts,
@@ -80,7 +82,7 @@ LOOSE: dict[str, Pass] = {
 """The same, for programs that need not have the bits."""
 
 FOR_NUMPY = (
-    *("wrappers", "zero patterns", "factors", "plain numbers", "one question"),
+    *("wrappers", "shares", "zero patterns", "factors", "plain numbers", "one question"),
     *("short sums", "rows", "thin", "remade", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import warnings
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from chainrules_py.vocabulary import add_at, divide, full_like, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
 from chainrules_tape import value_and_grad
 from tests.engines.compile.random_programs import check_compiled, run
+from tests.engines.compile.shadow import same
 
 F8 = np.dtype(float)
 
@@ -664,8 +666,8 @@ def test_other_targets_ask_each():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "wrappers simplify recall elements signs dead code zero patterns factors parts filled "
-        "dead parts turns plain numbers one question short sums rows thin remade blocks own "
+        "wrappers simplify recall elements signs dead code shares zero patterns factors parts "
+        "filled dead parts turns plain numbers one question short sums rows thin remade blocks own "
         "outputs lifetimes"
     )
 
@@ -682,3 +684,46 @@ def test_products_of_matrices_as_a_method_have_the_same_bits():
     assert is_matrix(array("m", (2, 3)))
     assert not is_matrix(array("m", (1, 3)))
     assert not is_matrix(array("m", (3,)))
+
+
+EXTREMES = {
+    "rows": lambda x: np.sum(np.max(x, axis=1) ** 2),
+    "columns": lambda x: np.sum(np.min(x, axis=0) ** 3),
+    "all": lambda x: np.max(x) * 2.0 + np.min(x),
+    "kept": lambda x: np.sum((x - np.max(x, axis=-1, keepdims=True)) ** 2),
+    "pools": lambda x: np.sum(np.max(x.reshape(3, 2, 3, 2), axis=(1, 3)) ** 2),
+    "of the transpose": lambda x: np.sum(np.max(x.T * 1.0, axis=0) ** 2 + x[0]),
+    "without NaN": lambda x: np.sum(np.nanmax(x, axis=1) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_shares_of_extremes_are_counted_along_axes_where_some_are_tied(name):
+    f = value_and_grad(EXTREMES[name])
+    compiled = compile(f)
+    x = np.random.default_rng(0).permutation(np.arange(36.0)).reshape(6, 6)
+    tied, lost, huge, less = np.round(x / 8), x.copy(), x.copy(), x.copy()
+    lost[2, 3], lost[4] = np.nan, 50.0  # as many attain an extreme as there are of them
+    huge[1, 1], huge[3] = np.inf, -np.inf
+    less[0] = np.nan
+    less[1, :2] = 60.0
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in (x, tied, lost, huge, less, np.zeros((6, 6)), x[:, ::-1].copy()):
+            assert same(compiled(given), f(given))
+    assert ("even_shares" in compiled.programs[-1].source) == (name != "all")
+
+
+def test_what_is_no_extreme_of_these_axes_is_counted_along_axes():
+    def f(x, t):
+        top = np.max(x, axis=1)
+        shares = [np.equal(x, t), np.equal(x, top[None, :]), np.equal(x, np.max(x * 1.0))]
+        counted = [h / np.count_nonzero(h, axis=0, keepdims=True) for h in shares]
+        return sum([np.sum(c * x) for c in counted])
+
+    x = np.random.default_rng(0).permutation(np.arange(9.0)).reshape(3, 3)
+    compiled = compile(f)
+    with np.errstate(all="ignore"):
+        for t in (x[0], np.array([[8.0, 8.0, 8.0]]), x[:, :1].T):
+            assert same(compiled(x, t), f(x, t))
+    assert "even_shares" not in compiled.programs[0].source
