@@ -28,6 +28,17 @@ from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import describe, is_library, namespace
 
+_BY_CLASS = '''def NAME(of_numbers, of_arrays):
+    """Return a function that computes numbers of Python's in a way of their own."""
+
+    def call(*xs, **options):
+        classes = {type(x) for x in xs}
+        plain = next((c for c in (complex, float, int) if c in classes), None)
+        f = of_numbers.get(plain) if classes <= {complex, float, int} else None
+        return (f or of_arrays)(*xs, **options)
+
+    return call
+'''
 _NAMESPACE = '''def NAME(x):
     """Return the namespace of an array."""
     return numpy
@@ -211,6 +222,15 @@ class _Saving(Constants):
         if found is None:
             found = self.unused(hint, None)
             self.lines.append(f"{found} = {text or self._left(module, name)}")
+        others = _of_numbers(word, x) if isinstance(word, Primitive) else {}
+        if others:
+            pairs = [
+                f"{cls.__name__}: {self.function(f) or self._left(module, f.__name__)}"
+                for cls, f in others.items()
+            ]
+            arrays, found = found, self.unused(hint, None)
+            given = f"{{{', '.join(pairs)}}}, {arrays}"
+            self.lines.append(f"{found} = {self.once('by_class', _BY_CLASS)}({given})")
         if isinstance(word, Primitive) and (given := self._defaults(word)):
             computing, found = found, self.unused(hint, None)
             self.lines.append(f"{found} = {self.known('functools.partial')}({computing}, {given})")
@@ -266,8 +286,8 @@ class _Copying(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:  # a name that gets a class, and no value yet
-            return ast.Pass()
+        if node.value is None:  # a name that gets a class, and no value yet, as in named tuples
+            return ast.AnnAssign(node.target, ast.Name("object", ast.Load()), None, node.simple)
         return self.visit(ast.Assign([node.target], node.value))  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -352,6 +372,13 @@ def _computing(x: Any, module: Any, name: str) -> tuple[Any, Any, str]:
     elif isinstance(x, (types.FunctionType, type)) or hasattr(x, "__wrapped__"):
         module, name = sys.modules.get(x.__module__, module), x.__name__
     return x, module, name
+
+
+def _of_numbers(word: Primitive[..., Any], of_arrays: Any) -> dict[type, Any]:
+    """Return what computes a word of Python's numbers, by their class, if it is something else."""
+    count = len(inspect.signature(word.__wrapped__).parameters) - len(word.options)
+    found = {cls: word.implementation((cls,) * count) for cls in (complex, float, int) if count}
+    return {cls: f for cls, f in found.items() if f is not None and f is not of_arrays}
 
 
 def refuse(name: str, x: Any) -> None:

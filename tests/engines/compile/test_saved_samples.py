@@ -24,6 +24,16 @@ from tests.libraries.scipy.test_checks import leaves
 AT = ("larger", "infinite", "zeros")
 
 
+def is_of_others(said):
+    """Tell whether an error is for numbers that lead another way than those of the program."""
+    return "recorded for other arguments" in said or said.endswith("to integer")  # asked by int()
+
+
+def unnamed(y):
+    """Return tuples for named ones: those of this library are of a copied class in a module."""
+    return tuple(map(unnamed, y)) if isinstance(y, tuple) else y
+
+
 def check(path, f, args, others=()):
     """Save the program of a call, and run it at other numbers; say what came of it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -40,9 +50,10 @@ def check(path, f, args, others=()):
         saved = alone(path.read_text(encoding="utf-8"))[compiled.__name__]
         for xs in (args, *others):
             found, wanted = outcome(saved, xs), outcome(compiled, xs)
-            of_others = isinstance(found, ValueError) and "recorded for other" in str(found)
-            if not (of_others and xs is not args) and not isinstance(wanted, Exception):
-                assert same(found, wanted), f"{found!r} for {wanted!r}"
+            if isinstance(found, Exception) and xs is not args and is_of_others(str(found)):
+                continue
+            if not isinstance(wanted, Exception):
+                assert same(unnamed(found), unnamed(wanted)), f"{found!r} for {wanted!r}"
     return "saved"
 
 
