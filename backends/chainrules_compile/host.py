@@ -11,12 +11,12 @@ from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.facts import is_foreign
 from chainrules_compile.noted import Noted
-from chainrules_compile.recorder import Recorder
+from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scans import rolled_scan
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.extend import flatten, plain, register_host, states
 from chainrules_py.program import Call
-from chainrules_py.vocabulary import add_along_axis, add_at, report
+from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
 from chainrules_py.vocabulary.higher_order import scanning
 from chainrules_recall import listeners
 
@@ -42,6 +42,8 @@ def host(
         recorder = recorder_of(operands)
         if recorder is None:
             return compute(*operands, **options)
+        if word is copy and shares.get():
+            return operands[0]
         recorder.words.add(word)
         if options.keys() != word.options.keys():
             operands, options = word.normalise(operands, options)

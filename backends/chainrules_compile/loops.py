@@ -133,9 +133,8 @@ def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:
 
 
 def rows_of(x: Any, *, first: int, last: int) -> list[Any]:
-    """Return the rows of an array from one on to before another, each without gaps."""
-    part = np.ascontiguousarray(x) if x.ndim > 1 else x
-    return list(part[first:last])
+    """Return the rows of an array from one on to before another, as they lie."""
+    return list(x[first:last])
 
 
 def block_of_rows(x: Any, *, first: int, last: int) -> Any:

@@ -6,7 +6,10 @@ the arrays that it is a view of; what else is a view of these is read again wher
 
 from __future__ import annotations
 
+import contextlib
 import operator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,6 +24,29 @@ from chainrules_compile.refusals import of_library, parts_of
 from chainrules_py.extend import flatten, type_info, unflatten
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
+
+shares: ContextVar[bool] = ContextVar("shares", default=False)
+"""Whether what an engine hands out stays in the program, where nobody writes to it."""
+
+
+@contextlib.contextmanager
+def sharing(yes: bool = True) -> Iterator[None]:
+    """Have derivatives lie as they are computed: not as copies, which a person gets of some."""
+    token = shares.set(yes)
+    try:
+        yield
+    finally:
+        shares.reset(token)
+
+
+def apart(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets copies inside, as a person's does."""
+
+    def inside(*xs: Any) -> Any:
+        with sharing(False):
+            return f(*xs)
+
+    return inside
 
 
 class Recorder(Notes):
@@ -100,15 +126,15 @@ class Recorder(Notes):
         noted = None if found is None else found()
         return noted if noted is not None and noted.payload is array else array
 
-    def laid_out(self, x: Noted, like: Noted) -> Any:
+    def laid_out(self, x: Noted, like: Any) -> Any:
         """Note a copy of an array, whose elements lie as those of another."""
-        strides = like.payload.strides
+        strides = plain(like).strides
         axes = tuple(sorted(range(len(strides)), key=lambda i: -abs(strides[i])))
         return self.call(laid_out, (x,), {"axes": axes})
 
     def own(self, stated: Any, x: Noted, theirs: tuple[Any, ...]) -> Any:
         """Note a copy of an array where its library would copy it for a person."""
-        kept = stated(x.payload, tuple(map(plain, theirs))) is x.payload
+        kept = shares.get() or stated(x.payload, tuple(map(plain, theirs))) is x.payload
         return x if kept else duplicate(x)
 
     def apart(self, names: dict[Value, str], scope: Any) -> list[str]:

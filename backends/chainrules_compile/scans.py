@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from chainrules_compile.errors import Importing, RecordingError, behind
+from chainrules_compile.layouts import layout_of
 from chainrules_compile.loops import nested
 from chainrules_compile.noted import Noted
-from chainrules_compile.recorder import Recorder
+from chainrules_compile.recorder import Recorder, apart, sharing
 from chainrules_compile.steady import Unsteady, steady
 from chainrules_compile.turns import LONG, Changing, Turns, plain_one
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule, zero_tangent
@@ -27,13 +28,14 @@ from chainrules_py.extend import (
     closed,
     find_tracers,
     flatten,
+    flatten_tangent,
     is_structure_type,
     mirrored,
     plain,
     unflatten,
 )
 from chainrules_py.program import Program
-from chainrules_py.vocabulary import concat, copy, zeros_like
+from chainrules_py.vocabulary import concat, copy, reshape, stack, zeros_like
 from chainrules_py.vocabulary.views import duplicate
 
 SHORT = 16
@@ -127,9 +129,18 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     return unflatten(tree, end), unflatten(of_results[0], results)
 
 
+def _level(x: Any) -> Any:
+    """Return which differentiation traces a value; -1 of others."""
+    return x.level if isinstance(x, Tracer) else -1
+
+
 def _depth(x: Any) -> int:
     """Count the differentiations that trace a value."""
     return 1 + _depth(x.__payload__) if isinstance(x, Tracer) else 0
+
+
+_MOVING = (duplicate, copy, stack, concat, reshape)
+"""What gives the numbers that it is given; many rows of a Jacobian are stacked."""
 
 
 def check_sums(recorder: Recorder, program: Program) -> None:
@@ -148,7 +159,7 @@ def check_sums(recorder: Recorder, program: Program) -> None:
     for call in [call for part in nested(program) for call in part]:
         if call.function in (operator.add, np.add) and call.operands[1] in recorder.sums:
             raise Changing
-        if call.function in (duplicate, copy) and call.values[0] in recorder.sums:
+        if call.function in _MOVING and not recorder.sums.isdisjoint(call.values):
             recorder.sums.update(call.results)
 
 
@@ -169,7 +180,7 @@ def turns(f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> 
     f = closed(f)
     if find_tracers((f, carry, rows)):
         return scan_turns(f, carry, rows, length=length, backwards=backwards)
-    return Turns(f, carry, rows, length, backwards).result()
+    return Turns(f, carry, rows, length, backwards, rolling.get() == "exact").result()
 
 
 @HigherOrder
@@ -206,6 +217,16 @@ def _entries(t: Any, n: int) -> list[Any]:
     return [None] * n if is_zero(t) else [_dense(t[i]) for i in range(n)]
 
 
+def _dots(given: Leaves, tangents: Any) -> Leaves:
+    """Return the tangents of the leaves of the last operands as they lie, None for zeros."""
+    pairs = zip(given, tangents[-len(given) :], strict=True)
+    found = [t for x, t_x in pairs for t in flatten_tangent(flatten(x)[1], t_x)]
+    if rolling.get() == "loose":  # there may be a scan of this one, which has one form
+        leaves = flatten(given)[0]
+        found = [zero_tangent(x) if is_zero(t) else t for x, t in zip(leaves, found, strict=True)]
+    return tuple(map(_dense, found))
+
+
 def _dense(t: Any) -> Any:
     """Return a tangent; None for a zero."""
     return None if is_zero(t) else t
@@ -231,8 +252,8 @@ def scan_turns_frule(
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
     m, n, k = len(parts), len(given[1]), len(given[2])
-    _, dots = config.frule_via_ad(tangents, _leaves, *given)
-    part_dots, carry_dots, row_dots = _split(tuple(_entries(dots, m + n + k)), m, n)
+    pushed = _Pushed()
+    part_dots, carry_dots, row_dots = _split(_dots(given[0 if m else 1 :], tangents), m, n)
 
     def flat(*xs: Any) -> Any:
         captured, carry, x = _split(xs, m, n)
@@ -242,14 +263,17 @@ def scan_turns_frule(
     def turn(state: Leaves, row: Leaves) -> Any:
         (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
         moved = tuple(map(_zero, (*part_dots, *dots, *x_dots)))
-        out, out_dot = config.frule_via_ad(moved, flat, *parts, *carry, *x)
+        operands = (*parts, *carry, *x)
+        traced = apart(pushed.noting(flat, operands))
+        with sharing():
+            out, out_dot = config.frule_via_ad(moved, traced, *operands)
         found = _entries(out_dot, len(out))
-        return (*out[:n], *found[:n]), (*out[n:], *found[n:])
+        return (*out[:n], *pushed.now(found[:n])), (*out[n:], *found[n:])
 
     end, ys = turns(turn, (*given[1], *carry_dots), (*given[2], *row_dots), length, backwards)
     h = len(ys) // 2
     y = end[:n], ys[:h]
-    return y, (tuple(map(_zero, end[n:])), tuple(map(_zero, ys[h:])))
+    return y, (tuple(map(_zero, end[n:])), tuple(map(_zero, pushed.ever(ys[h:]))))
 
 
 @rrule.register(scan_turns, requires=ReverseMode)
@@ -264,13 +288,15 @@ def scan_turns_rrule(
 
     def forward(state: Leaves, row: Leaves) -> Any:
         new, ys = around(parts)(state, row)
-        carried.note(new, ys)
+        carried.note(state, new, ys)
         return new, (*ys, *state)
 
     end, found = turns(forward, given[1], given[2], length, backwards)
     if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
         raise Changing  # as elements of an array these would be NumPy's
     ys, states = found[: len(found) - n], found[len(found) - n :]
+    if rolling.get() == "exact" and not carried.lies_as(states):
+        raise Changing
 
     def flat(*xs: Any) -> Any:
         captured, carry, x = _split(xs, m, n)
@@ -313,16 +339,58 @@ def scan_turns_rrule(
     return (end, ys), pullback
 
 
+class _Pushed:
+    """Which results of a turn have a tangent; one for all that captured it.
+
+    For others the engine gives zeros. A scan that may be in another gives these, of one form.
+    """
+
+    __slots__ = ("_ever", "_now")
+
+    def __init__(self) -> None:
+        self._now: list[bool] = []
+        self._ever: list[bool] = []
+
+    def noting(self, f: Callable[..., Leaves], operands: Leaves) -> Callable[..., Leaves]:
+        """Return the function of a turn, which notes it when it is traced on some operands."""
+
+        def noted(*xs: Any) -> Leaves:
+            out = f(*xs)
+            own = max([_level(a) for a, b in zip(xs, operands, strict=True) if a is not b] or [0])
+            self._now = [_level(y) >= own or rolling.get() == "loose" for y in out]
+            before = self._ever or [False] * len(out)
+            self._ever = [a or b for a, b in zip(before, self._now, strict=True)]
+            return out
+
+        return noted
+
+    def now(self, ts: list[Any]) -> list[Any]:
+        """Return the tangents of the first results, None where the last turn has none."""
+        return [t if has else None for t, has in zip(ts, self._now, strict=False)]
+
+    def ever(self, ts: Leaves) -> list[Any]:
+        """Return the tangents of the last results, None where no turn has one."""
+        return [t if has else None for t, has in zip(ts, self._ever[-len(ts) :], strict=False)]
+
+
 class _Carried:
     """Which results of a turn are what is carried on as well; one for all that captured it."""
 
-    __slots__ = ("places",)
+    __slots__ = ("layouts", "places")
 
     def __init__(self) -> None:
+        self.layouts: list[Any] = []
         self.places: dict[int, int] = {}
 
-    def note(self, new: Leaves, ys: Leaves) -> None:
-        """Note the results of a turn."""
+    def lies_as(self, states: Leaves) -> bool:
+        """Tell whether each turn was given what lies as the rows of arrays of all these do."""
+        rows = [None if x is None else layout_of(plain_one(plain(x))[0]) for x in states]
+        return all([known == rows for known in self.layouts])
+
+    def note(self, state: Leaves, new: Leaves, ys: Leaves) -> None:
+        """Note what a turn is given, and its results."""
+        arrays = [plain_one(plain(x)) for x in state]
+        self.layouts.append([None if x is None else layout_of(x) for x in arrays])
         places = {id(x): i for i, x in enumerate(new) if x is not None}
         self.places.update({j: places[id(y)] for j, y in enumerate(ys) if id(y) in places})
 

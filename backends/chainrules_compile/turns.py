@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_compile.calls import expect, is_finite
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.facts import classes
-from chainrules_compile.layouts import layout_of
+from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
 from chainrules_compile.noted import Noted
 from chainrules_compile.notes import ELSEWHERE
@@ -91,14 +91,18 @@ class Turns:
         The rows' numbers, in the order of the turns.
     back : bool
         Whether that is backwards.
+    exact : bool
+        Whether each array lies in a turn as it does in the function, which rounds by that.
     results : list
         What the turns so far gave besides.
     recorder : Recorder or None
         What notes the calls, once something noted was seen.
     """
 
-    def __init__(self, f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> None:
-        self.f, self.carry, self.rows, self.back = f, carry, rows, backwards
+    def __init__(
+        self, f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool, exact: bool
+    ) -> None:
+        self.f, self.carry, self.rows, self.back, self.exact = f, carry, rows, backwards, exact
         self.order = range(length)[::-1] if backwards else range(length)
         found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
         self.results: list[Leaves] = []
@@ -126,6 +130,8 @@ class Turns:
     def _looped(self, done: int) -> Any:
         """Record one turn more, and all others by it; None where it carries on another form."""
         recorder: Any = self.recorder
+        if self.exact and not all([is_compact(plain_one(x)) for x in self.carry]):
+            return None
         for x in recorder.alive():
             x.current  # noqa: B018 (views are read where they stand, and not in a turn)
         (_, asked, _), before = recorder.mark(), len(recorder.living)
@@ -140,26 +146,67 @@ class Turns:
         finally:
             recorder.calls = outside
         forms = zip(turn.held, self.carry, turn.new, strict=True)
-        of_results = zip(self.results[0], turn.ys, strict=True)
-        fits = all([_same_form(*each) for each in forms])
-        if not fits or not all([(x is None) == (y is None) for x, y in of_results]):
+        if not all([_same_form(*each, self.exact) for each in forms]):
             recorder._asked = asked
             return None
+        of_results = [x for ys in self.results for x in zip(ys, turn.ys, strict=True)]
+        if any([_row_form(x) != _row_form(y) for x, y in of_results]):
+            raise Changing
         self._check_questions(turn.calls)
         payloads = payloads_of(recorder, before, turn)
         return self._noted(done, turn, payloads)
 
     def _turn(self, recorder: Any, at: int) -> Turn:
         """Record a turn on values that stand for others."""
-        held = [_held(recorder, x) for x in self.carry]
-        rows = [None if x is None else _stand_in(recorder, plain_one(x)[at]) for x in self.rows]
+        held = [self._held(x) for x in self.carry]
+        rows = [None if x is None else self._stand_in(plain_one(x)[at]) for x in self.rows]
         state = [x if h is None else h for h, x in zip(held, self.carry, strict=True)]
         new, ys = self.f(tuple(state), tuple(rows))
         going = [y for h, y in zip(held, new, strict=True) if h is not None]
-        outputs = [_output(recorder, y) for y in going]
-        kept = [_output(recorder, y) for y in ys if y is not None]
+        outputs = [self._output(y) for y in going]
+        kept = [self._output(y) for y in ys if y is not None]
         found = [h for h in held if h is not None], [h for h in rows if h is not None]
         return Turn(held, *found, new, ys, (*outputs, *kept), recorder.calls)
+
+    def _held(self, x: Any) -> Noted | None:
+        """Return what stands in a turn for a leaf; None for what is static."""
+        y = plain_one(x)
+        if _static(y) or not isinstance(x, (Noted, np.ndarray)):
+            return None
+        if not (type_info(type(y)).is_array or type_info(type(y)).is_number):
+            raise Changing
+        return self._stand_in(y)
+
+    def _stand_in(self, y: Any) -> Noted:
+        recorder: Any = self.recorder
+        if type(y) is np.ndarray:
+            y = _beside(y) if self.exact else np.array(y, order="C")
+        value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
+        held: Noted = classes[type(y)](y, recorder, value)
+        if type(y) is np.ndarray:
+            recorder._owners[id(y)] = weakref.ref(held)
+        return held
+
+    def _output(self, y: Any) -> Any:
+        """Return what stands for a result of a turn, without gaps; None for nothing."""
+        if y is None:
+            return None
+        if isinstance(y, Noted) and type(y.payload) is np.ndarray:
+            return self._laid(y).current
+        if _static(y):
+            raise Changing
+        recorder: Any = self.recorder
+        return recorder.operand(y)
+
+    def _laid(self, x: Any) -> Any:
+        """Return an array that has no gaps: itself, or a copy, which is stacked as it would be."""
+        y, noted = plain_one(x), isinstance(x, Noted)
+        if type(y) is not np.ndarray or (is_compact(y) if self.exact else y.flags.c_contiguous):
+            return x
+        if not self.exact:
+            return duplicate(x) if noted else np.ascontiguousarray(x)
+        z = np.stack((y, y))[0]
+        return x.recorder.laid_out(x, z) if noted else z
 
     def _check_steady(self, turn: Turn, again: Turn) -> None:
         """Raise where a turn does something else on the same values."""
@@ -195,12 +242,14 @@ class Turns:
         n, backwards = len(self.order) - done, (self.back,) * len(sequences)
         loop = Loop(body, n, len(same), len(turn.carried), 0, backwards)
         pairs = zip(turn.held, self.carry, strict=True)
-        firsts = [_laid(x) for h, x in pairs if h is not None]
+        firsts = [self._laid(x) for h, x in pairs if h is not None]
         operands = (*same, *map(recorder.operand, firsts), *sequences)
         ends = [_renamed(h.current, recorder._name()) for h in turn.carried]
         keeps = [Value(recorder._name(), list) for y in turn.ys if y is not None]
         call = Call(loop, operands, {}, (*ends, *keeps))
         found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
+        if any([x.layout != layout_of(y) for x, y in zip(ends, found, strict=False)]):
+            raise Changing
         recorder.calls.append(call)
         last = iter([recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)])
         end = [x if h is None else next(last) for h, x in zip(turn.held, turn.new, strict=True)]
@@ -217,6 +266,7 @@ class Turns:
         for x in self.rows:
             if x is None:
                 continue
+            x = x if self.exact else self._laid(x)
             value = Value(recorder._name(), list, memory=ELSEWHERE)
             options = {"first": min(left), "last": max(left) + 1}
             recorder.calls.append(Call(rows_of, (recorder.operand(x),), options, (value,)))
@@ -247,27 +297,25 @@ def _static(x: Any) -> bool:
     return x is None or isinstance(x, (bool, int, str))
 
 
-def _held(recorder: Any, x: Any) -> Noted | None:
-    """Return what stands in a turn for a leaf, an array without gaps; None for what is static."""
-    y = plain_one(x)
-    if _static(y) or not isinstance(x, (Noted, np.ndarray)):
-        return None
-    if not (type_info(type(y)).is_array or type_info(type(y)).is_number):
-        raise Changing
-    return _stand_in(recorder, y)
-
-
-def _stand_in(recorder: Any, y: Any) -> Noted:
-    y = np.array(y, order="C") if type(y) is np.ndarray else y
-    value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
-    held: Noted = classes[type(y)](y, recorder, value)
-    if type(y) is np.ndarray:
-        recorder._owners[id(y)] = weakref.ref(held)
-    return held
+def _beside(y: Any) -> Any:
+    """Copy an array to memory of its own, where its elements lie as they do."""
+    if is_compact(y):
+        return np.array(y, order="K")
+    ends = [(n - 1) * s for n, s in zip(y.shape, y.strides, strict=True) if y.size]
+    before, after = -sum([e for e in ends if e < 0]), sum([e for e in ends if e > 0])
+    z = np.ndarray(y.shape, y.dtype, bytearray(before + after + y.itemsize), before, y.strides)
+    z[...] = y
+    return z
 
 
 def _form(y: Any) -> tuple[Any, Any]:
     return getattr(y, "shape", None), getattr(y, "dtype", None)
+
+
+def _row_form(x: Any) -> Any:
+    """Return what results of all turns have in common: numbers of Python's are NumPy's there."""
+    y = plain_one(x)
+    return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
 
 
 def plain_one(x: Any) -> Any:
@@ -275,31 +323,13 @@ def plain_one(x: Any) -> Any:
     return x.payload if isinstance(x, Noted) else x
 
 
-def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
+def _same_form(held: Noted | None, x: Any, y: Any, exact: bool) -> bool:
     """Tell whether what a turn carries on has the form of what it was given."""
     if held is None:
         return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
-    y = plain_one(y)
-    return type(y) is type(held.payload) and _form(y) == _form(held.payload)
-
-
-def _output(recorder: Any, y: Any) -> Any:
-    """Return what stands for a result of a turn, laid out without gaps; None for nothing."""
-    if y is None:
-        return None
-    if isinstance(y, Noted) and type(y.payload) is np.ndarray:
-        return _laid(y).current
-    if _static(y):
-        raise Changing
-    return recorder.operand(y)
-
-
-def _laid(x: Any) -> Any:
-    """Return an array that has no gaps: itself, or a copy."""
-    of = plain_one(x)
-    if type(of) is not np.ndarray or of.flags.c_contiguous:
-        return x
-    return duplicate(x) if isinstance(x, Noted) else np.ascontiguousarray(x)
+    y, z = plain_one(y), held.payload
+    same = type(y) is type(z) and _form(y) == _form(z)
+    return same and not (exact and layout_of(y) != layout_of(z))
 
 
 def _renamed(x: Value, name: str) -> Value:

@@ -21,7 +21,7 @@ from chainrules_compile.loops import (
     stacked_rows,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.values import changed
+from chainrules_compile.passes.values import changed, is_contiguous
 from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, name_of, program
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy
@@ -72,6 +72,9 @@ class Turning:
         for x, y in zip((*same, *first), (*given, *begin), strict=True):
             if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
                 raise UnwritableError
+        rows_and_ends = (*body.inputs[loop.same :], *body.outputs, *call.results[: loop.carried])
+        if not all([x.layout is None or is_contiguous(x) for x in rows_and_ends]):
+            raise UnwritableError  # what goes from turn to turn is passed in C order
         for each in body.calls:
             lower(self.lowering, each)
         self.views = self._outputs()
