@@ -17,7 +17,7 @@ from chainrules_compile import refusals
 from chainrules_compile.background import TOLERATED, WORTH, Trial
 from chainrules_compile.calls import name_of
 from chainrules_compile.collecting import collecting_later
-from chainrules_compile.entry import check_static
+from chainrules_compile.entry import checked_static
 from chainrules_compile.errors import MISS, RecordingError, Traced, Unfit, refused, warn
 from chainrules_compile.explaining import explained
 from chainrules_compile.halves import GivesFunctions, Halves
@@ -131,8 +131,7 @@ class Compiled(Generic[P, R]):
             return self._recorded(args, keywords)
 
     def _recorded(self, args: Any, keywords: Any) -> Any:
-        f = self._f
-        age, kept = self._age, None
+        f, age, kept = self._f, self._age, None
         try:
             if self._setting.keep:
                 y, kept = self._found(args, keywords)
@@ -169,6 +168,8 @@ class Compiled(Generic[P, R]):
             self._warn(f"is {made.instead}")
         self._add(made, age)
         made.keep()
+        if kept is not None and kept.stale:  # told now: who makes warnings errors has it anew, too
+            self._warn("was kept on disk as a program that gives another result; it is made anew")
         return y
 
     def _alike(self, y: Any, expected: Any, args: Any, keywords: Any) -> bool:
@@ -255,7 +256,7 @@ class Compiled(Generic[P, R]):
                 return y, None
             with contextlib.suppress(OSError):
                 path.unlink()
-            self._warn("was kept on disk as a program that gives another result; it is made anew")
+            kept.stale = True
         FOLDER.misses += 1
         return MISS, kept
 
@@ -492,8 +493,7 @@ def compile_(
     if f is None:
         return functools.partial(compile_, static=static, target=target, **options)
     listen()
-    static = (static,) if isinstance(static, (int, str)) else tuple(static)
-    check_static(f, static)
+    static = checked_static(f, static)
     if type(threads) is not int or threads < 1:
         msg = f"a program runs on {threads!r} threads; give a whole number from 1 on"
         raise RuleError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from chainrules_compile.notes import Notes
 from chainrules_compile.outside import Contents
 from chainrules_compile.refusals import recordable
 from chainrules_compile.scope import Form, Scope, identifier, name_of_dtype
+from chainrules_py import RuleError
 from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
 
@@ -273,10 +274,15 @@ class Entry:
         if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
-            library = self._scope.arrays.__module__.partition(".")[0]
-            library = {"numpy": "NumPy", "cupy": "CuPy"}.get(library, library)
-            theirs = f"{library}'s arrays"
-            msg = f"{name} is {describe(x)}, and programs compute with {theirs}; convert it"
+            theirs = _LIBRARIES[_root(self._scope.arrays)]
+            if _root(cls) not in _LIBRARIES:
+                msg = (
+                    f"{name} is an array of {_root(cls)}, and programs compute with {theirs}'s; "
+                    f"where that is meant, call or export the function itself"
+                )
+                raise Unfit(msg, once=True, tell=True)
+            is_, compute = f"{name} is {describe(x)}", f"programs compute with {theirs}'s arrays"
+            msg = f"{is_}, and {compute}; convert it"
             raise RecordingError(msg)
         if type_info(cls).is_array:
             if type_info(cls).library.namespace is None:
@@ -347,6 +353,15 @@ class Entry:
         return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
 
 
+_LIBRARIES = {"numpy": "NumPy", "cupy": "CuPy"}
+"""Those whose arrays programs compute with, by the roots of their modules."""
+
+
+def _root(cls: type) -> str:
+    root = cls.__module__.partition(".")[0]
+    return {"jaxlib": "jax"}.get(root, root)
+
+
 def of_one_form(xs: Sequence[Any]) -> bool:
     """Tell whether some values are arrays of NumPy's own, alike and in C order."""
     if not all([type(x) is np.ndarray for x in xs]):
@@ -369,20 +384,34 @@ def gathers(f: Callable[..., Any]) -> bool:
     return any([p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters])
 
 
-def check_static(f: Callable[..., Any], static: tuple[int | str, ...]) -> None:
-    """Raise if arguments are to be static that a function has not.
+def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
+    """Return which arguments are to be static, of a function that has them.
 
     Raises
     ------
+    RuleError
+        If it is no function, or they are no places and names.
     TypeError
-        With their names.
+        If it has not got them; with their names.
     """
+    if not callable(f):
+        msg = f"{describe(f)} cannot be called, so there is nothing to compile; give a function"
+        raise RuleError(msg)
+    listed = not isinstance(static, (int, str, bytes)) and isinstance(static, Iterable)
+    found = tuple(static) if listed else (static,)
+    for name in found:
+        if isinstance(name, bool) or not isinstance(name, (int, str)):
+            msg = (
+                f"static= names arguments by place or name, and {describe(name)} is neither; write "
+                f"static=1, static='n', or a tuple of such"
+            )
+            raise RuleError(msg)
     try:
-        parameters = inspect.signature(f).parameters if static else {}
+        parameters = inspect.signature(f).parameters if found else {}
     except (TypeError, ValueError):
-        return
+        return found
     kinds = [p.kind for p in parameters.values()]
-    for name in static:
+    for name in found:
         if isinstance(name, str):
             known = name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
         else:
@@ -391,6 +420,7 @@ def check_static(f: Callable[..., Any], static: tuple[int | str, ...]) -> None:
         if not known:
             msg = f"static= names {name!r}, and the arguments are {', '.join(parameters)}"
             raise TypeError(msg)
+    return found
 
 
 _picture = functools.lru_cache(maxsize=1024)(describe)

@@ -86,11 +86,18 @@ class Text(NamedTuple):
 
 @final
 class Kept:
-    """Place on disk of the program of a call, by the print of all that it hangs on."""
+    """Place on disk of the program of a call, by the print of all that it hangs on.
+
+    Attributes
+    ----------
+    stale : bool
+        Whether what stood there gave another result than the function.
+    """
 
     def __init__(self, key: str, prints: Prints) -> None:
         self.key = key
         self.prints = prints
+        self.stale = False
 
     def texts(self) -> list[tuple[Path, Text]]:
         """Return the programs that are there, each as it was written."""

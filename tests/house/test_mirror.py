@@ -496,6 +496,8 @@ TOPICS = {
     "tests/engines/compile/test_rows.py": "passes/rows.py and short_sums.py, in whole programs",
     "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",
     "tests/engines/compile/test_others.py": "libraries that make plain arrays of what is noted",
+    "tests/engines/compile/test_exported.py": "compiled functions on arrays of engines",
+    "tests/engines/compile/test_scan_forms.py": "forms and layouts in scans, a generator",
     "tests/engines/compile/test_scan.py": "scans recorded by one turn: rules, passes and writer",
     "tests/engines/compile/test_rolled.py": "loops found again: passes and writer together",
     "tests/engines/native/test_accuracy.py": "the table of accuracy of native programs",

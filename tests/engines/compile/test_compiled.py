@@ -234,6 +234,20 @@ def test_the_other_branch_is_another_program():
     assert len(compiled.programs) == 2
 
 
+@pytest.mark.parametrize("static", [1.5, None, True, b"n", (0, 1.5), [None], ("n", True)])
+def test_static_is_places_and_names(static):
+    with pytest.raises(RuleError, match="static= names arguments by place or name"):
+        compile(lambda n, x: x, static=static)
+    with pytest.raises(RuleError, match="static= names arguments by place or name"):
+        compile(static=static)(lambda n, x: x)
+
+
+@pytest.mark.parametrize("f", [3, "x + 1", X, (np.sin,)])
+def test_what_cannot_be_called_is_no_function(f):
+    with pytest.raises(RuleError, match="cannot be called, so there is nothing to compile"):
+        compile(f)
+
+
 def test_static_values_choose_the_program():
     compiled = compile(lambda x, n, how: np.sum(x**n) if how == "sum" else np.max(x) * n)
     assert compiled(X, 2, "sum") == np.sum(X**2)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -294,6 +295,12 @@ def test_an_entry_that_gives_another_result_goes_with_a_warning(empty):
     forged(empty, wrong)
     with pytest.warns(RecordingWarning, match="another result"):
         assert not found(in_words, X)
+    assert found(in_words, X)
+    forged(empty, wrong)
+    with warnings.catch_warnings():  # it is made anew before that is told
+        warnings.simplefilter("error")
+        with pytest.raises(RecordingWarning, match="another result"):
+            compile(in_words, keep=True)(X)
     assert found(in_words, X)
 
 
