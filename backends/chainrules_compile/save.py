@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import copy
 import dis
 import functools
@@ -25,7 +26,7 @@ from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.making import CompiledProgram
 from chainrules_compile.scope import Scope, identifier
-from chainrules_py import Primitive
+from chainrules_py import AmbiguousRuleError, Primitive
 from chainrules_py.extend import describe, is_library, namespace
 
 _BY_CLASS = '''def NAME(of_numbers, of_arrays):
@@ -377,7 +378,10 @@ def _computing(x: Any, module: Any, name: str) -> tuple[Any, Any, str]:
 def _of_numbers(word: Primitive[..., Any], of_arrays: Any) -> dict[type, Any]:
     """Return what computes a word of Python's numbers, by their class, if it is something else."""
     count = len(inspect.signature(word.__wrapped__).parameters) - len(word.options)
-    found = {cls: word.implementation((cls,) * count) for cls in (complex, float, int) if count}
+    found = {}
+    for cls in (complex, float, int) if count else ():
+        with contextlib.suppress(AmbiguousRuleError):  # of several libraries, and of none by itself
+            found[cls] = word.implementation((cls,) * count)
     return {cls: f for cls, f in found.items() if f is not None and f is not of_arrays}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import operator
 import shutil
 import struct
@@ -16,6 +17,7 @@ import chainrules_tape as ct
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.constants import Constants
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import see
 from chainrules_py.vocabulary.views import Index
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_compiled import CASES, REDUCTIONS
@@ -215,6 +217,14 @@ ALL = {
 )
 def test_programs_that_are_saved_have_their_bits(tmp_path, name):
     check(tmp_path, *ALL[name])
+
+
+def test_numbers_are_not_those_of_another_library_that_is_known(tmp_path):
+    """Its arrays beside numbers, and NumPy's, are as near to two numbers."""
+    pytest.importorskip("jax.numpy").ones(2)
+    importlib.import_module("chainrules_jax")
+    see(v.clip_above, (complex, complex))
+    check(tmp_path, *PROGRAMS["words within"])
 
 
 @pytest.mark.parametrize("name", REFUSED)
