@@ -139,6 +139,7 @@ class _Saving(Constants):
 
     def define(self, name: str, x: Any) -> None:
         """Write the line that gives an object a name."""
+        x = _public(x)
         if name in self.done:
             if self.done[name] is not x:
                 refuse(name, x)
@@ -364,12 +365,19 @@ def _origin(node: ast.ImportFrom, name: str) -> tuple[str]:
     return (next(alias.name for alias in node.names if (alias.asname or alias.name) == name),)
 
 
+def _public(x: Any) -> Any:
+    """Return the library's own function, where one of ours says which it stands for."""
+    return getattr(x, "public", x) if type(x) is types.FunctionType else x
+
+
 def _computing(x: Any, module: Any, name: str) -> tuple[Any, Any, str]:
     """Return what computes a word with NumPy, and where that is defined; or what is given."""
     if isinstance(x, Primitive):
         count = len(inspect.signature(x.__wrapped__).parameters) - len(x.options)
-        x = x.implementation((np.ndarray,) * count) or x.__wrapped__
+        x = _public(x.implementation((np.ndarray,) * count) or x.__wrapped__)
         module, name = sys.modules.get(x.__module__, module), getattr(x, "__name__", name)
+    elif (public := _public(x)) is not x:
+        x, module, name = public, sys.modules.get(public.__module__, module), public.__name__
     elif isinstance(x, (types.FunctionType, type)) or hasattr(x, "__wrapped__"):
         module, name = sys.modules.get(x.__module__, module), x.__name__
     return x, module, name

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy.direct import inv_numpy, solve_numpy
 from chainrules_numpy.library import finite
 from chainrules_numpy.triangles import (
     has_triangles,
@@ -19,8 +20,6 @@ from chainrules_numpy.triangles import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import describe
-
-v.cholesky.implement(np.linalg.cholesky, types=(np.ndarray,))
 
 
 @v.pinv.implement
@@ -102,13 +101,13 @@ def _substituted(a: Any, b: Any, upper: bool) -> Any:
 def _eliminated(a: Any, b: Any, upper: bool) -> Any:
     """Solve by elimination, with the diagonal as pivots; a lower triangle is read backwards."""
     if upper:
-        return np.linalg.solve(np.triu(a), b)
-    return np.linalg.solve(np.triu(a[..., ::-1, ::-1]), b[..., ::-1, :])[..., ::-1, :]
+        return solve_numpy(np.triu(a), b)
+    return solve_numpy(np.triu(a[..., ::-1, ::-1]), b[..., ::-1, :])[..., ::-1, :]
 
 
 def _inverse(a: Any, upper: bool) -> Any:
     """LAPACK's pivots of an upper triangle are its diagonal: finding them rounds nothing."""
-    return np.linalg.inv(np.triu(a)) if upper else np.linalg.inv(np.triu(a.mT)).mT
+    return inv_numpy(np.triu(a)) if upper else inv_numpy(np.triu(a.mT)).mT
 
 
 @v.solve_again.implement
@@ -119,7 +118,7 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
         upper = which_triangle(a) if len(a) > _FEW_ROWS else None
         if upper is not None:
             return solved(a, x2, upper)
-        return solved_by_factors(a, x2) if len(a) <= _PANEL else np.linalg.solve(x1, x2)
+        return solved_by_factors(a, x2) if len(a) <= _PANEL else solve_numpy(x1, x2)
     if a.ndim == 2 and (n := a.shape[-1]) > _BLOCK:
         if a[0, -1] == 0 and not np.triu(a, 1).any():
             return solve_triangular_numpy(a, x2)
@@ -127,7 +126,7 @@ def solve_again_numpy(x1: np.ndarray, x2: np.ndarray) -> Any:
         columns = x2.shape[-1] if x2.ndim > 1 else 1
         if n + columns > _UNSEEN and a[-1, 0] == 0 and not np.tril(a, -1).any():
             return solve_triangular_numpy(a, x2, upper=True)
-    return np.linalg.solve(x1, x2)
+    return solve_numpy(x1, x2)
 
 
 @v.inv_again.implement
@@ -135,7 +134,7 @@ def inv_again_numpy(x: np.ndarray) -> Any:
     """Invert a small matrix by its factors, in half of the time that NumPy takes."""
     a = np.asarray(x)
     small = a.ndim == 2 and 0 < len(a) == a.shape[1] <= _PANEL
-    return inverse_by_factors(a) if small and has_triangles(a) else np.linalg.inv(x)
+    return inverse_by_factors(a) if small and has_triangles(a) else inv_numpy(x)
 
 
 # ---------------------------------------------------------------- Cholesky's factor
@@ -228,7 +227,7 @@ def _inverse_by_halves(lower: Any) -> Any:
     if 0 < n <= _PANEL and lower.ndim == 2 and has_triangles(lower):
         return inverted(lower)
     if n <= _WHOLE:
-        return np.linalg.inv(lower.mT).mT
+        return inv_numpy(lower.mT).mT
     h = n // 2
     first, last = _inverse_by_halves(lower[..., :h, :h]), _inverse_by_halves(lower[..., h:, h:])
     inverse = np.zeros(lower.shape, lower.dtype)
