@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chainrules_py.errors import ContractError
+from chainrules_py.errors import ContractError, NoRuleError
 from chainrules_py.values.structure import _when_seen
 
 CONTRACT = 1
@@ -91,6 +91,22 @@ def layer_of(module: str | None) -> Layer:
             return _layers()[name]
         name = name.rpartition(".")[0]
     return Layer.USER
+
+
+def nothing_computes(
+    name: str, module: str, instead: str, classes: tuple[type, ...]
+) -> NoRuleError:
+    """Make the error for operands of which nothing computes a function: what to write instead."""
+    shown = ", ".join(cls.__qualname__ for cls in classes)
+    is_theirs = layer_of(module) is Layer.USER
+    instead = instead or ("give it a body" if is_theirs else "call it on NumPy's arrays")
+    msg = (
+        f"nothing computes {name}({shown}); {instead}, or write @{name}.implement above a "
+        f"function with these annotations"
+    )
+    for package, reason in failures.items():
+        msg += f"\n  {package} announced itself and could not be imported: {reason}"
+    return NoRuleError(msg)
 
 
 def see(f: Any, classes: Iterable[type]) -> bool:

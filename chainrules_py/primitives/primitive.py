@@ -28,7 +28,7 @@ from chainrules_py.primitives.dispatch import (
     operand_types,
     where_defined,
 )
-from chainrules_py.primitives.plugins import failures, layer_of, see, see_about, see_helpers
+from chainrules_py.primitives.plugins import layer_of, nothing_computes, see, see_about, see_helpers
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
@@ -90,9 +90,12 @@ class Primitive(Generic[P, R]):
         would be to see the same call again.
     fixed : frozenset of int
         The operands that no derivative is taken in, whatever their rule is.
+    instead : str
+        What to write of arrays of which nothing computes it; empty where that is nothing special.
     """
 
     fixed: frozenset[int] = frozenset()
+    instead = ""
 
     def __init__(self, declaration: Callable[P, R], *, shape_from_data: bool = False) -> None:
         functools.update_wrapper(self, declaration)
@@ -305,15 +308,12 @@ class Primitive(Generic[P, R]):
                 implementation = host(self, classes, implementation)
                 break
         if implementation is None:
-            shown = ", ".join(cls.__qualname__ for cls in classes)
-            msg = (
-                f"nothing computes {self.__name__}({shown}); give it a body, or write "
-                f"@{self.__name__}.implement above a function with these annotations"
-            )
-            for module, reason in failures.items():
-                msg += f"\n  {module} announced itself and could not be imported: {reason}"
-            raise NoRuleError(msg)
+            raise self.lacking(classes)
         return seen_through(self, implementation, classes)
+
+    def lacking(self, classes: tuple[type, ...]) -> NoRuleError:
+        """Make the error for operands of which nothing computes it: what to write instead."""
+        return nothing_computes(self.__name__, self.__module__, self.instead, classes)
 
     def tracing(self, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the function that traces calls on operands of these classes, given all options.

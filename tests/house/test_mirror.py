@@ -562,6 +562,7 @@ TOPICS = {
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
+    "tests/engines/test_refusals.py": "what engines refuse, and the remedies they name",
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
     "tests/engines/torch/test_quick.py": "the short way of eager calls",
     "tests/engines/torch/test_written_out.py": "rules that are run once",

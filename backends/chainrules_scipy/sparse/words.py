@@ -32,6 +32,9 @@ def sparse_solve(data: Array, b: Array, /, *, pattern: Pattern) -> Any:
     """Solve A x = b, where A has these elements at the places of the pattern."""
 
 
+sparse_solve.instead = "write v.solve(A.toarray(), b), which is dense"
+
+
 @sparse_product.implement
 def sparse_product_numpy(data: np.ndarray, x: np.ndarray, *, pattern: Pattern) -> Any:
     """Compute the product by SciPy; of a list of one row and a vector it has no axis."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, final
 import torch
 
 from chainrules_bridge import imported_from, may_hide
-from chainrules_py import NoRuleError, Primitive, ZeroTangent, space, unthunk
+from chainrules_py import Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
     HigherOrder,
@@ -166,12 +166,7 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
     if found is None or found in BY_METHODS:
         found = called_back(primal, classes)
     if found is None:
-        shown = ", ".join(cls.__qualname__ for cls in classes)
-        msg = (
-            f"nothing computes {primal.__name__}({shown}); give it a body, or write "
-            f"@{primal.__name__}.implement above a function with these annotations"
-        )
-        raise NoRuleError(msg)
+        raise primal.lacking(classes)
     return of_body(primal, found)
 
 

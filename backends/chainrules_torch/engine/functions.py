@@ -42,7 +42,7 @@ from chainrules_torch.engine.functorch import (
     unlost,
 )
 from chainrules_torch.engine.kept import Again, Constant, Record
-from chainrules_torch.engine.leaving import unless_left
+from chainrules_torch.engine.leaving import leaves_torch, refused, unless_left
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.opaque import is_writing_down
 from chainrules_torch.engine.outputs import owned, split, wrap
@@ -201,6 +201,10 @@ def transforming(of: AnyCall | None) -> Any:
             try:
                 computing.set(True)
                 out = call.value(leaves)
+            except RuntimeError as error:
+                if leaves_torch(plan_of(call), error):
+                    raise refused(plan_of(call), error) from error
+                raise
             finally:
                 computing.set(before)
             # A derivative of a view would have to be a view as well: see `viewed`.
