@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile import refusals
 from chainrules_compile.background import TOLERATED, WORTH, Trial
+from chainrules_compile.blame import blame
 from chainrules_compile.calls import name_of
 from chainrules_compile.collecting import collecting_later
 from chainrules_compile.entry import checked_static
@@ -31,7 +32,7 @@ from chainrules_compile.results import close, moved_results, same, tried
 from chainrules_compile.save import module_of, unchanged
 from chainrules_compile.scans import once_imported, way_of, with_scans
 from chainrules_compile.writers import writer_of
-from chainrules_py import ChainRulesError, RuleError
+from chainrules_py import RuleError
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 
 P = ParamSpec("P")
@@ -221,9 +222,8 @@ class Compiled(Generic[P, R]):
             make = once_imported(lambda: self._making(args, keywords).recorded(kept), found)
             made, self._rolling = with_scans(make, self._rolling, found)
             return made
-        except ChainRulesError as error:
-            if found and not isinstance(error, RecordingError):  # which others have wrapped
-                raise found[-1] from error
+        except Exception as error:
+            blame(error, found)
             raise
         finally:
             refused.reset(token)

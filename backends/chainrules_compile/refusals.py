@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
-import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from chainrules_compile.blame import raised_in
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
@@ -117,7 +116,9 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     found = behind(error)
     if found is None:
         again()  # which raises it as well, most often
-    who = _raised_in(error.__traceback__)
+        if isinstance(error.__cause__, Unfit):
+            return error.__cause__
+    who = raised_in(error.__traceback__)
     if not who and isinstance(error, TypeError) and _OF_C.search(str(error)):
         who = "what is written in C"
     if who:
@@ -135,25 +136,6 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     )
     made.__cause__ = error
     return made
-
-
-def _raised_in(traceback: types.TracebackType | None) -> str:
-    """Return which installed library raised an error, and the line that called it; or nothing.
-
-    What is compiled, as Cython is, has a line in a traceback too, where it has no frame while it
-    runs.
-    """
-    line, found = "", ""
-    while traceback is not None:
-        frame, number = traceback.tb_frame, traceback.tb_lineno
-        module = frame.f_globals.get("__name__", "")
-        root = module.partition(".")[0]
-        if not is_library(module):
-            line, found = f" in line {number} of {frame.f_code.co_name}", ""
-        elif not (found or root == "numpy" or root.startswith("chainrules_")):
-            found = root if line or root not in sys.stdlib_module_names else ""
-        traceback = traceback.tb_next
-    return found and found + line
 
 
 NOT_CALLED = "was not called yet, so there is no program; call it first"

@@ -13,6 +13,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.optimize
+import scipy.signal
 import scipy.sparse.linalg
 import scipy.spatial
 import scipy.special
@@ -95,6 +96,11 @@ RAISING = {  # for it was given values that are noted: in Python, in Cython, in 
     "spilu": lambda x: scipy.sparse.linalg.spilu(scipy.sparse.eye(8, format="csc")).solve(x)[0],
     "spdiags": lambda x: scipy.sparse.spdiags(x, 0, 8, 8).toarray(),
     "dok_array": lambda x: scipy.sparse.dok_array(np.reshape(x, (4, 2))).toarray(),
+    "linear_sum_assignment": lambda x: scipy.optimize.linear_sum_assignment(np.reshape(x, (4, 2)))[
+        1
+    ],
+    "sepfir2d": lambda x: scipy.signal.sepfir2d(np.reshape(x, (4, 2)), x[:3], x[:3]),
+    "brentq": lambda x: scipy.optimize.brentq(lambda t: t**3 - x[1], -9.0, 9.0),
     "riccati_jn": lambda x: scipy.special.riccati_jn(2, x[0])[0],
 }
 
