@@ -4,9 +4,18 @@ Importing this registers them. A program over Dask's arrays is recorded without 
 its gradients are Dask's arrays as well, of one graph with the value.
 """
 
-from chainrules_dask import arrays, mapreduce, namespace, rows, words
+from chainrules_dask import arrays, indexing, mapreduce, namespace, rows, words
 from chainrules_dask.mapreduce import map_reduce_grad, row_blocks
 
-__all__ = ["arrays", "map_reduce_grad", "mapreduce", "namespace", "row_blocks", "rows", "words"]
+__all__ = [
+    "arrays",
+    "indexing",
+    "map_reduce_grad",
+    "mapreduce",
+    "namespace",
+    "row_blocks",
+    "rows",
+    "words",
+]
 
 chainrules_contract = 1

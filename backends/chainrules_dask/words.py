@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -298,7 +297,7 @@ def repeat_dask(x: DaskArray, repeats: Any, *, axis: int | None = None) -> Any:
             "write np.repeat(x, np.asarray(repeats)), of Dask's repeats.compute()",
         )
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    return take_dask(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
+    return v.take(x, np.repeat(np.arange(x.shape[axis]), repeats), axis=axis)
 
 
 @v.diagonal.implement
@@ -330,169 +329,3 @@ def pad_dask(x: DaskArray, value: Any, *, widths: Any) -> Any:
 def einsum_dask(*operands: Operand, subscripts: str, optimize: bool | str = False) -> Any:
     """Dask's takes the letters first."""
     return da.einsum(subscripts, *operands)
-
-
-# ------------------------------------------------------------------------------------ indexing
-
-
-def _followed(arrays: tuple[Any, ...], index: v.Index) -> tuple[Any, v.Index]:
-    """Return the one array of places, or None, and an index that takes in numbers among arrays.
-
-    Raises
-    ------
-    NotDifferentiableError
-        For what Dask cannot follow, or not without knowing values.
-    """
-    rest, places, pattern = iter(arrays), [], []
-    for e in index:
-        if type(e) is tuple and e[0] is bool:  # Dask takes True for the number 1
-            raise refusal("x[True]", "write x[None]")
-        a = next(rest) if e is v.Index.HOLE else None
-        if a is None or getattr(a, "ndim", 0) != 0:
-            pattern.append(e)
-            places += [] if a is None else [a]
-        elif isinstance(a, da.Array):
-            raise refusal("x[place]", "write x[int(place.compute())]")
-        else:
-            pattern.append(int(a))
-    if any(a.dtype.kind == "b" for a in places):
-        msg = "a mask picks out as many elements as are true; write np.where(mask, x, 0)"
-        raise refusal("x[mask]", msg)
-    numbers = any([type(e) is int for e in pattern])
-    if len(places) > 1 or (places and numbers):
-        msg = "one array of places can be followed, beside slices: x[places], x[:, places]"
-        raise refusal("x[places, ...]", msg)
-    return (places[0] if places else None), v.Index(pattern)
-
-
-@v.getitem.implement
-def getitem_dask(x: DaskArray | np.ndarray, *arrays: Any, index: v.Index) -> Any:
-    """Read elements by subscripting with slices, numbers, and one array of places."""
-    places, index = _followed(arrays, index)
-    if places is None:
-        return da.asarray(x)[index.join(())]
-    y = da.asarray(x)[index.join((places.reshape(-1),))]
-    if places.ndim == 1:
-        return y
-    axis = _axes_of(index, x.ndim).index(v.Index.HOLE)
-    return reshape_dask(y, shape=(*y.shape[:axis], *places.shape, *y.shape[axis + 1 :]))
-
-
-@v.take.implement
-def take_dask(x: DaskArray, indices: Any, *, axis: int | None = None) -> Any:
-    """Take elements by subscripting along the axis."""
-    if axis is None:
-        x, axis = x.reshape(-1), 0
-    index, arrays = v.Index.split((*(slice(None),) * (axis % x.ndim), indices))
-    return getitem_dask(x, *arrays, index=index)
-
-
-def _axes_of(index: v.Index, ndim: int) -> list[Any]:
-    """Return the entries of an index, with slices for ``...`` and for axes that it leaves out."""
-    named = sum(1 for e in index if e is not None and e is not Ellipsis)
-    rest = [(slice, None, None, None)] * (ndim - named)
-    entries: list[Any] = []
-    for e in (*index, *(() if Ellipsis in index else (Ellipsis,))):
-        entries += rest if e is Ellipsis else [e]
-    return entries
-
-
-def _spread(x: Any, y: Any, arrays: tuple[Any, ...], index: v.Index) -> Any:
-    """Zeros in the shape of x, with y where the index reads; places that repeat add."""
-    check_known(x.shape)
-    places, index = _followed(arrays, index)
-    entries = _axes_of(index, x.ndim)
-    reads = _reads([e for e in entries if e is not None], x.shape)
-    lengths: list[Any] = [len(r) for r in reads]
-    hole = -1
-    if places is not None:
-        hole = [e for e in entries if e is not None].index(v.Index.HOLE)
-        lengths[hole] = math.prod(places.shape)
-    y = reshape_dask(_in_full(y, entries, lengths, places), shape=tuple(lengths))
-    for axis, read in enumerate(reads):
-        y = da.flip(y, axis) if read.step < 0 else y
-        y = _dilated(y, axis, abs(read.step)) if len(read) > 1 and abs(read.step) > 1 else y
-    if places is not None:
-        y = _summed(y, places.reshape(-1), hole, x.shape[hole])
-    ends = [(min(r[0], r[-1]), max(r[0], r[-1]) + 1) if r else (0, 0) for r in reads]
-    widths = [(a, n - b) for (a, b), n in zip(ends, x.shape, strict=True)]
-    return pad_dask(y, 0, widths=widths) if any(map(any, widths)) else y
-
-
-def _reads(entries: list[Any], shape: Any) -> list[range]:
-    """Return the range that each entry reads of its axis; an array of places reads all of it."""
-    found = []
-    for e, n in zip(entries, shape, strict=True):
-        if type(e) is int:
-            found.append(range(e % n, e % n + 1))
-        else:
-            found.append(range(n) if e is v.Index.HOLE else range(*slice(*e[1:]).indices(n)))
-    return found
-
-
-def _in_full(y: Any, entries: list[Any], lengths: list[int], places: Any) -> Any:
-    """Broadcast a value to be added or written to each of the axes that reading would give."""
-    rest, shape = iter(lengths), []
-    for e in entries:
-        n = 1 if e is None else next(rest)
-        if e is v.Index.HOLE:
-            shape += [*places.shape]
-        elif type(e) is not int:
-            shape.append(n)
-    y = da.asarray(y)
-    while y.ndim > len(shape):  # NumPy writes an array with more axes, if they have length one
-        y = y[0]
-    return da.broadcast_to(y, shape)
-
-
-def _dilated(y: Any, axis: int, step: int) -> Any:
-    """With zeros between the elements along an axis."""
-    gaps = da.broadcast_to(da.zeros((), y.dtype), (*y.shape, step - 1))
-    apart = da.concatenate([y[..., None], gaps], -1)
-    apart = da.moveaxis(apart, -1, axis + 1)
-    n = y.shape[axis] * step
-    merged = reshape_dask(apart, shape=(*y.shape[:axis], n, *y.shape[axis + 1 :]))
-    return merged[(*(slice(None),) * axis, slice(n - step + 1))]
-
-
-def _summed(y: Any, places: Any, axis: int, length: int) -> Any:
-    """Rows of y added up at their places along an axis: each block by itself, then all of them."""
-    own = [y.ndim + 1 if a == axis else a for a in range(y.ndim)]
-    parts = da.blockwise(
-        _block_sum,
-        (axis, *own),
-        y,
-        tuple(range(y.ndim)),
-        da.asarray(places),
-        (axis,),
-        new_axes={y.ndim + 1: length},
-        adjust_chunks={axis: 1},
-        axis=axis,
-        length=length,
-        dtype=y.dtype,
-    )
-    return parts.sum(0)
-
-
-def _block_sum(y: Any, places: Any, *, axis: int, length: int) -> Any:
-    shape = [*y.shape]
-    shape[axis] = length
-    zeros = v.full_like(y, shape=tuple(shape), fill=0)
-    pattern, arrays = v.Index.split((*(slice(None),) * axis, places))
-    return v.expand_dims(v.scatter_add(zeros, y, *arrays, index=pattern), axis=0)
-
-
-@v.scatter_add.implement
-def scatter_add_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """x, and zeros with y in them."""
-    return x + _spread(x, y, arrays, index)
-
-
-@v.put_at.implement
-def put_at_dask(x: DaskArray, y: Any, *arrays: Any, index: v.Index) -> Any:
-    """Chosen element by element."""
-    if _followed(arrays, index)[0] is not None:
-        msg = "of places that repeat, only their values tell which is written last; write np.where"
-        raise refusal("x[places] = y", msg)
-    written = _spread(x, np.ones((), dtype=bool), arrays, index)
-    return da.where(written, _spread(x, da.asarray(y).astype(x.dtype), arrays, index), x)

@@ -56,7 +56,7 @@ class AddInto:
         of: Any = next((s for s in saved if type(s) is Space), None)
         total = bars[link]
         given = [y_bar, *saved] if len(saved) > 1 else [y_bar]
-        dense = of is not None and is_dense(y_bar)
+        dense = of is not None and is_dense(y_bar) and not is_lazier(y_bar, of)
         if dense and (total is not None or len(given) > 1):
             dense = fits(y_bar if total is None else total, *given)
             made = None if dense else buffer_beside(given, total, of)
@@ -92,6 +92,16 @@ class AddInto:
 def is_dense(y_bar: Any) -> bool:
     """Tell whether a cotangent is an array or number, neither traced nor structural."""
     return not isinstance(y_bar, AbstractTangent) and not isinstance(y_bar, Tracer)
+
+
+def is_lazier(y_bar: Any, of: Any) -> bool:
+    """Tell whether a cotangent is another library's array, as Dask's is beside NumPy's parameters.
+
+    To write it into memory of its primal's library would compute it.
+    """
+    info = type_info(type(y_bar))
+    alone = info.host is None and info.is_array
+    return alone and info.namespace is not type_info(of.like).namespace
 
 
 def buffer_beside(given: list[Any], total: Any, of: Any) -> Any:
