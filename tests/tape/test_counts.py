@@ -117,11 +117,12 @@ def test_what_a_product_with_a_hessian_costs():
 @pytest.mark.parametrize(
     "f, limit",
     [
-        (np.linalg.cholesky, 14),
-        (np.linalg.inv, 14),
-        (lambda x: np.linalg.solve(x, RIGHT), 20),
+        # Two of these call LAPACK, in the place of five to eight of NumPy's own, not counted here.
+        (np.linalg.cholesky, 16),
+        (np.linalg.inv, 16),
+        (lambda x: np.linalg.solve(x, RIGHT), 22),
         # NumPy asks whether the second is of the class of the first.
-        (lambda x: np.linalg.solve(RIGHT, x), 20),
+        (lambda x: np.linalg.solve(RIGHT, x), 22),
     ],
     ids=["cholesky", "inv", "solve in the matrix", "solve in the right side"],
 )
