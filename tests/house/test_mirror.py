@@ -564,6 +564,7 @@ TOPICS = {
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
     "tests/engines/test_refusals.py": "what engines refuse, and the remedies they name",
     "tests/engines/test_rows.py": "exported functions of NumPy and SciPy, in PyTorch and JAX",
+    "tests/engines/torch/test_surroundings.py": "exports in what programs put around a call",
     "tests/engines/torch/test_quick.py": "the short way of eager calls",
     "tests/engines/torch/test_written_out.py": "rules that are run once",
     "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
