@@ -400,6 +400,12 @@ def as_now(x: Any) -> Any:
 
 
 def name_of(function: Any) -> str:
-    """Return the name of a function, as an identifier."""
+    """Return the name of a function, or of that which it stands for, as an identifier."""
+    while not hasattr(function, "__name__"):
+        held = getattr(function, "func", None) if isinstance(function, functools.partial) else None
+        inner = getattr(function, "__wrapped__", held)
+        if inner is None:
+            break
+        function = inner
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() else "call"

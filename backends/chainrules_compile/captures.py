@@ -12,7 +12,7 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -181,15 +181,34 @@ class Captures:
             return []
         test = testing(self._held, self._prints, lambda quicker: scope.update({name: quicker}))
         name: str = scope.name(test, "captured_has_changed")
+        scope.large = [(x, look, _by_parts(x, look)) for x, look, _ in self._prints if _is_large(x)]
         miss = scope.name(MISS, "MISS")
         return [f"if {name}():\n        return {miss}"]
 
 
 def has_changed(scope: Scope) -> bool:
     """Tell whether what a program looks at before it runs is no more as it was recorded."""
-    captured = [x for name, x in scope.items() if name.startswith("captured_has_changed")]
+    captured = [scope[name] for name in scope if name.startswith("captured_has_changed")]
     known = [x for x in scope.values() if isinstance(x, Known)]
-    return any([test() for test in captured]) or any([x.differ() for x in known])
+    return (
+        any([test() for test in captured if test is not None])
+        or any([x.differ() for x in known])
+        or any([_by_parts(x, look) != before for x, look, before in scope.large])
+    )
+
+
+_LARGE = 10**6
+"""Of arrays with more elements a fingerprint is of a sample."""
+
+
+def _is_large(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.size > _LARGE
+
+
+def _by_parts(x: np.ndarray, look: Callable[[Any, bool], Any]) -> list[Any]:
+    """Return the fingerprints of all parts of a large array."""
+    flat = x.ravel("K")
+    return [look(flat[i : i + _LARGE], False) for i in range(0, flat.size, _LARGE)]
 
 
 def drawn(put: Any) -> tuple[Any, str]:

@@ -374,7 +374,7 @@ class Compiled(Generic[P, R]):
             program.scope.save(self.__name__, Path(path))
             return
         source = program.source if program.standby is None else program.standby.made()[1]
-        text = module_of(self.__name__, source, program.scope)
+        text = module_of(self.__name__, source, program.scope, self._f)
         Path(path).write_text(text, encoding="utf-8")
 
     def _newest(self) -> CompiledProgram:

@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import PLAIN
 from chainrules_compile.captures import has_changed
 from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.making import CompiledProgram
 from chainrules_compile.scope import Scope, identifier
+from chainrules_compile.signatures import headed
 from chainrules_py import AmbiguousRuleError, Primitive
 from chainrules_py.extend import describe, is_library, namespace
 
@@ -46,8 +48,8 @@ _NAMESPACE = '''def NAME(x):
 '''
 
 
-def module_of(name: str, source: str, scope: Scope) -> str:
-    """Return the text of a module with a program in it.
+def module_of(name: str, source: str, scope: Scope, f: Any) -> str:
+    """Return the text of a module with a program of a function in it.
 
     Raises
     ------
@@ -56,7 +58,8 @@ def module_of(name: str, source: str, scope: Scope) -> str:
     """
     saving = _Saving()
     asked = r"    if [^\n]*(captured_has_changed\w*|known\w*\.differ|are_apart\w*)\([^\n]*\n"
-    source = re.sub(asked + r"        return MISS\n", "", source)
+    miss = scope.name(MISS, "MISS")
+    source = re.sub(asked + rf"        return {miss}\n", "", source)
     tree = ast.parse(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     saving.taken = used | {name}
@@ -67,9 +70,9 @@ def module_of(name: str, source: str, scope: Scope) -> str:
             saving.lines.append(f"{key} = {made_by}{saving.text(args)}")
         elif scope[key] is not MISS and scope[key] is not None:
             saving.define(key, scope[key])
-    text = source.replace(
-        "return MISS", 'raise ValueError("recorded for other arguments; record it anew")'
-    )
+    refusal = 'raise ValueError("recorded for other arguments; record it anew")'
+    text = re.sub(rf"\breturn {miss}$", refusal, source, flags=re.MULTILINE)
+    text = headed(text, name, f, lambda x: saving.text(x) if type(x) in PLAIN else None)
     imports = "".join([f"import {module}\n" for module in sorted(saving.imports)])
     lines = "\n".join(saving.lines)
     head = f'"""{name}: recorded, simplified and written by chainrules_compile."""'

@@ -48,6 +48,7 @@ long register restrict return short signed sizeof static struct switch typedef u
 volatile while bool true false class delete export friend namespace new operator private protected
 public template this throw try catch using virtual main NAN INFINITY in out loops work answer power
 raises I W AT IVDEP NOINLINE SOMETIMES SUMS LOAD PAIRWISE UNROLLED
+np ctypes os pathlib subprocess results _run _fit _path _built _own _command
 """
 _TAKEN = frozenset(_WORDS.split())
 
@@ -95,7 +96,10 @@ class _Saving:
         if isinstance(known, np.ndarray | np.generic | float | bool):
             self.constants.append((f"data{k}", view, np.asarray(known, dtype)))
         else:
-            self.arguments.append((in_c(name), view))
+            name, taken = in_c(name), [other for other, _ in self.arguments]
+            while name in taken or name.endswith("_run"):
+                name = f"{name}_"
+            self.arguments.append((name, view))
 
     def _output(self, x: Any) -> View:
         lowering = self.lowering
@@ -246,10 +250,8 @@ def _loader(saving: _Saving, name: str) -> str:
     parameters = ", ".join([x for x, _ in saving.arguments])
     taken, passed = [], []
     for x, view in saving.arguments:
+        taken.append(f"    {x} = _fit({x}, {x!r}, {view.dtype.name!r}, {view.shape})")
         if view.shape:
-            taken.append(f"    {x} = np.ascontiguousarray({x}, {view.dtype.name!r})")
-            taken.append(f"    if {x}.shape != {view.shape}:")
-            taken.append(f'        raise ValueError(f"{x} has the shape {{{x}.shape}}")')
             passed.append(f"ctypes.c_void_p({x}.ctypes.data)")
         else:
             code = {"f8": "c_double", "f4": "c_float", "b1": "c_bool"}.get(view.dtype.str[1:])
@@ -273,6 +275,15 @@ _command = "{_COMMAND} -shared -fPIC".split()
 subprocess.run([*_command, "-o", _own, str(_path.with_suffix(".c")), "-lm"], check=True)
 os.replace(_own, _built)
 _run = ctypes.CDLL(_built).{name}
+
+
+def _fit(x, name, dtype, shape):
+    number = not shape and (type(x) in (float, bool) or isinstance(x, np.generic))
+    y = np.asarray(x) if number or type(x) is np.ndarray else None
+    if y is None or y.dtype != dtype or y.shape != shape:
+        given = type(x).__name__ if y is None else f"{{y.dtype}}{{[*y.shape]}}"
+        raise ValueError(f"{{name}} is {{given}}, and recorded for {{dtype}}{{[*shape]}}")
+    return np.require(y, requirements="CA") if shape else y.item()
 
 
 def {name}({parameters}):

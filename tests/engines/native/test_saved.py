@@ -1,5 +1,6 @@
 """Programs that are saved as C: built without this library, and called from C and from Python."""
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -139,7 +140,7 @@ def test_the_module_needs_numpy_alone(tmp_path):
         f"ys = m.{made.stem}(np.array({args[0].tolist()}), {args[1]})\n"
         "assert not [m for m in sys.modules if m.startswith('chainrules')]\n"
         f"try: m.{made.stem}(np.ones(3), 1.0)\n"
-        "except ValueError as error: assert 'has the shape (3,)' in str(error)\n"
+        "except ValueError as error: assert 'is float64[3], and recorded for' in str(error)\n"
         "print(*[repr(float(v)) for y in ys for v in np.ravel(y)])"
     )
     for _ in range(2):  # what the first one built must not be found in place of the module
@@ -194,3 +195,63 @@ def test_constants_have_their_bits(number, dtype, tmp_path):
         check=False,
     )
     assert done.stdout.strip() == str([y.tolist() for y in wanted]), done.stderr
+
+
+def imported(folder, name):
+    """Import a saved module, and return its function."""
+    return runpy.run_path(str(folder / f"{name}.py"))[name]
+
+
+GIVEN = {
+    "itself": lambda x: x,
+    "Fortran": np.asfortranarray,
+    "spread": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "not aligned": lambda x: np.frombuffer(b"." + x.tobytes(), x.dtype, offset=1).reshape(x.shape),
+    "complex": lambda x: x + 1j,
+    "masked": lambda x: np.ma.masked_array(x, x > 0),
+    "texts": lambda x: x.astype(str),
+    "half": lambda x: x.astype(np.float32),
+    "longer": lambda x: x.astype(np.longdouble),
+    "whole": lambda x: x.astype(int),
+    "flags": lambda x: x > 0,
+    "objects": lambda x: x.astype(object),
+    "swapped": lambda x: x.astype(x.dtype.newbyteorder()),
+    "a list": lambda x: x.tolist(),
+    "a number": lambda x: x.item(0),
+    "a row": lambda x: x[:1],
+    "another axis": lambda x: x[None],
+    "a class of its own": lambda x: x.view(np.recarray),
+    "nothing": lambda x: None,
+    "dates": lambda x: x.astype(int).astype("M8[s]"),
+}
+TAKEN = {"itself", "Fortran", "spread", "backwards", "not aligned"}
+
+
+def test_a_module_takes_what_it_was_recorded_for(tmp_path):
+    """It made anything into arrays: of complex numbers a part, of masked ones those beneath."""
+    x, s = RNG.standard_normal((3, 2)), 0.5
+    g = compile(lambda x, s: np.sum(np.sin(x) * s, axis=0), target="c", background=False)
+    g(x, s)
+    g.save(tmp_path / "saved")
+    f = imported(tmp_path / "saved", "call")
+    for name, given in GIVEN.items():
+        if name in TAKEN:
+            assert close(f(given(x), s)[0], g(x, s), 1e-12), name
+            continue
+        with pytest.raises(ValueError, match=r"^x is .*, and recorded for float64\[3, 2\]"):
+            f(given(x), s)
+    for number in (np.float64(s), np.array(s)):
+        assert np.array_equal(f(x, number), f(x, s))
+    for number in (1, True, 1j, "1", None, np.float32(1), np.ma.masked, np.ones(1), [1.0]):
+        with pytest.raises(ValueError, match=r"^s is .*, and recorded for float64\[\]"):
+            f(x, number)
+
+
+def test_names_of_arguments_are_no_names_of_the_module(tmp_path):
+    names = ("np", "results", "ctypes", "call_run", "_fit", "np_")
+    f = eval(f"lambda {', '.join(names)}: {' + 2.0 * '.join(names)}", {})
+    g, xs = compile(f, target="c", background=False), RNG.standard_normal((6, 2))
+    g(*xs)
+    g.save(tmp_path / "saved")
+    assert close(imported(tmp_path / "saved", "call")(*xs)[0], f(*xs), 1e-12)
