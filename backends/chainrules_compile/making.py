@@ -20,7 +20,7 @@ from chainrules_compile.entry import Entry, result_text
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
 from chainrules_compile.labels import labels_of
-from chainrules_compile.loops import nested
+from chainrules_compile.loops import Loop, nested
 from chainrules_compile.outside import Known, State, modes, refuse_living
 from chainrules_compile.passes import ASKING, Pass, passes_of
 from chainrules_compile.passes.dead_code import without_dead_code
@@ -348,8 +348,8 @@ class Making:
                 standby = Standby(before, rest, written)
                 scope.again = f"{scope.name(standby, 'asking_each')}({entry.forwarded})"
         run, source, rolled = written(program)
-        if rolled is not program:
-            steps.append(("rolled", sum([len(part) for part in nested(rolled)])))
+        if Loop in map(type, rolled.functions):
+            steps.append(("rolled", sum(map(len, nested(rolled)))))
         made = self._program(run, source, steps, standby, (noted, rolled), settle)
         made.instead = instead[0]
         made.fits = self._fits(lines)

@@ -286,6 +286,9 @@ class _Lowering:
                     operands = tuple(map(self.operand, call.operands))
                 if f in _QUOTIENTS and type(operands[1]) is float and operands[1] != 0:
                     f = operator.truediv
+                if f is operator.mul and type(operands[0]) is float and operands[0] == 1.0:
+                    found[results[0]] = operands[1]
+                    continue
                 y = value_of(f"{results[0].name}.plain", float, None, None, None, None)
                 found[results[0]] = y
                 calls.append(call_of(f, operands, {}, (y,), given))

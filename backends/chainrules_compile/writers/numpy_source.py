@@ -32,6 +32,7 @@ from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.guards import finite_test, test_of
+from chainrules_compile.writers.lists import with_lists
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
 from chainrules_compile.writers.shorter import ASKING, is_plain, takes_whole_numbers
@@ -52,7 +53,7 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return NumpyWriting(rolled(program), names, scope).body()
+    return NumpyWriting(with_lists(rolled(program)), names, scope).body()
 
 
 write.loops = True  # type: ignore[attr-defined]

@@ -138,3 +138,49 @@ def test_what_numpy_computes_of_pythons_numbers_is_given_these(name):
                     g(x, y)
                 continue
             assert same(g(x, y), wanted), (x, y)
+
+
+def test_numbers_of_one_vector_are_read_as_a_list():
+    def many(y, i):
+        total = y[-1] * 0.5
+        for k in range(len(y) - 1):
+            total = total + np.sin(y[k]) * (k + y[i])
+        return total * y[0]
+
+    def few(y, i):
+        total = [np.sin(y[k] * y[(k + i) % 4] + 1.0) * y[k] for k in range(4)]
+        return sum(total) + np.sum(y)
+
+    draw = np.random.default_rng(0)
+    for f, sizes in ((many, (5, 9)), (few, (5, 13))):
+        for n in sizes:
+            for g in (lambda y, f=f: f(y, 2), value_and_grad(lambda y, f=f: f(y, 2))):
+                compiled = compile(g)
+                for y in (draw.normal(size=n), draw.normal(size=2 * n)[::-2]):
+                    for _ in range(2):
+                        assert same(compiled(y), g(y))
+                text = compiled.programs[0].source
+                assert (".tolist()" in text) == (f is many or n == 5)
+                assert ("y.item(" in text) != (".tolist()" in text)
+
+
+def test_turns_that_were_found_again_read_what_is_theirs():
+    def f(y, w):
+        for k in range(200):
+            w = np.tanh(w * y[k] + np.sin(y[k]) * y[k])
+        return np.sum(w)
+
+    y, w = np.random.default_rng(0).normal(size=(2, 200))
+    compiled, g = compile(value_and_grad(f, 1)), value_and_grad(f, 1)
+    assert same(compiled(y, w), g(y, w))
+    assert ".tolist()" not in compiled.source
+
+
+def test_a_product_with_one_is_the_other():
+    f = lambda x: x * np.sin(x)
+    for exact in (True, False):
+        compiled = compile(value_and_grad(f), exact=exact)
+        with np.errstate(all="ignore"):
+            for x in (0.3, -0.0, 1e300, np.inf, np.nan):
+                assert same(compiled(x), value_and_grad(f)(x))
+        assert "1.0 *" not in compiled.programs[-1].source
