@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from rich.table import Table
 
 from chainrules_cli import templates
 from chainrules_cli.migrate import migrated
-from chainrules_cli.naming import function_in, function_named, operands_of
+from chainrules_cli.naming import function_in, function_named, operands_of, raised
 from chainrules_cli.obstacles import obstacles_in
 from chainrules_cli.versions import versions as found_versions
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
-from chainrules_py.extend import rules_in, see_all, see_roots
+from chainrules_py.extend import name_of, rules_in, see_all, see_roots
 
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -41,6 +42,32 @@ def _known(look: Any, *given: Any) -> Any:
         raise click.ClickException(str(error)) from error
 
 
+def _operands(texts: tuple[str, ...]) -> tuple[Any, ...]:
+    try:
+        return operands_of(texts)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _function(place: str) -> Any:
+    f = _known(function_in, place)
+    if not callable(f):
+        msg = f"{place} is no function: it is a value of {type(f).__name__}; name a function"
+        raise click.ClickException(msg)
+    return f
+
+
+def _called(place: str, texts: tuple[str, ...], made: Any) -> Any:
+    """Return what is made of a function and its operands, ``made(f, *operands)``."""
+    operands, f = _operands(texts), _function(place)
+    try:
+        return made(f, *operands)
+    except ChainRulesError:
+        raise
+    except Exception as error:  # whatever a function does
+        raise click.ClickException(raised(place, error)) from error
+
+
 @click.group(context_settings=HELP)
 def commands() -> None:
     """Look up derivatives that are stated: what there is, what is wrong, and what to write."""
@@ -55,16 +82,14 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
     FUNCTION is a dotted path, `numpy.matmul`, or `script.py:function`; an operand is a shape,
     `float64[3,2]`, or an expression, `np.ones(3)`.
     """
-    f = _known(function_in, function)
+    f = _function(function)
     if operands:
-        click.echo(repr(explain(f, *operands_of(operands))))
+        click.echo(repr(_called(function, operands, explain)))
         return
     statements = rules_for(f)
     if not statements:
         click.echo(repr(explain(f)))
-        click.echo(
-            f"no rule is stated; `chainrules new-rule {function.rpartition('.')[2]}` starts one"
-        )
+        click.echo(f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one")
         raise SystemExit(1)
     _console().print(_statements(statements))
 
@@ -126,12 +151,13 @@ def coverage_command(as_json: bool) -> None:
 def check(module: str, seed: int, backend: tuple[str, ...], as_json: bool) -> None:
     """Judge every rule that MODULE states; the exit status is 1 if one is wrong.
 
-    A bar shows how far it is, on a terminal.
+    MODULE may be one function as well, `module.function`. A bar shows how far it is, on a terminal.
     """
-    from chainrules_py.testing import check_module
+    from chainrules_py.testing import check_module, run_samples
 
-    _known(function_named, module)
-    summary = check_module(module, backends=list(backend), seeds=(seed,))
+    found = _known(function_named, module)
+    judge = check_module if isinstance(found, types.ModuleType) else run_samples
+    summary = _known(lambda: judge(found, backends=list(backend), seeds=(seed,)))
     if as_json:
         _json(summary.as_dict())
     else:
@@ -171,7 +197,9 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> None:
 @click.argument("name")
 @click.option("--about", required=True, help="The root module of the functions that rules are for.")
 def new_package(name: str, about: str) -> None:
-    """Write a package NAME that brings nothing but rules."""
+    """Write a package NAME that brings nothing but rules, in a folder NAME here."""
+    if wrong := templates.unfit_package(name, about):
+        raise click.UsageError(wrong)
     if Path(name).exists():
         msg = f"there is a {name} already; choose another name"
         raise click.ClickException(msg)
@@ -258,9 +286,12 @@ def graph(function: str, operands: tuple[str, ...], output: str | None) -> None:
     """Record FUNCTION at OPERANDS, and draw what is recorded."""
     from chainrules_tape import Tape
 
-    f = _known(function_in, function)
-    with Tape(differentiable=True) as tape:
-        f(*[tape.variable(x) for x in operands_of(operands)])
+    def recorded(f: Any, *xs: Any) -> Any:
+        with Tape(differentiable=True) as tape:
+            f(*[tape.variable(x) for x in xs])
+        return tape
+
+    tape = _called(function, operands, recorded)
     if output is None:
         click.echo(str(tape))
         return
@@ -281,9 +312,12 @@ def compile_command(
     from chainrules_compile import compile
     from chainrules_tape import value_and_grad
 
-    f = _known(function_in, function)
-    compiled = compile(value_and_grad(f) if gradient else f)
-    compiled(*operands_of(operands))
+    def run_once(f: Any, *xs: Any) -> Any:
+        compiled = compile(value_and_grad(f) if gradient else f)
+        compiled(*xs)
+        return compiled
+
+    compiled = _called(function, operands, run_once)
     if save is not None:
         compiled.save(save)
         click.echo(f"wrote {save}")
@@ -349,7 +383,10 @@ def run(arguments: list[str] | None = None) -> int:
         return 130
     except SystemExit as left:
         return int(left.code or 0)
-    except ChainRulesError as error:
+    except UnicodeDecodeError as error:
+        click.echo(f"Error: what is read has to be text in UTF-8: {error}", err=True)
+        return 1
+    except (ChainRulesError, OSError) as error:
         click.echo(f"{type(error).__name__}: {error}", err=True)
         return 1
     return 0

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import re
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def function_named(path: str) -> Any:
     Raises
     ------
     LookupError
-        If nothing of it can be imported, or a name is not there.
+        If nothing of it can be imported, or what it says raises, or a name is not there.
 
     Examples
     --------
@@ -29,13 +30,20 @@ def function_named(path: str) -> Any:
     'det'
     """
     parts = path.split(".")
+    if not all([part.isidentifier() for part in parts]):
+        msg = f"{path!r} names nothing in Python; write package.module.function"
+        raise LookupError(msg)
     sys.path.insert(0, "")
     try:
         for cut in range(len(parts), 0, -1):
+            module = ".".join(parts[:cut])
             try:
-                found = importlib.import_module(".".join(parts[:cut]))
-            except ModuleNotFoundError:
-                continue
+                found = importlib.import_module(module)
+            except Exception as error:  # whatever a module does when it is imported
+                missing = error.name if isinstance(error, ModuleNotFoundError) else None
+                if missing is not None and f"{module}.".startswith(f"{missing}."):
+                    continue
+                raise LookupError(raised(module, error)) from error
             for name in parts[cut:]:
                 if not hasattr(found, name):
                     msg = f"{'.'.join(parts[:cut])} has no {name!r}; is it spelled so?"
@@ -54,7 +62,7 @@ def function_in(place: str) -> Any:
     Raises
     ------
     LookupError
-        If there is no such script or function.
+        If there is no such script or function, or the script raises.
     """
     path, colon, name = place.rpartition(":")
     if not colon:
@@ -63,11 +71,15 @@ def function_in(place: str) -> Any:
         msg = f"there is no file {path!r}; write path/to/script.py:function"
         raise LookupError(msg)
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        msg = f"{path} is no script of Python; write path/to/script.py:function"
+        raise LookupError(msg)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a script does
+        raise LookupError(raised(path, error)) from error
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -77,16 +89,42 @@ def function_in(place: str) -> Any:
     return found
 
 
+def raised(place: str, error: Exception) -> str:
+    """Say what a person's program raised, and at which line of it."""
+    own = [
+        f" at {frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals.get("__name__", "").startswith(("chainrules_", "importlib"))
+        and not frame.f_code.co_filename.startswith("<")
+    ]
+    at = own[-1] if own else ""
+    return f"{place} raises {type(error).__name__}{at}: {error}"
+
+
 def operands_of(texts: Iterable[str]) -> tuple[Any, ...]:
     """Read operands: ``float64[3,2]`` draws an array; anything else is an expression with ``np``.
+
+    Raises
+    ------
+    ValueError
+        If one is neither.
 
     Examples
     --------
     >>> [np.shape(x) for x in operands_of(["float64[3,2]", "np.ones(4)", "2.0"])]
     [(3, 2), (4,), ()]
     """
-    rng = np.random.default_rng(0)
-    return tuple([_operand(text, rng) for text in texts])
+    rng, found = np.random.default_rng(0), []
+    for text in texts:
+        try:
+            found.append(_operand(text, rng))
+        except Exception as error:  # whatever an expression raises
+            msg = (
+                f"the operand {text!r} cannot be read ({type(error).__name__}: {error}); write a "
+                f"shape, float64[3,2], or an expression with np, 'np.ones(3)'"
+            )
+            raise ValueError(msg) from error
+    return tuple(found)
 
 
 def _operand(text: str, rng: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import keyword
+import re
 import textwrap
 
 KINDS = ("scalar", "linear", "bilinear", "rule", "constant")
@@ -117,6 +119,27 @@ def new_rule(name: str, operands: tuple[str, ...], kind: str) -> str:
     return f"{head}{of}\n\n\ndef test_{name}():\n    check_rule({name}, {test})\n"
 
 
+def unfit_package(name: str, about: str) -> str:
+    """Say what a package, or the module that it is about, cannot be called; empty if it can.
+
+    Examples
+    --------
+    >>> unfit_package("myrules", "scipy"), unfit_package("my-rules", "scipy")
+    ('', "'my-rules' is no name of a package: write my_rules")
+    """
+    root = about.partition(".")[0]
+    if not about.isidentifier() or keyword.iskeyword(about):
+        write = root if root.isidentifier() and not keyword.iskeyword(root) else "mylibrary"
+        return f"--about {about!r} is no root module: write --about {write}"
+    fit = re.fullmatch(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?", name)
+    if fit is None or keyword.iskeyword(name):
+        parts = "_".join(re.findall(r"[A-Za-z0-9]+", name)).lstrip("0123456789_")
+        write = "myrules" if not parts or keyword.iskeyword(parts) else parts
+        return f"{name!r} is no name of a package: write {write}"
+    taken = name in (about, "tests") or importlib.util.find_spec(name) is not None
+    return f"{name!r} is a module already, which would be hidden: write {name}_rules" * taken
+
+
 def new_package(name: str, about: str) -> dict[str, str]:
     """Write a package that brings nothing but rules for another one's functions.
 
@@ -176,7 +199,8 @@ def new_package(name: str, about: str) -> dict[str, str]:
 
 
         def test_rules():
-            print(check_module("{name}.rules"))
+            found = check_module("{name}.rules")
+            assert found.passed, found
         '''
     files = {
         "pyproject.toml": pyproject,

@@ -9,11 +9,11 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 from chainrules_py import vocabulary
 from chainrules_py.engines.frule_rrule import rrule
-from chainrules_py.errors import RuleError
+from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.explain import rules_for, rules_in
 from chainrules_py.registry.statement import Statement
@@ -37,6 +37,7 @@ CHEAP = ("value", "types", "adjoint")
 _FULL = tuple(name for name in CHECKS if name not in DERIVED + THOROUGH)
 
 Words: TypeAlias = Callable[..., Any] | types.ModuleType | Iterable[Callable[..., Any]]
+T = TypeVar("T")
 Backends: TypeAlias = str | Iterable[str | Backend]
 
 _BY_DIFFERENCES = ("push", "adjoint", "second order")
@@ -54,6 +55,11 @@ def words_of(words: Words | None = None) -> tuple[Callable[..., Any], ...]:
         Of a module those that it, or a module in it, defines. By default every word of the
         vocabulary, and every other that has samples.
 
+    Raises
+    ------
+    NoRuleError
+        If these are no words, or none: where nothing is judged nothing is found wrong.
+
     Examples
     --------
     >>> from chainrules_py.vocabulary import cos, sin
@@ -63,11 +69,24 @@ def words_of(words: Words | None = None) -> tuple[Callable[..., Any], ...]:
     if words is None:
         ours = sorted(_primitives(vocabulary), key=lambda word: word.__name__)
         return tuple(dict.fromkeys([*ours, *words_with_samples()]))
+    found: tuple[Any, ...] = (words,) if callable(words) else ()
     if isinstance(words, types.ModuleType):
-        return tuple(_primitives(words))
-    if callable(words):
-        return (words,)
-    return tuple(words)
+        found = tuple(_primitives(words))
+    elif not found and isinstance(words, Iterable):
+        found = tuple(words)
+    if found and all(map(callable, found)):
+        return found
+    raise _nothing(words, "is, or holds, no word")
+
+
+def _nothing(given: Any, why: str) -> NoRuleError:
+    """Return the error of what would judge nothing, and say that nothing failed."""
+    said = repr(given) if isinstance(given, str) else describe(given)
+    what = getattr(given, "__name__", said)
+    return NoRuleError(
+        f"there is nothing to judge: {what} {why}; write run_samples(word), or of several, or of "
+        f"the module that defines them, and check_module(module) of one that states rules"
+    )
 
 
 def _primitives(module: types.ModuleType) -> list[Primitive[..., Any]]:
@@ -86,7 +105,15 @@ def libraries_of(backends: Backends | None) -> tuple[Backend, ...]:
     if backends is None:
         return installed()
     backends = (backends,) if isinstance(backends, str) else backends
-    return tuple([backend_named(b) if isinstance(b, str) else b for b in backends])
+    return _some("backends", [backend_named(b) if isinstance(b, str) else b for b in backends])
+
+
+def _some(name: str, given: Iterable[T]) -> tuple[T, ...]:
+    """Return several of what every sample runs with; without one nothing would be judged."""
+    if several := tuple(given):
+        return several
+    msg = f"{name}={given!r}: nothing would be judged; give one, or leave it out"
+    raise ValueError(msg)
 
 
 def two_samples(of: Sequence[Instance]) -> list[Instance]:
@@ -110,8 +137,9 @@ class SampledWord:
         """Find the samples of a word."""
         rules = rules_for(word)  # loads what says that np.sin is the word sin
         primal = primal_of(unbind(word, ())[0])
-        found = () if primal is None else tuple(instances(primal))
-        errors = () if primal is None else tuple(instances(primal, raising=True))
+        if primal is None:
+            raise _nothing(word, "is no word")
+        found, errors = tuple(instances(primal)), tuple(instances(primal, raising=True))
         return cls(word, (*found, *errors), bool(rules) and not found)
 
     def on(self, backend: Backend, alone: bool) -> list[Instance]:
@@ -164,7 +192,7 @@ def run_samples(
     if depth not in typing.get_args(Depth):
         msg = f"depth={depth!r}; write 'full' or 'cheap'"
         raise ValueError(msg)
-    libraries, seeds = libraries_of(backends), tuple(seeds)
+    libraries, seeds = libraries_of(backends), _some("seeds", seeds)
     summary = Summary()
     with progress(words_of(words), name_of) as todo:
         for word in map(SampledWord.find, todo):
@@ -194,14 +222,23 @@ def check_module(
     Summary
         A rule that no sample reaches fails, with the line to write.
 
+    Raises
+    ------
+    NoRuleError
+        If this is no module, or states no rule.
+
     Examples
     --------
     >>> check_module("chainrules_py.rules.polynomials", backends=["numpy"]).passed
     True
     """
     module = importlib.import_module(module) if isinstance(module, str) else module
-    libraries, seeds, summary = libraries_of(backends), tuple(seeds), Summary()
-    with progress(rules_in(module.__name__), lambda statement: statement.primal.__name__) as todo:
+    if not isinstance(module, types.ModuleType):
+        raise _nothing(module, "is no module")
+    if not (stated := rules_in(module.__name__)):
+        raise _nothing(module, "states no rule")
+    libraries, seeds, summary = libraries_of(backends), _some("seeds", seeds), Summary()
+    with progress(stated, lambda statement: statement.primal.__name__) as todo:
         for statement in todo:
             word = SampledWord.find(statement.primal)
             reached = [i for i in word.all if i.sample.raises or _reaches(i, statement)]

@@ -91,6 +91,94 @@ def test_mistakes_are_told_with_what_to_write(said, words, message):
     assert "Traceback" not in text
 
 
+BAD_NAMES = (
+    "my-rules", "1bad", "class", "a b", "", "numpy", "json", "tests", "../up", "a/b", "a.b", "_a",
+    "a_", "é", "/tmp/a", "none\n",
+)  # fmt: skip
+TEXTS = (
+    "float64[3",
+    "foo(1)",
+    "float7[3]",
+    "1 +",
+    "",
+    "1/0",
+    "np.nothing",
+    "float64[9000000000000]",
+)
+PLACES = (
+    "script.py:nothing", "script.py:number", "script.py:", "broken.py:f", "binary.py:f",
+    "needs.py:f", "raises.py:f", "text.txt:f", ".:f", ":f", "numpy", "numpy.pi", "numpy.", "", "..",
+    "needs.f", "operator.add", "builtins.int",
+)  # fmt: skip
+MODULES = ("math", "broken", "binary", "needs", "raises", "", "..", "numpy.pi", "numpy:sin")
+FILES = ("binary.py", ".", "nofile.py", "")
+COMMANDS = {
+    "operand": [
+        *[(c, "numpy.sin", x) for c in ("graph", "compile", "explain") for x in TEXTS],
+        *[("compile", "numpy.sin", x, "--gradient") for x in TEXTS[:2]],
+        *[("graph", "numpy.add", "1.0", x) for x in TEXTS[:2]],
+    ],
+    "function": [
+        *[(c, place, "np.ones(3)") for c in ("graph", "compile") for place in PLACES],
+        *[("explain", place) for place in PLACES[:-2]],
+        *[("graph", "numpy.sin", x) for x in ("'a'", "None", "object()")],
+        ("graph", "script.py:loss", "1.0"),
+        ("compile", "script.py:loss", "np.ones(2)", "np.ones(3)"),
+    ],
+    "module": [
+        *[("check", module) for module in MODULES],
+        *[("rules", module) for module in MODULES if module not in ("math", "numpy.pi")],
+        ("check", "numpy.sin", "--backend", "fortran"),
+        ("check", "script"),
+    ],
+    "file": [
+        *[(c, file) for c in ("doctor", "migrate") for file in FILES],
+        ("graph", "numpy.sin", "1.0", "-o", "nowhere/a.svg"),
+        ("graph", "numpy.sin", "1.0", "-o", "."),
+        ("compile", "numpy.sin", "1.0", "--save", "nowhere/a.py"),
+    ],
+    "name": [
+        *[("new-rule", "f", x) for x in TEXTS],
+        *[("new-package", name, "--about", "numpy") for name in BAD_NAMES],
+        *[("new-package", "myrules", "--about", x) for x in ("a b", "", "class", "scipy.linalg")],
+    ],
+}
+
+
+@pytest.mark.parametrize("bad", COMMANDS)
+def test_no_command_answers_with_a_traceback(said, bad):
+    texts = {
+        "broken.py": b"def f(:\n", "binary.py": b"\xff\xfe\x00", "text.txt": b"f",
+        "needs.py": b"import nothing_of_that_name\n", "raises.py": b"1 / 0\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        Path(name).write_bytes(text)
+    Path("script.py").write_text(f"{SCRIPT}\nnumber = 3\n", encoding="utf-8")
+    kept = sorted(Path().iterdir())
+    for words in COMMANDS[bad]:
+        status, text = said(*words)  # what it raises would be the traceback
+        assert status == (2 if bad == "operand" else status or 3), words
+        assert "rror: " in text, words
+    assert [p for p in sorted(Path().iterdir()) if p.name != "__pycache__"] == kept
+
+
+def test_what_is_wrong_is_told_where_it_stands(said):
+    Path("raises.py").write_text("def f(x):\n    return x.nothing\n", encoding="utf-8")
+    text = said("compile", "raises.py:f", "1.0")[1]
+    assert "raises.py:f raises AttributeError at raises.py:2: " in text.replace(
+        f"{Path.cwd()}/", ""
+    )
+    text = said("graph", "numpy.sin", "float64[3")[1]
+    assert "write a shape, float64[3,2], or an expression with np, 'np.ones(3)'" in text
+
+
+def test_a_single_word_is_judged_too(said):
+    status, text = said("check", "chainrules_py.vocabulary.sin")
+    assert status == 0
+    assert "1 x" in text
+    assert " 0 failed" in text
+
+
 def test_rules_and_coverage(said):
     status, text = said("rules", "chainrules_py.rules.polynomials")
     assert status == 0

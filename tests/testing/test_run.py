@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import types
 
 import numpy as np
 import pytest
 
-from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule, scalar_rule
+from chainrules_py import LinearMap, NoRuleError, NoTangent, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
+from chainrules_py.errors import describe
 from chainrules_py.testing import (
     Draw,
     Outcome,
@@ -343,6 +345,41 @@ def test_function_of_a_library_runs_at_the_samples_of_its_word():
     assert len(run_samples(np.sin, backends=["numpy"]).outcomes) == len(
         run_samples(v.sin, backends=["numpy"]).outcomes
     )
+
+
+NOTHING = {
+    "a text": "math",
+    "a text with a colon": "own_rules:own_cube",
+    "no text": "",
+    "a module without words": math,
+    "a module in a list": [math],
+    "a list without words": [],
+    "a number": 3,
+    "a word and a number": [v.sin, 3],
+    "a class": dict,
+    "a function": len,
+    "a call of several words": np.clip,
+}
+
+
+@pytest.mark.parametrize("judge", [run_samples, sample_tests], ids=lambda judge: judge.__name__)
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_would_judge_nothing_is_refused(name, judge):
+    with pytest.raises(NoRuleError, match=r"there is nothing to judge: .* write run_samples"):
+        judge(NOTHING[name], backends=["numpy"])
+
+
+@pytest.mark.parametrize("given", ["math", math, v.sin, [v.sin], None, 3, dict], ids=describe)
+def test_module_without_rules_is_refused(given):
+    with pytest.raises(NoRuleError, match=r"nothing to judge: .* check_module"):
+        check_module(given, backends=["numpy"])
+
+
+@pytest.mark.parametrize("empty", ["backends", "seeds"])
+def test_no_library_and_no_seed_would_judge_nothing(empty):
+    for judge, given in ((run_samples, v.sin), (check_module, "chainrules_py.rules.polynomials")):
+        with pytest.raises(ValueError, match=f"{empty}=.*nothing would be judged"):
+            judge(given, **{empty: []})
 
 
 def test_unknown_library_is_refused():
