@@ -99,14 +99,27 @@ def _called_again(theirs: Callable[..., Any], args: Any, options: dict[str, Any]
     return (theirs if run is None else run)(*plain, **named)
 
 
+OTHER, SAME, NEAR = range(3)
+
+
 @primitive
-def is_near(value: Any, known: Any, *, tolerance: float) -> Any:
-    """Tell whether values are those that are known, NaN and infinities among them."""
+def agreement(value: Any, known: Any, *, tolerance: float) -> Any:
+    """Tell whether values are those that are known: others, the same to the last digits, or near.
+
+    The same are NaN and infinities among them.
+    """
+    with np.errstate(all="ignore"):
+        gap, size = np.max(np.abs(known - value), initial=0.0), np.max(np.abs(known), initial=0.0)
+    if gap <= 1e-13 * size:  # where all are numbers; else it is NaN
+        return np.intp(SAME)
     size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
-    near = np.isclose(
+    if not np.allclose(
         value, known, rtol=tolerance, atol=0.1 * tolerance * size + 1e-12, equal_nan=True
+    ):
+        return np.intp(OTHER)
+    return np.intp(
+        NEAR if np.max(np.abs(gap_between(value, known)), initial=0.0) > 1e-13 * size else SAME
     )
-    return np.all(near)
 
 
 @primitive
@@ -117,14 +130,7 @@ def gap_between(value: Any, known: Any) -> Any:
     return np.subtract(known, value, out=gap, where=np.isfinite(known)).astype(dtype)
 
 
-@primitive
-def is_apart(gap: Any, known: Any) -> Any:
-    """Tell whether a gap is more than the last digits of known values."""
-    size = np.max(np.abs(known), initial=0.0, where=np.isfinite(known))
-    return np.max(np.abs(gap), initial=0.0) > 1e-13 * size
-
-
-for _question in (is_near, gap_between, is_apart):
+for _question in (agreement, gap_between):
     _question.opaque = True  # a program calls it as it is
 
 
@@ -149,10 +155,12 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
         value = precision.asked(found)
-    if np.shape(value) == np.shape(known) and is_near(value, known, tolerance=tolerance):
+    same = np.shape(value) == np.shape(known)
+    how = int(agreement(value, known, tolerance=tolerance)) if same else OTHER
+    if how != OTHER:
         found = precision.of_precision(found, np.result_type(known))
-        gap = gap_between(value, known)
-        if is_apart(gap, known):
+        if how == NEAR:
+            gap = gap_between(value, known)
             found = found + gap.astype(np.result_type(precision.asked(found)))
         return in_kind_of(found, known)
     name = getattr(theirs, "__qualname__", type(theirs).__name__)
