@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-import chainrules_numpy  # noqa: F401 (whose words these are)
 from chainrules_compile import compile
+from chainrules_numpy import direct
 from chainrules_py import vocabulary as v
 from chainrules_tape import value_and_grad
 
@@ -120,3 +120,16 @@ def test_saved_modules_have_numpys_names(tmp_path):
     text = (tmp_path / "module.py").read_text()
     assert "= numpy.linalg.solve\n" in text
     assert "_umath_linalg" not in text
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_numpy_with_other_parts_is_called_by_its_names(name, monkeypatch):
+    monkeypatch.setattr(direct, "_LAPACK", None)
+    ours, theirs = WAYS[name]
+    given = operands(name, next(matrices(3, "<f8")))
+    assert same(ours(*given), theirs(*given))
+
+
+def test_parts_that_a_numpy_lacks_are_none(monkeypatch):
+    monkeypatch.delattr("numpy._core.umath._make_extobj")
+    assert direct._parts() is None
