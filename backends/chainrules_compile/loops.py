@@ -142,6 +142,11 @@ def block_of_rows(x: Any, *, first: int, last: int) -> Any:
     return np.ascontiguousarray(x)[first:last]
 
 
+def part_of_rows(x: Any, *, first: int, last: int) -> Any:
+    """Return the rows of an array from one on to before another, as they lie."""
+    return x[first:last]
+
+
 def stacked_parts(*parts: Any, back: bool) -> Any:
     """Return an array of some rows and, after them, those of another, as `stacked_rows` does."""
     *first, kept = parts

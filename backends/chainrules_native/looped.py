@@ -7,7 +7,7 @@ rows are addresses that move. What is carried goes from one of two places to the
 from __future__ import annotations
 
 import contextlib
-import math
+from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from chainrules_compile.loops import (
     Loop,
     block_of_rows,
     joined,
+    part_of_rows,
     rows_of,
     stacked_parts,
     stacked_rows,
@@ -26,11 +27,12 @@ from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, n
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy
 from chainrules_native.lowering import Lowering, form
-from chainrules_native.memory import UnwritableError, View, contiguous, span_of
+from chainrules_native.memory import UnwritableError, View, contiguous, span_of, strides_of
 from chainrules_native.vectors import text_of
 from chainrules_native.words import lower
 from chainrules_py.program import Call, Program, Value
 
+Shape = tuple[int, ...]
 _LINE = 64
 _LARGE = 20_000
 """From how many elements on, of all turns, other threads may run meanwhile."""
@@ -58,7 +60,9 @@ class Turning:
         If a call of its turn is not written in C, or gives what is no array and no number.
     """
 
-    def __init__(self, call: Call, name: str, exact: bool, threads: int) -> None:
+    def __init__(
+        self, call: Call, name: str, exact: bool, threads: int, lies: list[tuple[int, ...] | None]
+    ) -> None:
         self.name = name
         self.__name__ = name
         self.loop: Loop = call.function
@@ -67,13 +71,15 @@ class Turning:
         loop, body = self.loop, self.loop.body
         if loop.last or not all(map(is_known, body.outputs)) or body.constants:
             raise UnwritableError
-        same, first, _ = loop.split(body.inputs)
+        same, first, each_of = loop.split(body.inputs)
+        self.lies = dict(zip(each_of, lies, strict=True))
         given, begin, _ = loop.split(call.operands)
         for x, y in zip((*same, *first), (*given, *begin), strict=True):
             if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
                 raise UnwritableError
-        rows_and_ends = (*body.inputs[loop.same :], *body.outputs, *call.results[: loop.carried])
-        if not all([x.layout is None or is_contiguous(x) for x in rows_and_ends]):
+        rows = [x for x in each_of if self.lies[x] is None]
+        carried = (*first, *rows, *body.outputs, *call.results[: loop.carried])
+        if not all([x.layout is None or is_contiguous(x) for x in carried]):
             raise UnwritableError  # what goes from turn to turn is passed in C order
         for each in body.calls:
             lower(self.lowering, each)
@@ -112,7 +118,7 @@ class Turning:
                 before.append(f"in[{places[x]}] = I[{j}];")
         for j, x in enumerate(each):
             if x in places:
-                row, k = self._row(x), len(same) + len(carried) + j
+                row, k = self._strides(x)[0], len(same) + len(carried) + j
                 turn = f"({turns - 1} - t)" if loop.backwards[j] else "t"
                 inside.append(f"in[{places[x]}] = I[{k}] + {turn} * {row}L;")
         for j in range(len(self.views)):
@@ -138,19 +144,20 @@ class Turning:
         ]
         return "\n".join(lines)
 
-    def _row(self, x: Value) -> int:
+    def _strides(self, x: Value) -> tuple[int, ...]:
+        """Return how the array of all rows lies."""
         shape, dtype = form(x)
-        return math.prod(shape) * dtype.itemsize
+        return self.lies[x] or contiguous((self.loop.turns, *shape), dtype.itemsize)
 
     def call(self, library: Any) -> Call:
         """Return the call of the function."""
         call, loop, lowering = self.rewritten, self.loop, self.lowering
         same, carried, each = loop.split(loop.body.inputs)
         inputs = [self._spec(x) for x in (*same, *carried)]
-        inputs += [self._of_rows(*form(x)) for x in each]
+        inputs += [self._of_rows(*form(x), self._strides(x)) for x in each]
         pairs = enumerate(zip(call.results, self.views, strict=True))
         outputs = [
-            spec_of(y, view) if j < len(carried) else self._of_rows(view.shape, view.dtype)
+            spec_of(y, view) if j < len(carried) else self._of_rows(view.shape, view.dtype, ())
             for j, (y, view) in pairs
         ]
         loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
@@ -164,10 +171,22 @@ class Turning:
     def _spec(self, x: Value) -> Spec:
         return spec_of(x, self.lowering.view(x))
 
-    def _of_rows(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Spec:
+    def _of_rows(self, shape: Shape, dtype: np.dtype[Any], lies: Shape) -> Spec:
         whole = (self.loop.turns, *shape)
-        strides = contiguous(whole, dtype.itemsize)
+        strides = lies or contiguous(whole, dtype.itemsize)
         return Spec(ARRAY, dtype, whole, strides, *span_of(whole, strides, dtype))
+
+
+def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
+    """Return how an array of rows lies where these have gaps; None where they are none."""
+    (x,) = made[rows].operands
+    if not isinstance(x, Value) or x.layout is None or is_contiguous(x):
+        return None
+    try:
+        shape, dtype = form(x)
+        return strides_of(shape, x.layout, dtype)
+    except UnwritableError:
+        return None
 
 
 def is_known(x: Any) -> bool:
@@ -186,10 +205,13 @@ def spec_of(x: Value, view: View) -> Spec:
 def with_turnings(whole: Program, exact: bool, threads: int) -> Program:
     """Return the program with loops that can be written in C, and arrays for their lists."""
     found: dict[int, Turning] = {}
+    made = whole.definitions()
     for i, call in enumerate(whole.calls):
         if type(call.function) is Loop and are_rows(whole, call):
+            _, _, sequences = call.function.split(call.operands)
             with contextlib.suppress(UnwritableError):
-                found[i] = Turning(call, f"loop{len(found)}", exact, threads)
+                lies = [_lies(made, x) for x in sequences]
+                found[i] = Turning(call, f"loop{len(found)}", exact, threads, lies)
     if not found:
         return whole
     calls: list[Call] = []
@@ -200,7 +222,8 @@ def with_turnings(whole: Program, exact: bool, threads: int) -> Program:
             (rows,) = call.results
             (x,) = call.operands
             arrays[rows] = (Value(f"{rows.name}_rows", np.ndarray, memory=x),)
-            calls.append(Call(block_of_rows, call.operands, call.options, arrays[rows]))
+            part = block_of_rows if _lies(made, rows) is None else part_of_rows
+            calls.append(Call(part, call.operands, call.options, arrays[rows]))
         elif i in found:
             calls.append(_rewritten(call, found[i], arrays))
         elif call.function is joined and call.operands[-1] in arrays:

@@ -136,3 +136,25 @@ def test_loops_written_out(f, form):
     assert not any([isinstance(call.function, (Loop, Turning)) for call in p])
     found = run(p, ARGS[: len(p.inputs)])
     assert same(found if isinstance(wanted, tuple) else found[0], wanted)
+
+
+LYING = {
+    "rows spread": lambda a: np.ascontiguousarray(a.T).T,
+    "rows apart": lambda a: np.concatenate([a, a], axis=1)[:, : a.shape[1]],
+    "rows backwards": lambda a: np.ascontiguousarray(a[:, ::-1])[:, ::-1],
+    "turned around": lambda a: a[::-1].copy()[::-1],
+    "one row": lambda a: np.broadcast_to(a[0], a.shape),
+}
+
+
+@pytest.mark.parametrize("form", ["value", "gradient", "jvp"])
+@pytest.mark.parametrize("lying", LYING)
+def test_rows_are_read_where_they_lie(lying, form):
+    """They were copied to C order, and products rounded otherwise."""
+    g = FORMS[form](recurrent)
+    made = compiled(g)
+    for k in (1.0, 1.1, 0.9):
+        xs = (k * W, U, B, LYING[lying](k * XS))
+        assert same(made(*xs), g(*xs))
+    assert made.programs, made.explain()
+    assert "for " not in made.source
