@@ -27,7 +27,7 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
-from chainrules_torch.engine.opaque import asked, forget, run_later
+from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
 from chainrules_torch.tensors import entered
 
 _C: Any = torch._C
@@ -105,6 +105,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         try:
             y = body(*operands, **options)
         except UNFIT as error:
+            refuse_captured(error, f.__name__)
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
             forget(operands, before)

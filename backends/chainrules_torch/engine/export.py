@@ -60,7 +60,12 @@ from chainrules_torch.engine.functions import TRANSFORMED, transforming
 from chainrules_torch.engine.functorch import asks_for_values, transformed
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.opaque import is_abstract
+from chainrules_torch.engine.opaque import (
+    captured_there,
+    is_abstract,
+    is_elsewhere,
+    refuse_captured,
+)
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
 from chainrules_torch.engine.solve import solving
@@ -232,7 +237,8 @@ class Exported:
         with nullcontext() if is_quiet() else Unlost():
             try:
                 return run()
-            except (TypeError, AttributeError, RuntimeError) as error:
+            except (TypeError, AttributeError, RuntimeError, AssertionError) as error:
+                refuse_captured(error, name_of(self.function))
                 refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
 
@@ -421,6 +427,15 @@ def _refuse_hidden(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> None:
     check_hidden(plan.primal, call.operands(leaves), varies, shows)
 
 
+def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
+    """Raise for a tensor that a rule captured, in a program that is compiled.
+
+    It would be met where the rule pulls, when no call is left out of the graph any more.
+    """
+    if any(map(is_abstract, leaves)) and is_captured(plan.primal, is_elsewhere, False):
+        raise captured_there(plan.primal.__name__)
+
+
 def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:
@@ -447,6 +462,8 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body
         if any(map(is_differentiated, leaves)):
             call = Drawn(call)
+    if plan.lookups:
+        _refuse_captured_there(plan, leaves)
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
         return unwrap(transformed(Loop, solved, *leaves))

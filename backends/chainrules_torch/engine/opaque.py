@@ -17,6 +17,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
+from chainrules_py import TracerError
+
 
 class Later(Protocol):
     """A program from tensors to tensors."""
@@ -38,6 +40,34 @@ def is_abstract(x: Any) -> bool:
     while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
         x = _C._functorch.get_unwrapped(x)
     return isinstance(x, (FakeTensor, FunctionalTensor))
+
+
+def is_elsewhere(x: Any) -> bool:
+    """Tell whether a value is a tensor that no compiler works with: code captured it."""
+    return isinstance(x, torch.Tensor) and not is_abstract(x)
+
+
+def captured_there(name: str) -> TracerError:
+    """Make the error for a tensor that code captured, where a compiler has tensors of its own.
+
+    Without ``fullgraph=True`` the compiler leaves the call out of its graph.
+    """
+    return TracerError(
+        f"{name} captured a tensor, which a compiled program does not see: make it an operand, or "
+        f"compile without fullgraph=True"
+    )
+
+
+def refuse_captured(error: Exception, name: str) -> None:
+    """Raise for such a tensor, where that is what PyTorch says.
+
+    Raises
+    ------
+    TracerError
+        With what to write.
+    """
+    if type(error) is AssertionError and "convert all Tensors to FakeTensors" in str(error):
+        raise captured_there(name) from error
 
 
 def is_writing_down() -> bool:

@@ -7,6 +7,7 @@ import functools
 import importlib
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -582,3 +583,32 @@ def test_special_functions_of_scipy_draw_nothing():
         compiled(x),
         torch.tensor(1.0 / (np.exp(special.lambertw(0.5).real) * (1 + special.lambertw(0.5).real))),
     )
+
+
+def capturing(where):
+    """Make w sin x, or sin x, whose code, body or rule captured a tensor as a constant."""
+    w = torch.tensor([1.5, -2.0], dtype=F64)
+    f = primitive((lambda x: w * v.sin(x)) if where == "body" else lambda x: v.sin(x))
+    if where == "closure":
+        rrule.register(f)(lambda x: (v.sin(x), lambda b: (b * (w / w) * v.cos(x),)))
+    else:
+        factor = {"body": lambda: w, "rule": lambda: w / w}.get(where, lambda: 1.0)
+        scalar_rule(f, lambda _y, x: factor() * v.cos(x))
+    return (lambda x: w * f(x)) if where == "code" else f, w if where in ("body", "code") else 1.0
+
+
+@pytest.mark.parametrize("where", ["code", "body", "rule", "closure"])
+def test_a_tensor_that_is_captured_in_what_is_compiled(where):
+    """It is no input of the program: the call stays outside, or is refused where it may not."""
+    f, factor = capturing(where)
+    f = export(f)
+    x = leaf(0.3, -0.7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = torch.compile(lambda x: 2.0 * f(x), backend="aot_eager")(x)
+        (bar,) = torch.autograd.grad(y.sum(), x)
+        torch.testing.assert_close(y, 2.0 * factor * torch.sin(x))
+        torch.testing.assert_close(bar, (2.0 * factor * torch.cos(x)).detach())
+        whole = torch.compile(lambda x: 2.0 * f(x), backend="aot_eager", fullgraph=True)
+        with pytest.raises(Exception, match=r"captured a tensor.*make it an operand"):
+            whole(x)
