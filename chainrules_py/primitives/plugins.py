@@ -18,6 +18,7 @@ from typing import Any
 
 from chainrules_py.errors import ContractError, NoRuleError
 from chainrules_py.values.structure import _when_seen
+from chainrules_py.values.type_info import when_registered
 
 CONTRACT = 1
 """The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
@@ -192,15 +193,21 @@ def see_about(about: str) -> bool:
     return loaded
 
 
-def _see_class(cls: type) -> None:
-    """Load what says that instances of a class are structures, as it may of a library's."""
+def _see_library(cls: type) -> None:
+    """Load what announced itself for the library of a class, unless it is being imported."""
     root = _root(cls)
     for name, module in announced(BACKENDS):
         if name == root and module not in sys.modules:  # else it may be importing this very thing
             see_roots({root})
+
+
+def _see_class(cls: type) -> None:
+    """Load what says that instances of a class are structures, as it may of a library's."""
+    _see_library(cls)
     see_about(cls.__module__)
 
 
+when_registered.append(_see_library)
 _when_seen.append(_see_class)
 
 

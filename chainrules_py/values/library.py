@@ -7,6 +7,7 @@ all else is optional, and without it derivatives are the same and cost more.
 from __future__ import annotations
 
 import abc
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
@@ -169,7 +170,10 @@ def check_library(library: Library) -> None:
     for field in ("mutable", "own", "scalar", "finite", "sums", "dots"):
         given = getattr(library, field)
         _check(library, field, given is None or callable(given), "callable")
-    _check(library, "namespace", library.namespace is not None, "the module of the functions")
+    space = library.namespace
+    of_python = (space if isinstance(space, type) else type(space)).__module__ == "builtins"
+    fits = isinstance(space, types.ModuleType) or not (of_python or isinstance(space, Mapping))
+    _check(library, "namespace", fits, "the module of the functions")
     abstract = isinstance(kind, abc.ABCMeta) and issubclass(kind, Array)  # type: ignore[misc]
     _check(library, "kind", abstract, "Array, or made by lazy_array_type")
     classes = type(floats) is tuple and all([isinstance(cls, type) for cls in floats])

@@ -30,6 +30,8 @@ _zero_d: dict[type, type] = {}
 _refused: dict[str, str] = {}
 _tracer_namespace: list[Any] = []
 _lock = lock_of_a_table()
+when_registered: list[Callable[[type], None]] = []
+"""What is asked before a class of arrays is registered: it loads whoever registers that class."""
 
 # A subclass that redefines one of these computes differently from its base: the base's rules are
 # wrong for it (np.matrix), so it is a type of its own until somebody registers it.
@@ -189,7 +191,8 @@ def register_array_type(cls: type, library: Library) -> None:
     Raises
     ------
     RuleError
-        If these are not a class and a `Library`, or a field is not what it has to be.
+        If these are not a class and a `Library`, or a field is not what it has to be; for Python's
+        own classes and those of numbers; for a class that another library computes.
 
     Examples
     --------
@@ -211,6 +214,7 @@ def register_array_type(cls: type, library: Library) -> None:
     if issubclass(library.kind, cls):
         msg = f"{cls.__qualname__} is a base of {library.kind.__qualname__}; register a class of it"
         raise RuleError(msg)
+    _check_owner(cls, library)
     library.kind.register(cls)  # type: ignore[attr-defined]
     for number in (cls, *type_info(cls).library.floats):  # of what was stated before
         finite_tests.pop(number, None)
@@ -307,6 +311,31 @@ def refuse_type(cls: str, instead: str) -> None:
 def _check_class(function: str, cls: Any) -> None:
     if not isinstance(cls, type):
         msg = f"{function} was given {describe(cls)} in place of a class; write its class"
+        raise RuleError(msg)
+    if cls.__module__ == "builtins" and cls is not object:
+        msg = (
+            f"{function} was given {cls.__qualname__}, a class of Python's own, with which "
+            f"every program computes; write a class of your own, and register that"
+        )
+        raise RuleError(msg)
+
+
+def _check_owner(cls: type, library: Library) -> None:
+    """Raise for a class whose instances are numbers, or that another library computes already."""
+    if issubclass(cls, Scalar):
+        msg = f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
+        raise RuleError(msg)
+    for see in when_registered:
+        see(cls)
+    one, other = (
+        getattr(space, "__name__", type(space).__name__)
+        for space in (library.namespace, libraries.get(cls, library).namespace)
+    )
+    if one != other:
+        msg = (
+            f"register_array_type({cls.__qualname__}, Library({one})): {other} computes them "
+            f"already; derive a class from {cls.__qualname__}, and register that"
+        )
         raise RuleError(msg)
 
 

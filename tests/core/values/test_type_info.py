@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -18,6 +21,7 @@ from chainrules_py.extend import (
     register_array_type,
     register_host,
     register_scalar_type,
+    see,
     type_info,
 )
 from chainrules_py.values import type_info as module
@@ -177,6 +181,10 @@ def test_what_was_found_before_a_registration_is_not_kept_after_it(monkeypatch):
     assert type_info(Raced).namespace is np
 
 
+PYTHONS = (float, int, complex, bool, list, tuple, dict, set, str, bytes, type, type(None), range)
+NO_SPACE = ({"sin": np.sin}, {}, "numpy", 3, [np], dict, print)
+
+
 @pytest.mark.parametrize(
     "register, match",
     [
@@ -184,6 +192,18 @@ def test_what_was_found_before_a_registration_is_not_kept_after_it(monkeypatch):
         (lambda: register_array_type(Bad, np), r"write register_array_type\(Bad, Library"),
         (lambda: register_array_type(Bad, Library(None)), "namespace has to be"),
         (lambda: register_array_type(object, Library(np)), "is a base of Array"),
+        (lambda: register_array_type(np.float32, Library(np)), "its instances are numbers"),
+        (lambda: register_array_type(np.ndarray, Library(math)), "computes them already; derive"),
+        *[
+            (lambda s=s: register_array_type(Bad, Library(s)), "namespace has to be")
+            for s in NO_SPACE
+        ],
+        *[(lambda c=c: register_array_type(c, Library(np)), "of Python's own") for c in PYTHONS],
+        *[(lambda c=c: register_host(c, print), "of Python's own") for c in PYTHONS],
+        *[
+            (lambda c=c: register_scalar_type(c, array=np.ndarray), "of Python's own")
+            for c in PYTHONS
+        ],
         (lambda: register_scalar_type(1.0, array=np.ndarray), "in place of a class"),
         (lambda: register_scalar_type(Bad, array=str), "register it first"),
         (lambda: register_host(Bad(), print), "in place of a class"),
@@ -191,6 +211,7 @@ def test_what_was_found_before_a_registration_is_not_kept_after_it(monkeypatch):
     ],
 )
 def test_what_is_no_statement_is_refused_and_nothing_is_registered(register, match):
+    see(None, (np.ndarray,))
     before = dict(libraries)
     with pytest.raises(RuleError, match=match):
         register()
@@ -199,6 +220,23 @@ def test_what_is_no_statement_is_refused_and_nothing_is_registered(register, mat
     assert not info.is_array
     assert not info.is_number
     assert info.host is None
+
+
+def test_a_library_that_was_not_seen_yet_has_its_classes():
+    """In a process of its own, where nothing has been computed."""
+    code = (
+        "import numpy as np, math\n"
+        "from chainrules_py.extend import Library, register_array_type\n"
+        "try:\n"
+        "    register_array_type(np.ndarray, Library(math))\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+        "from chainrules_tape import grad\n"
+        "print(grad(lambda x: np.sum(x * x))(np.ones(2)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "numpy computes them already; derive a class from ndarray" in done.stdout, done.stderr
+    assert done.stdout.endswith("[2. 2.]\n")
 
 
 class Bad:
