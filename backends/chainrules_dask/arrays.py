@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import dask.array as da
+import numpy as np
 
 from chainrules_dask import namespace
 from chainrules_py import NotDifferentiableError
@@ -48,6 +49,7 @@ register_array_type(
         namespace,
         devices=False,
         by_words=True,
+        reads=(np.ndarray,),
         own=own,
         memory=Memory(
             owner=lambda x: x,

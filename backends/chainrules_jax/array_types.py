@@ -12,6 +12,7 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import jax.scipy as jsp
+import numpy as np
 from jax import lax
 
 from chainrules_bridge import gathered_windows
@@ -35,10 +36,12 @@ Concrete: type = min(_classes, key=lambda cls: not cls.__module__.startswith("ja
 """The class of arrays that are there; tracers stand for those that are not."""
 
 # JAX moves arrays between devices itself, and its tracers are on none.
-register_array_type(jax.core.Tracer, Library(jnp, kind=_kind, devices=False))
+register_array_type(jax.core.Tracer, Library(jnp, kind=_kind, devices=False, reads=(np.ndarray,)))
 register_array_type(
     Concrete,
-    Library(jnp, kind=_kind, devices=False, own=lambda x, theirs: x),  # nobody can write to them
+    Library(  # nobody can write to them
+        jnp, kind=_kind, devices=False, reads=(np.ndarray,), own=lambda x, theirs: x
+    ),
 )
 
 

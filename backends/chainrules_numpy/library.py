@@ -54,6 +54,7 @@ stood_for.update((np.ndarray, np.memmap, np.recarray))
 stood_for.update([cls for cls in np.sctypeDict.values() if issubclass(cls, np.number)])
 NUMPY = Library(
     np,
+    devices=False,  # there is but one
     memory=MEMORY,
     mutable=lambda x: x.flags.writeable and 0 not in x.strides,
     own=own,

@@ -30,7 +30,15 @@ from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tables import as_arrays, tables
 from chainrules_py.values.tracers import find_tracers, untraced
-from chainrules_py.values.type_info import is_mutable_destination, namespace, type_info
+from chainrules_py.values.type_info import (
+    TypeInfo,
+    is_mutable_destination,
+    libraries,
+    namespace,
+    namespace_of,
+    type_info,
+)
+from chainrules_py.vocabulary.creation import full_like
 
 
 def check_tangent_of(x: Any, t: Any) -> Any:
@@ -61,7 +69,12 @@ def _fits(x: Any, t: Any) -> bool:
     cls = type(x)
     if type(t) is not cls or kind_of(x) not in ("real", "complex"):
         return False
-    return cls not in with_dtype or (x.dtype == t.dtype and x.shape == t.shape)
+    if cls not in with_dtype:
+        return True
+    dtype = x.dtype
+    if (dtype is not t.dtype and dtype != t.dtype) or x.shape != t.shape:
+        return False
+    return not type_info(cls).has_device or getattr(x, "device", 0) == getattr(t, "device", 0)
 
 
 def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> list[Any]:
@@ -83,14 +96,7 @@ def leaf_tangents(what: str, primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ts: list[Any] = []
     for i, child in enumerate(treedef.children):
         x, t = primals[i], tangents[i]
-        if (
-            child is LEAF
-            and _fits(x, t)
-            and (
-                not type_info(type(x)).has_device
-                or getattr(x, "device", 0) == getattr(t, "device", 0)
-            )
-        ):
+        if child is LEAF and _fits(x, t):
             ts.append(t)
         else:
             given = flatten_tangent(child, canonicalize(x, t))
@@ -108,24 +114,27 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
     return project_exactly(t, of) if type(of) is Space else project(t, of)
 
 
-def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
-    """Bring dtype and device right; shape and realness have to be right already.
+def project_exactly(t: Any, of: Space, what: str = "tangent", *, beside: bool = True) -> Any:
+    """Bring library, dtype and device right; shape and realness have to be right already.
+
+    What another library gives stays in it if it may stand ``beside`` such arrays there, as Dask's
+    may beside NumPy's.
 
     Raises
     ------
     ProjectionError
         If the shape is another, or a complex tangent is given for what is real, or what a library
-        gives is narrower than the space.
+        gives is narrower than the space, or none of the two takes arrays of the other.
     """
     alike = type(t) is of.like and of.kind != "int"
-    if alike and (of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)):
-        return t
+    if alike:
+        fits = of.dtype is None or (t.dtype is of.dtype and t.shape == of.shape)
+        if fits and (of.device is None or t.device == of.device):
+            return t
     _check_shape(t, of, what)
     check_real(t, of)
-    theirs, ours = (type(getattr(x, "dtype", None)).__module__.partition(".")[0] for x in (t, of))
-    if theirs != ours and of.dtype is not None and hasattr(t, "dtype"):
-        msg = f"{describe(t)} of {theirs} is no tangent of {of!r} of {ours}; give an array like it"
-        raise ProjectionError(msg)
+    if of.dtype is not None and hasattr(t, "dtype"):
+        t = _at_home(t, of, beside)
     try:
         whole = of.dtype is None and issubclass(type(t), int)  # a member of an enumeration, maybe
         found = project(float(t) if whole else t, of)
@@ -139,6 +148,31 @@ def project_exactly(t: Any, of: Space, what: str = "tangent") -> Any:
         msg = f"{describe(found)} is no tangent of {of!r}, which is wider; give an array like it"
         raise ProjectionError(msg)
     return found
+
+
+def _at_home(t: Any, of: Space, beside: bool) -> Any:
+    """Return a tangent as one of the library of its space, or as it is if it may stand beside."""
+    theirs, ours = type_info(type(t)), type_info(of.like)
+    traced = theirs.namespace is None and theirs.host is not None  # by an engine, as its own class
+    if traced or theirs.namespace is ours.namespace:
+        return t
+    if _reads(ours, theirs):
+        if not isinstance(t, Tracer):
+            return namespace_of(of.like).asarray(t)
+        return full_like(of.with_shape(()).zeros(), shape=(), fill=1) * t
+    if (beside or theirs.is_hidden) and _reads(theirs, ours):
+        return t
+    whose, mine = (f"{c.__module__}.".partition(".")[0] for c in (theirs.dispatch_type, of.like))
+    msg = f"{describe(t)} of {whose} is no tangent of {of!r} of {mine}; give an array like it"
+    raise ProjectionError(msg)
+
+
+def _reads(info: TypeInfo, other: TypeInfo) -> bool:
+    """Tell whether a library takes another's arrays, and answers with arrays of its own."""
+    if info.base is None or other.namespace is None:
+        return False
+    reads = libraries[info.base].reads
+    return any([type_info(cls).namespace is other.namespace for cls in reads])
 
 
 def _check_shape(t: Any, of: Space, what: str) -> None:
@@ -172,7 +206,7 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
         if is_zero(of):
             kept(y)
         return of if is_zero(of) else y_bar
-    return project_exactly(y_bar, of, "cotangent")
+    return project_exactly(y_bar, of, "cotangent", beside=False)
 
 
 def leaf_cotangents(treedef: TreeDef, y: Any, y_bar: Any) -> list[Any]:

@@ -190,11 +190,11 @@ def space(x: Any) -> Any:
     if make is None:
         make = _maker(cls, x)  # may load a backend, which clears the table
         _makers[cls] = make
-    if make is _array_space:  # the most frequent, without another call
+    if make is _deviceless_space:  # the most frequent, without another call
         try:
-            return _array_spaces[cls, x.dtype, x.shape, x.device]
-        except (KeyError, TypeError, AttributeError):
-            return _array_space(x)
+            return _array_spaces[cls, x.dtype, x.shape]
+        except (KeyError, TypeError):
+            return _deviceless_space(x)
     return make(x)
 
 

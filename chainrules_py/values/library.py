@@ -93,8 +93,8 @@ class Fuser(Protocol):
 class Library(NamedTuple):
     """What an array library states about its arrays; all but the namespace is optional.
 
-    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_words`` and
-    ``memory``. The rest holds for arrays of exactly the class that it is registered with.
+    Subclasses follow their base in ``namespace``, ``kind``, ``devices``, ``by_words``, ``reads``
+    and ``memory``. The rest holds for arrays of exactly the class that it is registered with.
 
     Parameters
     ----------
@@ -139,6 +139,9 @@ class Library(NamedTuple):
         are asked when a rule is bound, so that they can be filled when the rule is first seen.
     fuser : Fuser, optional
         What makes one launch of several calls.
+    reads : tuple of type
+        Classes of other libraries' arrays that it takes beside its own, to answer with its own, as
+        JAX and Dask take NumPy's. A tangent that is given as one of these becomes one of its own.
     """
 
     namespace: Any
@@ -156,6 +159,7 @@ class Library(NamedTuple):
     half: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     adjoint: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     fuser: Fuser | None = None
+    reads: tuple[type, ...] = ()
 
 
 def check_library(library: Library) -> None:
@@ -166,7 +170,7 @@ def check_library(library: Library) -> None:
     RuleError
         With the field.
     """
-    kind, memory, floats = library.kind, library.memory, library.floats
+    kind, memory = library.kind, library.memory
     for field in ("mutable", "own", "scalar", "finite", "sums", "dots"):
         given = getattr(library, field)
         _check(library, field, given is None or callable(given), "callable")
@@ -176,8 +180,9 @@ def check_library(library: Library) -> None:
     _check(library, "namespace", fits, "the module of the functions")
     abstract = isinstance(kind, abc.ABCMeta) and issubclass(kind, Array)  # type: ignore[misc]
     _check(library, "kind", abstract, "Array, or made by lazy_array_type")
-    classes = type(floats) is tuple and all([isinstance(cls, type) for cls in floats])
-    _check(library, "floats", classes, "a tuple of classes")
+    for field, given in (("floats", library.floats), ("reads", library.reads)):
+        classes = type(given) is tuple and all([isinstance(cls, type) for cls in given])
+        _check(library, field, classes, "a tuple of classes")
     _check(library, "half", isinstance(library.half, Mapping), "a mapping")
     _check(library, "adjoint", isinstance(library.adjoint, Mapping), "a mapping")
     _check(library, "dots", library.dots is None or library.sums is not None, "beside sums")

@@ -523,6 +523,7 @@ TOPICS = {
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",
+    "tests/tape/functions/test_seeds_of_libraries.py": "seeds of each library at values of each",
     "tests/tape/functions/test_holders.py": "what hides numbers, of all libraries, in every door",
     "tests/tape/functions/test_given_back.py": "what results hide in objects, in every mode",
     "tests/libraries/pandas/test_seeds.py": "tables as tangents and cotangents, in every door",

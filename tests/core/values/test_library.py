@@ -26,6 +26,7 @@ ROUND = {"owner": id, "layout": id, "laid_out": id, "fingerprint": id}
         ("sums", "add", "callable"),
         ("floats", ("float64",), "a tuple of classes"),
         ("floats", np.float64, "a tuple of classes"),
+        ("reads", np.ndarray, "a tuple of classes"),
         ("half", [abs], "a mapping"),
         ("adjoint", abs, "a mapping"),
         ("dots", abs, "beside sums"),
