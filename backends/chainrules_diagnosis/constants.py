@@ -45,7 +45,8 @@ def words_for(option: str, given: str) -> list[str]:
     >>> words_for("reduction", "all"), words_for("colour", "red")
     ([], [])
     """
-    return next((list(g) for g in _WORDS.get(option, ()) if given in g), [])
+    groups = [group for group in _WORDS.get(option, ()) if given in group]
+    return list(dict.fromkeys(word for group in groups for word in group))
 
 
 _WORDS = {

@@ -91,8 +91,8 @@ def is_cast(x: Any, dtype: str) -> bool:
 
 
 def is_number(x: Any) -> bool:
-    """Tell whether it is a floating number of Python's, real or complex."""
-    return type(x) in (float, complex)
+    """Tell whether it is a floating number of Python's or NumPy's, real or complex."""
+    return type(x) in (float, complex) or isinstance(x, np.inexact)
 
 
 def first_element(x: Any) -> Any:
@@ -289,6 +289,23 @@ def other_masks(mask: Any) -> list[Any]:
     rolled = np.roll(mask.reshape(-1), 1).reshape(mask.shape)
     made = {x.tobytes(): x for x in (first, rolled, ~mask)}
     return [x for key, x in made.items() if key != mask.tobytes() and x.any()]
+
+
+def exchanged(xs: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Exchange the first two arrays of unlike shapes: whichever is longer may decide.
+
+    Examples
+    --------
+    >>> [[x.shape for x in other] for other in exchanged((np.ones(3), np.ones(2)))]
+    [[(2,), (3,)]]
+    """
+    arrays = [i for i, x in enumerate(xs) if is_float_array(x)]
+    for i, k in itertools.combinations(arrays, 2):
+        if xs[i].shape != xs[k].shape:
+            other = list(xs)
+            other[i], other[k] = xs[k], xs[i]
+            yield tuple(other)
+            return
 
 
 def reordered(xs: tuple[Any, ...], i: int) -> list[tuple[Any, ...]]:

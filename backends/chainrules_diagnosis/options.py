@@ -48,11 +48,14 @@ def _by_type(name: str, given: Any, functions: list[Any], like: Any) -> list[Any
     if type(given) is bool:
         return [not given]
     if type(given) is int:
-        return [given + 1, given - 1, -given or -1, *whole_numbers_in(functions)]
+        parts = [] if name in _NO_NUMBERS else [given + 0.5]
+        return [given + 1, given - 1, -given or -1, *whole_numbers_in(functions), *parts]
     if type(given) is float:
         functions = [] if name in _NO_NUMBERS else functions
-        beside = [m for n in _compared(functions, float) for m in (n, 1.25 * n, 0.75 * n)]
-        return [given + 0.5, 2.0 * given, *beside] if given else [0.5, *beside]
+        compared = [float(n) for n in compared_in(functions) if type(n) in (int, float) and n]
+        beside = [m for n in compared for m in (n, 1.25 * n, 0.75 * n)]
+        sides = [] if name in _NO_NUMBERS else [given + 1.25]
+        return [*([given + 0.5, 2.0 * given] if given else [0.5]), *sides, *beside]
     if type(given) is str:
         return [*words_for(name, given), *words_in(functions)]
     if isinstance(given, enum.Enum):
@@ -87,8 +90,19 @@ def _listed_by(hint: Any) -> list[Any]:
     return found
 
 
-def _compared(functions: list[Any], kind: type) -> list[Any]:
-    return [n for n in compared_in(functions) if type(n) is kind and n]
+def spelled(given: Any) -> list[tuple[Any, Any]]:
+    """List other spellings of values, and what they mean where a function takes them.
+
+    Examples
+    --------
+    >>> spelled("same"), spelled((0, 1)), spelled(False), spelled(2)
+    ([('SAME', 'same')], [([0, 1], (0, 1))], [(1, True)], [(np.int64(2), 2)])
+    """
+    if type(given) in (bool, int):
+        return [(1, True) if type(given) is bool else (np.int64(given), given)]
+    ways: dict[Any, Any] = {str: str.swapcase, tuple: list, list: tuple}
+    other = ways.get(type(given))
+    return [] if other is None or other(given) == given else [(other(given), given)]
 
 
 def whole_numbers_in(functions: list[Any]) -> list[int]:
@@ -114,7 +128,7 @@ def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str
     Examples
     --------
     >>> list(turned_axes({"axes": (1, 0)}, (np.ones((2, 3)),)))
-    [('axes', (1, 2, 0))]
+    [('axes', (1, 2, 0)), ('axes', (1, -1, 0))]
     """
     ndim = np.ndim(operands[0]) if operands and isinstance(operands[0], np.ndarray) else 0
     for name, given in options.items():
@@ -125,6 +139,7 @@ def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str
             kind = tuple if given is None else type(given)
             for n in range(max(3, ndim), ndim + 2):
                 yield name, kind((*range(1, n), 0))
+            yield name, kind((*range(1, n - 1), -1, 0))
 
 
 _ORDERS = "axes", "perm", "permutation", "dims"

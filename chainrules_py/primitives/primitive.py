@@ -441,8 +441,8 @@ class _Binary(Primitive[P, R]):
 
 def _class_for(declaration: Callable[..., Any]) -> type[Primitive[..., Any]]:
     parameters = parameters_of(declaration)
-    n = len(parameters.positional)
-    if not parameters.by_position_only or parameters.variadic or n > 2:
+    n, has_default = len(parameters.positional), {*parameters.positional} & {*parameters.defaults}
+    if not parameters.by_position_only or parameters.variadic or n > 2 or has_default:
         return Primitive
     by_n: Any = {1: _WithOptions} if parameters.keyword_only else {1: _Unary, 2: _Binary}
     return by_n.get(n, Primitive)  # type: ignore[no-any-return]

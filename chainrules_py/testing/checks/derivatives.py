@@ -145,7 +145,7 @@ def _vertical(case: Case, half: str, count: int) -> Any:
     rows = len(case.sizes if half == "push" else case.steps)
     if case.few or len(coordinates) != len(case.steps):
         return np.zeros((rows, count), bool)
-    found = np.stack([is_vertical(case, int(j)) for j in coordinates], axis=1)
+    found = np.stack([is_vertical(case, int(j), 1 / 8) for j in coordinates], axis=1)
     found = found if half == "push" else found.T
     return np.broadcast_to(found, (rows, count)) if found.shape[1] == 1 else found
 

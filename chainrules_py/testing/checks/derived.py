@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from functools import partial
 from inspect import Parameter
 from typing import Any, NamedTuple
@@ -66,8 +67,14 @@ def _is_floating(x: Any) -> bool:
     return is_float_array(x) or is_number(x)
 
 
+def _leaves(x: Any) -> list[Any]:
+    """List the floating numbers and arrays of an operand that people make: not of a library's."""
+    plain = isinstance(x, (tuple, list, dict)) or is_dataclass(x)
+    return [n for n in (flatten(x)[0] if plain else [x]) if _is_floating(n)]
+
+
 def _floating(case: Case) -> list[int]:
-    return [i for i, x in enumerate(case.operands) if _is_floating(x)]
+    return [i for i, x in enumerate(case.operands) if _leaves(x)]
 
 
 def _changed(
@@ -99,7 +106,8 @@ def point_calls(case: Case) -> Iterator[Call]:
     for n in compared_in(code_of(case)):
         for far in (1.0, 1 / 16):  # there may be another number soon
             beside = partial(make.around, n=n, far=far)
-            if n and (far < 1.0 or all(is_one_sided(case.operands[i], n) for i in places)):
+            leaves = [x for i in places for x in _leaves(case.operands[i])]
+            if n and (far < 1.0 or all(is_one_sided(x, n) for x in leaves)):
                 yield _call(case, f"numbers on both sides of {n}", beside, places)
     # What iterates may not come there, or not soon.
     if not case.options.keys() & _TOLERANCES and not any(map(callable, case.operands)):
@@ -118,7 +126,7 @@ def point_calls(case: Case) -> Iterator[Call]:
     if any(map(is_sorted, case.operands)) and _alike(case, case.operands, back.operands):
         yield back
     places = [i for i in places if not is_sorted(case.operands[i])]
-    real = [i for i in places if case.parts[i].kind == "real"]
+    real = [i for i in places if not any(map(np.iscomplexobj, _leaves(case.operands[i])))]
     yield _call(case, "positive operands", np.abs, real)
     yield from _sign_calls(case, real)
     for i in places:
@@ -141,7 +149,7 @@ def point_calls(case: Case) -> Iterator[Call]:
 
 def _sign_calls(case: Case, places: list[int]) -> Iterator[Call]:
     """List all signs of few numbers; which ones the others have is left to the draw."""
-    for i in places:
+    for i in filter(lambda i: _is_floating(case.operands[i]), places):
         size = np.size(case.operands[i])
         for signs in itertools.product((1.0, -1.0), repeat=size) if 1 < size < _FEW else ():
             name = f"signs {' '.join(['+' if s > 0.0 else '-' for s in signs])}"
@@ -211,9 +219,11 @@ def shape_calls(case: Case) -> Iterator[Call]:
                 number = type(xs[i].reshape(-1)[0].item())(xs[i].reshape(-1)[0])
                 operands = (*xs[:i], number, *xs[i + 1 :])
                 yield Call(f"a number for argument {i + 1}", operands, case.options)
-    elif numbers := [i for i in _floating(case) if np.ndim(xs[i]) == 0]:
+    elif numbers := [i for i, x in enumerate(xs) if _is_floating(x) and np.ndim(x) == 0]:
         rows = [np.asarray(xs[i]) * [1.0, 1.125] if i in numbers else x for i, x in enumerate(xs)]
         yield Call("an array in place of a number", tuple(rows), case.options)
+    for other in make.exchanged(xs):
+        yield Call("another shape: arguments exchanged", other, case.options)
     yield from _index_calls(case)
     yield from _entry_calls(case)
 
@@ -313,6 +323,8 @@ def _index_calls(case: Case) -> Iterator[Call]:
     for i, x in enumerate(xs):
         for mask in [] if _is_promise(case, i) else make.other_masks(x):
             yield Call("another mask", (*xs[:i], mask, *xs[i + 1 :]), case.options)
+        if type(x) is np.ndarray and x.dtype == bool and x.any():
+            yield Call("an empty mask", (*xs[:i], np.zeros_like(x), *xs[i + 1 :]), case.options)
         if type(x) is not np.ndarray or x.dtype.kind != "i" or not x.size:
             continue
         orders = make.reordered(xs, i)
@@ -321,6 +333,7 @@ def _index_calls(case: Case) -> Iterator[Call]:
         several = np.repeat(x, 2, -1) if x.ndim and x.size == 1 else x
         repeated = np.full_like(several, x.reshape(-1)[0])
         yield Call("a repeated index", (*xs[:i], repeated, *xs[i + 1 :]), case.options)
+        yield Call("other indices", (*xs[:i], x + 2, *xs[i + 1 :]), case.options)
         for n, index in itertools.product(lengths, (x, repeated)):
             if -n <= x.min() and x.max() < n:
                 calls = [(*xs[:i], other, *xs[i + 1 :]) for other in (index, make.turned(index, n))]
@@ -384,7 +397,8 @@ def option_calls(case: Case) -> Iterator[Call]:
             continue
         given = case.options.get(name, default)
         values = other_values(case.f, name, given, code, declared)
-        for value in [0, 1] if name == "axis" and given is None else [*values, *_default(default)]:
+        others = [0, 1] if name == "axis" and given is None else [*values, *_default(default)]
+        for value in others:
             if type(value) is int and value < 0 and _is_count(case, name, value):
                 continue
             options = {**case.options, name: value}
@@ -393,10 +407,21 @@ def option_calls(case: Case) -> Iterator[Call]:
             taken.setdefault(name, []).append((name, value))
             if name not in _KNOWN:
                 yield Call(f"{name}={_shown(value, given)}", case.operands, options)
+        for value, meant in make.spelled(given):
+            kinds = [{**case.options, name: other} for other in (value, meant)]
+            ys = [value_at(case, case.operands, None, **options) for options in kinds]
+            if ys[0] is not None and fingerprint(ys[0]) == fingerprint(ys[1]):
+                yield Call(f"{name} spelled {value!r}", case.operands, kinds[0])
+    arrays = [i for i, x in enumerate(case.operands) if is_float_array(x)]
     for name, axes in make.turned_axes({**_declared(case), **case.options}, case.operands):
-        several = _changed(case.operands, lambda x: make.stacked(x, 2), range(len(case.operands)))
+        several = _changed(case.operands, lambda x: make.stacked(x, 2), arrays)
         operands = several if len(axes) > np.ndim(case.operands[0]) else case.operands
         yield Call(f"{name}={axes!r}", operands, {**case.options, name: axes})
+    if "axis" in declared and np.ndim(case.operands[0] if case.operands else 0) == 1:
+        several = _changed(case.operands, lambda x: make.stacked(x, 2), arrays)
+        for axis in (0, 1):
+            name = f"axis={axis} with a leading axis"
+            yield Call(name, several, {**case.options, "axis": axis})
     yield from _held_calls(case, code, declared)
     few = [values[:2] for values in taken.values()]
     pairs = [p for a, b in itertools.combinations(few, 2) for p in itertools.product(a, b)]

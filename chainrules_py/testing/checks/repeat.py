@@ -10,6 +10,7 @@ from chainrules_diagnosis import is_named
 from chainrules_py.errors import ChainRulesError
 from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import fingerprint, value_vector
 from chainrules_py.testing.errors import WrongError, not_judged_if
 from chainrules_py.testing.modes import code_of
@@ -18,6 +19,11 @@ from chainrules_py.testing.modes import code_of
 def check_state(case: Case) -> None:
     """Check that calls of the function elsewhere change nothing of what a rule gives here."""
     _check_alias(case)
+    _check_elsewhere(case)
+    _check_generator(case)
+
+
+def _check_elsewhere(case: Case) -> None:
     moved = case.inputs.moved(case.u[:, -1] / 8)
     if case.has_push:
         before = case.raw.vector(case.push(case.u[:, -1])[1])
@@ -58,6 +64,26 @@ def check_random(case: Case) -> None:
         np.random.set_state(state)  # noqa: NPY002
 
 
+def _check_generator(case: Case) -> None:
+    """Check that a rule seeds nothing that all share: from two states it comes to two others."""
+    kept = np.random.get_state()  # noqa: NPY002
+    states: list[Any] = []
+    try:
+        for _ in range(2):
+            np.random.set_state(kept)  # noqa: NPY002
+            np.random.random(1 + len(states))  # noqa: NPY002
+            if case.has_push:
+                case.push(case.u[:, -1])
+            if case.has_pull:
+                case.pullback()[1](case.cotangent(case.w[:, -1]))
+            state: Any = np.random.get_state()  # noqa: NPY002
+            states.append(fingerprint(state[1:3]))
+    finally:
+        np.random.set_state(kept)  # noqa: NPY002
+    if states[0] == states[1] and not is_named([getattr(case.f, "__wrapped__", case.f)], "seed"):
+        raise WrongError("the rule seeds the generator that all share", "random state changed")
+
+
 def _elsewhere(case: Case, moved: Any) -> None:
     """Call the rule at another point, and use what it gives."""
     other = case.beside(tuple(moved))
@@ -82,36 +108,54 @@ def check_nan_entries(case: Case) -> None:
         holed = x.copy()
         holed.reshape(-1)[0] = np.nan
         operands = (*case.operands[:i], holed, *case.operands[i + 1 :])
-        judged = _check_finite(case, operands, i) or judged
+        judged = _check_beside(case, operands, i) or judged
     not_judged_if(not judged, "no operand may have a NaN, or all of the result is NaN then")
 
 
-def _check_finite(case: Case, operands: tuple[Any, ...], i: int) -> bool:
+def _check_beside(case: Case, operands: tuple[Any, ...], i: int) -> bool:
+    """Check one call with a NaN in an operand, if its value is finite."""
     try:
-        y = case.call(*operands)
-        other = Case(case.f, operands, case.options, None, False, 0, None, few=True)
+        values = value_vector(case.call(*operands))
     except Exception:
         return False
-    values = value_vector(y)
-    if (
-        len(values) != len(value_vector(case.y))
-        or not np.all(np.isfinite(values))
-        or not values.size
-    ):
+    same = len(values) == len(value_vector(case.y)) > 0
+    if not same or not np.all(np.isfinite(values)):
         return False
+    other, first = case.beside(operands), sum(part.size for part in case.parts[:i])
     try:
         bars = other.bars_vector(other.bars()) if case.has_pull else np.zeros(0)
-        pushed = other.pushed() if case.has_push else np.zeros(0)
+        pushed = other.pushed()[:, -1:] if case.has_push else np.zeros(0)
     except np.linalg.LinAlgError:
         return False
-    if not is_named(code_of(case), "nan"):
+    call, named = (operands, case.options), is_named(code_of(case), "nan")
+    if named and len(bars):
+        _check_others(case, other, first, bars, i)
+    if not named:
         # Where a comparison with a NaN is false the value is a number, and nobody thought of it:
         # what is left are the other numbers of its array.
-        first = sum(part.size for part in case.parts[:i])
         bars, pushed = bars[first + 1 : first + case.parts[i].size], np.zeros(0)
     for half, found in (("pull", bars), ("push", pushed)):
         # Where all are NaN, the function has made a finite number of a NaN: there is no derivative.
         if not np.all(np.isfinite(found)) and np.any(np.isfinite(found)):
             msg = f"the value is finite with a NaN in argument {i + 1}, and the {half} is not"
-            raise WrongError(msg, "NaN where the value is finite", call=(operands, case.options))
+            raise WrongError(msg, "NaN where the value is finite", call=call)
     return True
+
+
+def _check_others(case: Case, other: Case, first: int, bars: Any, i: int) -> None:
+    """Check where NaN is meant: it has no cotangent, and the others have that of differences."""
+    call = other.operands, case.options
+    if bars[first] and np.isfinite(bars[first]):
+        msg = f"a NaN in argument {i + 1} is left out, and its cotangent is {bars[first]:.6g}"
+        raise WrongError(msg, "cotangent of a NaN", call=call)
+    if not case.settled or case.grain:
+        return
+    u, w, wide = case.u[:, -1].copy(), case.w[:, -1], other.wide()
+    u[first] = 0.0
+    size = 1.0 / max(float(np.max(np.abs(u) / case.steps)), 1e-300)
+    want, error = derivative(lambda t: other.value_there(wide.moved(t * u)), size)
+    known = np.all(50 * error <= 1e-6 * np.max(np.abs(want)))
+    have = np.delete(bars, first) @ np.delete(u, first)
+    if known and not abs(have - w @ want) <= 1e-4 * (np.abs(w) @ np.abs(want)):
+        msg = f"with a NaN in argument {i + 1} the pull is {have:.6g} along one direction"
+        raise WrongError(f"{msg}, and differences {w @ want:.6g}", "wrong beside a NaN", call=call)

@@ -17,6 +17,7 @@ import numpy as np
 from chainrules_diagnosis import (
     arrays_in,
     first_element,
+    is_number,
     is_numpy,
     is_said,
     is_sorted,
@@ -136,7 +137,8 @@ def _is_nobodys(case: Case, varied: Case, name: str) -> bool:
     extreme = any(word in name for word in ("small", "ties", "same object"))
     if extreme and not np.any(varied.seen(varied.y)) and varied.settled:
         return not np.any(varied.judged()[0])  # all underflows
-    arrays = [x for x in varied.operands if is_numpy(x) and x.size]
+    arrays = [np.asarray(x) for x in varied.operands if is_numpy(x) or is_number(x)]
+    arrays = [x for x in arrays if x.size]
     equal = any(meet(x, y) for x, y in itertools.combinations(arrays, 2))
     case.is_distance = equal and (case.is_distance or any(map(np.any, arrays)))
     return case.is_distance and not varied.settled
@@ -178,6 +180,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or "0-d" in name
         or "whole number" in name
         or name.endswith("for None")
+        or " spelled " in name
         or ("another shape" in name and len(shapes[0]) != len(shapes[1]))
         or ("another length" in name and alike)
         or ("another shape" in name and alike and shapes[0] and refuses)
@@ -185,6 +188,7 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or (("empty" in name or not varied.raw.size) and isinstance(error, ValueError))
         or ("empty" in name and varied.raw.size and refuses)  # a sum of nothing
         or ("axes" in name and isinstance(error, TypeError))
+        or ("axes=" in name and "-1" in name and refuses)
         or any(f"{k}={n}" in name for k, n in counts.items())
         or _is_short_of(case, varied)
         or isinstance(error, np.linalg.LinAlgError)  # a formula by the inverse, at singular ones
@@ -375,7 +379,7 @@ def check_options(case: Case) -> None:
     takes_none = declared.get("axis") is None
     for pattern, changed in other_axes(names, case.options, ndim, declared.get("axis")):
         if changed.get("axis", 0) is None and not takes_none:
-            continue
+            pattern = f"{pattern}, for None"  # which the function may happen to take
         _judge_variant(case, pattern, case.operands, {**case.options, **changed})
     _tell_refused(case)
 

@@ -185,16 +185,18 @@ def slopes_at(case: Case, j: int, digits: int) -> tuple[Any, Any, Any]:
     return slopes(lambda t: case.value_there(wide.moved(t * d)), size, digits)
 
 
-def is_vertical(case: Case, j: int) -> Any:
+def is_vertical(case: Case, j: int, least: float = 0.0) -> Any:
     """Tell for each number of the result if its quotients have no limit.
 
-    They have none at a jump, at a vertical tangent, and at the edge of a domain.
+    They have none at a jump, at a vertical tangent, and at the edge of a domain. Where those closer
+    by are less than ``least`` of the others, the limit is 0.
     """
     near, nearer = slopes_at(case, j, 20), slopes_at(case, j, 30)
     lost = np.zeros(len(case.sizes), bool)
     for there, closer in zip(near[:2], nearer[:2], strict=True):
         slack = 0.05 * np.abs(closer) + near[2] + nearer[2]
-        lost |= ~(np.isfinite(there) & np.isfinite(closer)) | (np.abs(closer - there) > slack)
+        apart = (np.abs(closer - there) > slack) & (np.abs(closer) >= least * np.abs(there))
+        lost |= ~(np.isfinite(there) & np.isfinite(closer)) | apart
     return lost
 
 

@@ -42,6 +42,16 @@ def test_operands_by_name_and_defaults_are_filled_in():
     assert affine.__doc__ == "An affine function, to a power."
 
 
+def test_defaults_of_operands_by_position_only_are_filled_in():
+    """It raised that an operand y was missing, which is no name of the function's."""
+    for f in (
+        primitive(lambda x, s=2.0, /: x * s),
+        primitive(lambda x=3.0, s=2.0, /: x * s),
+        primitive(lambda x, s=2.0, /, *, k=1.0: x * s * k),
+    ):
+        assert (f(3.0), f(3.0, 4.0)) == (6.0, 12.0)
+
+
 @primitive
 def total_of(x, /, *, axis=None):
     """A sum."""

@@ -34,6 +34,7 @@ from tests.testing.planted import (
     right_written,
     stairs,
     structures,
+    unlisted,
     waves,
     written,
 )
@@ -64,6 +65,7 @@ WRONG_BY_TOPIC: dict[str, dict[str, Plant]] = {
     "forward": forward.WRONG,
     "stairs": stairs.WRONG,
     "held": held.WRONG,
+    "unlisted": unlisted.WRONG,
 }
 RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "ordinary": right_ordinary.RIGHT,
@@ -81,6 +83,7 @@ RIGHT_BY_TOPIC: dict[str, dict[str, Right]] = {
     "axes and entries": axes.RIGHT,
     "stairs": stairs.RIGHT,
     "held": held.RIGHT,
+    "unlisted": unlisted.RIGHT,
 }
 
 WRONG = {name: plant for plants in WRONG_BY_TOPIC.values() for name, plant in plants.items()}

@@ -259,7 +259,7 @@ RIGHT: dict[str, Right] = {
     ),
     "least squares by another formula": Right(solution, normal((4, 2), (4,))),
     "length of three numbers": Right(
-        length_of_three, lambda rng: tuple(1.0 + rng.random(3).round(3))
+        length_of_three, lambda rng: tuple((1.0 + rng.random(3).round(3)).tolist())
     ),
     "distance that is not guarded": Right(distance, normal((2,), (2,))),
     "polar coordinates": Right(polar, normal((2,), (2,))),
