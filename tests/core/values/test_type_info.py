@@ -28,6 +28,8 @@ from chainrules_py.values import type_info as module
 from chainrules_py.values.arrays import number_home
 from chainrules_py.values.type_info import finite_test, libraries
 
+see(None, (np.ndarray,))  # the records are NumPy's also where this file runs alone
+
 
 def test_numbers_and_arrays():
     for cls in (int, float, complex, np.float64, np.float32, np.int8):
@@ -211,7 +213,6 @@ NO_SPACE = ({"sin": np.sin}, {}, "numpy", 3, [np], dict, print)
     ],
 )
 def test_what_is_no_statement_is_refused_and_nothing_is_registered(register, match):
-    see(None, (np.ndarray,))
     before = dict(libraries)
     with pytest.raises(RuleError, match=match):
         register()
