@@ -14,6 +14,7 @@ from chainrules_compile.alike import PLAIN, Same, SameHidden, hidden
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.notes import Notes
 from chainrules_compile.outside import Contents
+from chainrules_compile.parameters import named_parameters
 from chainrules_compile.refusals import recordable
 from chainrules_compile.scope import Form, Scope, identifier, name_of_dtype
 from chainrules_py import RuleError
@@ -427,18 +428,13 @@ _picture = functools.lru_cache(maxsize=1024)(describe)
 """Return how an array of a form is described: NumPy takes 5 us for the name of a dtype."""
 
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
     """Return names for n positional arguments, those of the function where it has them."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    positional = [
-        p.name
-        for p in parameters
-        if p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    names: list[str] = []
+    known, names = named_parameters(f), list[str]()
+    positional = [name for name, kind in known.items() if kind in _POSITIONAL]
     for i in range(n):
         name = positional[i] if i < len(positional) else f"arg{i}"
         while name in names or name in keywords:

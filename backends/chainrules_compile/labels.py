@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from chainrules_compile.parameters import named_parameters
 from chainrules_py.extend import Made, TreeDef, fields_of, is_structure_type, unflatten
 
 _MAKERS = ("grad", "value_and_grad", "jacobian", "hessian")
@@ -72,10 +72,7 @@ def _chosen(f: Any, argnums: Any, argnames: Any) -> list[str]:
     alone = numbers is None or hasattr(numbers, "__index__")  # as NumPy's integers have
     numbers = (numbers or 0,) if alone else tuple(numbers)
     named = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
-    try:
-        known = [*inspect.signature(f).parameters]
-    except (TypeError, ValueError):
-        known = []
+    known = [*named_parameters(f)]
     found = [known[i] if -len(known) <= i < len(known) else f"args[{i}]" for i in numbers]
     return [*found, *named]
 

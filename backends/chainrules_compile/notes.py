@@ -45,7 +45,7 @@ _PLAIN = frozenset(
 )
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
-_NUMBERS = frozenset((float, np.float64))
+_OPERANDS = frozenset((float, np.float64, np.ndarray))
 
 
 class Notes:
@@ -185,15 +185,15 @@ class Notes:
         return self.compute(function, function, operands, options)
 
     def operate(self, function: Any, x: Any, y: Any) -> Any:
-        """Compute and note a sum, difference or product: of numbers by the shortest way."""
+        """Compute and note a sum, difference or product, of arrays and numbers by a shorter way."""
         p = x.payload if type(x) in CLASSES else x
         q = y.payload if type(y) in CLASSES else y
         usual = error_state.get() is self._state and warnings.filters is self._filters
-        if not usual or type(p) not in _NUMBERS or type(q) not in _NUMBERS:
+        if not usual or type(p) not in _OPERANDS or type(q) not in _OPERANDS:
             return self.compute(function, function, (x, y), {})
         a = x if p is x else x.noted if x.recorder is self else None
         b = y if q is y else y.noted if y.recorder is self else None
-        if a is None or b is None:
+        if a is None or b is None or type(a) is np.ndarray or type(b) is np.ndarray:
             return self.compute(function, function, (x, y), {})
         try:
             z = function(p, q)
@@ -201,7 +201,17 @@ class Notes:
             return self.compute(function, function, (x, y), {})
         given = (a, b)
         values = (b,) if a is p else (a,) if b is q else given
-        return self._new_number(function, (given, None, values), {}, z)
+        cls = type(z)
+        if cls is float or cls is np.float64:
+            return self._new_number(function, (given, None, values), {}, z)
+        if cls is np.ndarray and z.base is None and sys.getrefcount(z) == 2:
+            flags = z.flags
+            new = flags.c_contiguous and flags.writeable and z.size
+            del flags  # which has the array as well
+            if new:
+                return self._new(function, (given, None, values), {}, z)
+        kept = cls is np.ndarray and sys.getrefcount(z) > 2  # before it is an operand, too
+        return self.note(function, (x, y), {}, z, kept)
 
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
@@ -225,6 +235,8 @@ class Notes:
 
     def _under(self, function: Any) -> Any:
         """Return a function that is called as errors are handled now: otherwise than outside."""
+        if error_state.get() is self._state and warnings.filters is self._filters:
+            return function
         now: dict[str, Any] = {**np.geterr()}
         filters = warnings.filters
         if now != self._errors:

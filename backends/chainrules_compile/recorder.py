@@ -7,6 +7,7 @@ the arrays that it is a view of; what else is a view of these is read again wher
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ from chainrules_compile.facts import METADATA
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import Noted, Reading, plain
 from chainrules_compile.notes import UNSURE, Notes
+from chainrules_compile.passes.values import flat
 from chainrules_compile.refusals import of_library, parts_of
 from chainrules_py.extend import flatten, type_info, unflatten
 from chainrules_py.program import Call, Value
@@ -174,14 +176,14 @@ class Recorder(Notes):
         """Note ``x += other`` and its like."""
         self._check_writable(x)
         operands = (x.current, self.operand(other))
-        y = function(x.payload, plain(other))
-        getattr(operator, f"i{function.__name__.strip('_')}")(x.payload, plain(other))
-        value = self._value(y, self._name(), None)
-        now = self._value(x.payload, value.name, None)
-        like = x.reading is not None or value.layout == now.layout
-        if value.type is now.type and value.dtype == now.dtype and like:
+        now, theirs = x.payload, plain(other)
+        y = function(now, theirs)
+        in_place(function)(now, theirs)
+        alike = type(y) is type(now) and y.dtype == now.dtype
+        if alike and (x.reading is not None or layout_of(y) == layout_of(now)):
             self._become(x, function, operands, {}, y)
             return
+        value = self._value(y, self._name(), None)
         self.calls.append(Call(function, operands, {}, (value,)))
         self._become(x, store, (operands[0], value), {"index": read_whole})
 
@@ -259,7 +261,9 @@ class Recorder(Notes):
     def _become(self, x: Noted, function: Any, operands: Any, options: Any, y: Any = None) -> None:
         """Note the call that gives what an array is now, and what the arrays are that it is of."""
         x.noted = value = self._value(copied(x.payload) if y is None else y, self._name(), None)
-        self.calls.append(Call(function, operands, options, (value,)))
+        of_two = not options and len(operands) == 2 and type(operands[1]) is Value
+        made = flat(function, operands, (value,)) if of_two else None
+        self.calls.append(made or Call(function, operands, options, (value,)))
         forget_views(x)
         part = x
         while part.reading is not None:
@@ -300,6 +304,12 @@ REFUSED_METHODS = {
     "setflags": "x = x.copy()",
 }
 PROPERTIES: dict[str, Any] = {}
+
+
+@functools.cache
+def in_place(function: Any) -> Any:
+    """Return the operator that writes what a function gives into its first operand."""
+    return getattr(operator, f"i{function.__name__.strip('_')}")
 
 
 def refuse_plain(function: Any) -> NoReturn:

@@ -5,6 +5,7 @@ Each rewriting keeps every bit. ``x + 0`` is none: it makes 0 of -0.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Mapping
@@ -109,6 +110,7 @@ def simplified(program: Program) -> Program:
     return changed(program, calls=tuple(walk.calls), outputs=outputs)
 
 
+@functools.lru_cache(maxsize=1024)
 def asked_of(function: Any) -> int:
     """Return what is asked of calls of a function."""
     name = getattr(function, "__name__", None)
@@ -164,7 +166,7 @@ class _Walk:
         self.calls: list[Call] = []
         self.instead: dict[Value, Any] = {}
         self.made: dict[Value, Call] = {}
-        self._hows: dict[Any, int] = {}
+        self._replaced = self.instead.keys()
         self._seen = Known()
         self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
@@ -172,23 +174,23 @@ class _Walk:
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
-        how = self._how(call.function)
+        how = asked_of(call.function)
         if how & _MARK:
             self._seen.mark(*call.operands)
             self.calls.append(call)
             return
-        if self.instead:
+        if self.instead and (how & _PRODUCT or not self._replaced.isdisjoint(call.values)):
             two = met(call, self.instead) if how & _PRODUCT else None
             call = self._apart(call, two) if two else replaced(call, self.instead)
         if how & _STRONG:
             call = weakened(call, self._alike)
-            how = self._how(call.function)
+            how = asked_of(call.function)
         results, values = call.results, call.values
         if how & _OPERATOR and (
             len(values) != len(call.operands) or (results and results[0].type is np.ndarray)
         ):
             same_one, call = call, canonical(call)
-            how = how if call is same_one else self._how(call.function)
+            how = how if call is same_one else asked_of(call.function)
         if len(results) == 1:
             if how & _SAME and (not how & _FACTOR or len(values) != 2 or self._alike):
                 same = self._same(call)
@@ -210,13 +212,6 @@ class _Walk:
         for y in results:
             self.made[y] = call
         self.calls.append(call)
-
-    def _how(self, function: Any) -> int:
-        """Return what is asked of calls of a function."""
-        found = self._hows.get(function)
-        if found is None:
-            found = self._hows[function] = asked_of(function)
-        return found
 
     def _apart(self, call: Call, two: list[Value]) -> Call:
         """Return a product with copies of some operands, which are found to be others."""
