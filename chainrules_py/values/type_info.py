@@ -327,9 +327,11 @@ def _check_owner(cls: type, library: Library) -> None:
         raise RuleError(msg)
     for see in when_registered:
         see(cls)
+    spaces = library.namespace, libraries.get(cls, library).namespace
+    names = [getattr(space, "__name__", None) for space in spaces]
     one, other = (
-        getattr(space, "__name__", type(space).__name__)
-        for space in (library.namespace, libraries.get(cls, library).namespace)
+        name if type(name) is str else type(space).__name__  # one with __getattr__ has any name
+        for name, space in zip(names, spaces, strict=True)
     )
     if one != other:
         msg = (
