@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_py import RuleError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Library, aliases, register_array_type
+from chainrules_py.extend import Library, aliases, register_array_type, see
 
 _BOOL = np.dtype(np.bool_)
 
@@ -73,6 +73,8 @@ class Expression:
         return self._as_word(f, operands, keywords)
 
     def _as_word(self, f: Any, operands: Any, keywords: Any) -> Any:
+        if f not in aliases:
+            see(f, ())  # SciPy's functions, of a process that has not met them
         row = aliases.get(f)
         if row is None:
             name = getattr(f, "__name__", repr(f))
