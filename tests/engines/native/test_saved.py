@@ -129,6 +129,20 @@ def test_another_way_is_told(tmp_path):
     assert called_from_c(tmp_path, "branching", [-np.ones(4)], leaves(y)) == 1
 
 
+def printed_by(code, folder, **settings):
+    """Run code in a process of its own, in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        **settings,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_the_module_needs_numpy_alone(tmp_path):
     f, *args = CASES["energy"]
     g = compile(f, target="c", background=False)
@@ -144,16 +158,8 @@ def test_the_module_needs_numpy_alone(tmp_path):
         "print(*[repr(float(v)) for y in ys for v in np.ravel(y)])"
     )
     for _ in range(2):  # what the first one built must not be found in place of the module
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path / "saved",
-            capture_output=True,
-            text=True,
-            check=False,
-            env={"PATH": "/usr/bin:/bin"},
-        )
-        assert done.returncode == 0, done.stderr
-        found = np.array(list(map(float, done.stdout.split())))
+        printed = printed_by(code, tmp_path / "saved", env={"PATH": "/usr/bin:/bin"})
+        found = np.array(list(map(float, printed.split())))
         assert close(found, np.concatenate([np.ravel(y) for y in wanted]), 1e-12)
 
 
@@ -187,14 +193,7 @@ def test_constants_have_their_bits(number, dtype, tmp_path):
         f"import numpy as np; from {made.stem} import {made.stem} as f; "
         f"print([y.tolist() for y in f(np.array([1.0, -2.0], {x.dtype.str!r}))])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path / "saved",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == str([y.tolist() for y in wanted]), done.stderr
+    assert printed_by(code, tmp_path / "saved").strip() == str([y.tolist() for y in wanted])
 
 
 def imported(folder, name):

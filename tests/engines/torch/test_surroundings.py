@@ -375,24 +375,24 @@ def whole_numbers_beside(f, xs):
     return found
 
 
-@place
-def inplace_operand(f, xs):
+def gradients_after(write, f, xs):
+    """Take gradients when the operands were written to."""
     xs = leaves(xs)
     made = [2 * x for x in xs]
     y = f(*made)
     for x in made:
-        x.mul_(3)
+        write(x)
     return gradients(y, xs)
+
+
+@place
+def inplace_operand(f, xs):
+    return gradients_after(lambda x: x.mul_(3), f, xs)
 
 
 @place
 def inplace_view(f, xs):
-    xs = leaves(xs)
-    made = [2 * x for x in xs]
-    y = f(*made)
-    for x in made:
-        x.view(-1)[0] = 7.0
-    return gradients(y, xs)
+    return gradients_after(lambda x: x.view(-1).__setitem__(0, 7.0), f, xs)
 
 
 @place
