@@ -29,9 +29,9 @@ def other_values(
     Examples
     --------
     >>> other_values(np.sum, "p", 2, [], ()), other_values(np.sum, "keepdims", False, [], ())
-    ([3, 1, -2], [True])
+    ([3, 1, -2, 2.5], [True])
     >>> other_values(np.sum, "n", 1, [lambda x, n: x if n < 4 else -x], ())
-    [2, 0, -1, 4, 5]
+    [2, 0, -1, 4, 5, 1.5]
     >>> other_values(np.sum, "pad", (1, 1), [], ()), other_values(np.sum, "at", slice(4), [], ())
     ([(1, 2), (2, 1)], [slice(None, 4, 2), slice(None, None, -1), slice(-2, None, None)])
     """

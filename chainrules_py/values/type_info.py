@@ -325,8 +325,11 @@ def _check_owner(cls: type, library: Library) -> None:
     if issubclass(cls, Scalar):
         msg = f"register_array_type({cls.__qualname__}, ...): its instances are numbers, no arrays"
         raise RuleError(msg)
-    for see in when_registered:
-        see(cls)
+    home = getattr(library.namespace, "__name__", None)
+    root = home.partition(".")[0] if type(home) is str else ""
+    if root != cls.__module__.partition(".")[0] and not root.startswith("chainrules_"):
+        for see in when_registered:  # entry points are read: none for who registers its own
+            see(cls)
     spaces = library.namespace, libraries.get(cls, library).namespace
     names = [getattr(space, "__name__", None) for space in spaces]
     one, other = (
