@@ -23,7 +23,7 @@ from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.errors import MISS, Importing, RecordingError, Traced, Unfit
 from chainrules_compile.held import Held, details, holding, memories
 from chainrules_compile.noted import Noted
-from chainrules_compile.outside import Known, State
+from chainrules_compile.outside import State
 from chainrules_compile.scope import Scope, identifier
 from chainrules_py import Primitive
 from chainrules_py.extend import (
@@ -180,6 +180,7 @@ class Captures:
         if not (self._held or self._prints):
             return []
         test = testing(self._held, self._prints, lambda quicker: scope.update({name: quicker}))
+        scope.tests.append(test)
         name: str = scope.name(test, "captured_has_changed")
         scope.large = [(x, look, _by_parts(x, look)) for x, look, _ in self._prints if _is_large(x)]
         miss = scope.name(MISS, "MISS")
@@ -188,12 +189,8 @@ class Captures:
 
 def has_changed(scope: Scope) -> bool:
     """Tell whether what a program looks at before it runs is no more as it was recorded."""
-    captured = [scope[name] for name in scope if name.startswith("captured_has_changed")]
-    known = [x for x in scope.values() if isinstance(x, Known)]
-    return (
-        any([test() for test in captured if test is not None])
-        or any([x.differ() for x in known])
-        or any([_by_parts(x, look) != before for x, look, before in scope.large])
+    return any([test() for test in scope.tests]) or any(
+        [_by_parts(x, look) != before for x, look, before in scope.large]
     )
 
 

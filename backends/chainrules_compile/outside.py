@@ -54,6 +54,7 @@ class Known:
         """Return the statement that returns ``MISS`` where they do."""
         rules, mode = scope.name(RULES, "rules"), scope.name(Mode, "Mode")
         known, miss = scope.name(self, "known"), scope.name(MISS, "MISS")
+        scope.tests.append(self.differ)
         test = f"({rules}.table is not {known}.table or {mode}.used) and {known}.differ()"
         return [f"if {test}:\n        return {miss}"]
 

@@ -52,6 +52,8 @@ class Scope(UserDict[str, Any]):
         What each result is called beside the line that makes it; empty for nothing.
     titles : dict
         The same of values in between, by their names in the program.
+    tests : list of callable
+        Each tells whether something outside is no more as it was, as a program asks before it runs.
     large : list of (array, callable, list)
         Captured arrays of which a call looks at a sample, what prints one, and the prints of all.
     locals : set of str
@@ -73,6 +75,7 @@ class Scope(UserDict[str, Any]):
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
         self.labels: list[str] = []
+        self.tests: list[Callable[[], bool]] = []
         self.large: list[tuple[Any, Callable[[Any, bool], Any], list[Any]]] = []
         self.titles: dict[str, str] = {}
         self.locals: set[str] = set()
