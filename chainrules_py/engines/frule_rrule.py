@@ -8,7 +8,7 @@ from typing import Any, final
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import watching
-from chainrules_py.errors import MutationError, ProjectionError, advise, describe
+from chainrules_py.errors import ChainRulesError, MutationError, ProjectionError, advise, describe
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
@@ -16,6 +16,7 @@ from chainrules_py.registry.normal_form import normalise_call
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.registry.table import name_of, unbind
 from chainrules_py.tangents.boundary import check_cotangent, check_tangent_of, deliver, own
+from chainrules_py.tangents.hidden import refuse_objects
 from chainrules_py.tangents.space import Space, kind_of, space, zero_tangent
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import unthunk
@@ -65,7 +66,11 @@ class _Frule:
                 if found is not None:
                     run, wanted, defaults = found
                     given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
-                    y, y_dot = run(given, *operands, **defaults)
+                    try:
+                        y, y_dot = run(given, *operands, **defaults)
+                    except Exception as error:
+                        _explain(error, operands)
+                        raise
                     return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
         plans = _plans.open()
         called = None if options else (f, operands)
@@ -133,7 +138,11 @@ class _Rrule:
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
-                y, record = run(None, *operands, **defaults)
+                try:
+                    y, record = run(None, *operands, **defaults)
+                except Exception as error:
+                    _explain(error, operands)
+                    raise
                 return y, Pullback(name, y, operands, record, wanted, later, (f,))
         plans = _plans.open()
         called = None if options else (f, operands)
@@ -314,8 +323,16 @@ def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
     try:
         return run(*operands, **options)
     except Exception as error:
-        advise(error)
+        _explain(error, operands)
         raise
+
+
+def _explain(error: Exception, operands: tuple[Any, ...]) -> None:
+    """Tell what is known of an error that a call raised; raise ours where its operands say why."""
+    if not isinstance(error, ChainRulesError):
+        for x in operands:
+            refuse_objects(x)
+    advise(error)
 
 
 _plans = Cache()

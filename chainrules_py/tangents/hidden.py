@@ -31,8 +31,7 @@ def kept(value: Any, *_: Any) -> Any:
         What holds them is no structure, or an array of numbers that nothing is known of.
     """
     for x in flatten(value)[0]:
-        if kind_of(x) == "other" and _is_of_numbers(x):
-            refuse_numbers(x)
+        refuse_objects(x)
         if hides(type(x)) and holds(x, is_real):
             msg = (
                 f"a function with a rule returned {describe(x)}, which holds numbers where no "
@@ -41,6 +40,12 @@ def kept(value: Any, *_: Any) -> Any:
             )
             raise NotDifferentiableError(msg)
     return value
+
+
+def refuse_objects(x: Any) -> None:
+    """Raise for an array of numbers that nothing is known of: in objects, or in fields."""
+    if kind_of(x) == "other" and _is_of_numbers(x):
+        refuse_numbers(x)
 
 
 def _is_of_numbers(x: Any) -> bool:

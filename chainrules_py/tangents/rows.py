@@ -40,6 +40,7 @@ class Rows(Summand):
     """
 
     __slots__ = ("indices", "of", "rows")
+    _by_identity = False
 
     def __init__(self, indices: Any, rows: Any, of: Any) -> None:
         self.indices, self.rows, self.of = indices, rows, space(of)
@@ -104,17 +105,8 @@ class Rows(Summand):
             c = c[self.indices]
         return Rows(self.indices, self.rows * c, self.of)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
-        """Add to an array in place, as ``table += g`` does; refuse what else comes from NumPy."""
-        known = _OPERATORS.get(ufunc.__name__)
-        if method != "__call__" or known is None or options.keys() - {"out"}:
-            return self.__refused__()
-        x, y = xs
-        if not options:
-            return getattr(self, known)(y) if x is self else getattr(self, f"__r{known[2:]}")(x)
-        if options["out"][0] is not x or known not in ("__add__", "__sub__"):
-            return self.__refused__()
-        self.add_into(x, 1.0 if known == "__add__" else -1.0)
+    def _added_in_place(self, x: Any, ufunc: Any) -> Any:
+        self.add_into(x, 1.0 if ufunc.__name__ == "add" else -1.0)
         return x
 
     def __refused__(self, *_: Any, **__: Any) -> NoReturn:
@@ -141,8 +133,6 @@ class Rows(Summand):
         return f"Rows({len(self.indices)} of {self.shape[0]}, {describe(self.rows)})"
 
 
-_OPERATORS = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__"}
-_OPERATORS |= dict.fromkeys(("divide", "true_divide"), "__truediv__")
 _REFUSED = (
     "pos floordiv rfloordiv mod rmod pow rpow matmul rmatmul lt le gt ge and rand or ror xor rxor"
     " abs invert len iter getitem setitem float int complex bool array array_function"

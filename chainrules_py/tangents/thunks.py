@@ -52,6 +52,9 @@ class Thunk(AbstractTangent):
             self._value = value
             self._compute = None  # last: whoever sees None may read the value
 
+    def _added_in_place(self, x: Any, ufunc: Any) -> Any:
+        return ufunc(x, self(), out=x)
+
     def __repr__(self) -> str:
         return "Thunk(...)" if self._compute is not None else f"Thunk({self._value!r})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
-from chainrules_py.errors import describe
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.tangents.checks import is_never_tangent
 from chainrules_py.values.structure import is_structure_type
 
@@ -46,17 +46,35 @@ class AbstractTangent:
     """
 
     __slots__ = ()
+    _by_identity: ClassVar[bool] = True  # compared with an array it is another object, so unequal
 
-    # NumPy and the libraries that follow it then leave the operation to the reflected methods here.
-    __array_ufunc__: Any = None
+    def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **options: Any) -> Any:
+        """Compute NumPy's sums and multiples by the operators, with ``a += t``; refuse others."""
+        names = _OPERATORS.get(ufunc.__name__)
+        if names is None and self._by_identity and ufunc.__name__ in ("equal", "not_equal"):
+            return (xs[0] is xs[1]) is (ufunc.__name__ == "equal")
+        if names is None or method != "__call__" or options.keys() - {"out"}:
+            return self.__refused__()
+        x, y = xs
+        if options:
+            alone = options["out"][0] is x and ufunc.__name__ in ("add", "subtract")
+            return self._added_in_place(x, ufunc) if alone else self.__refused__()
+        found = getattr(self, names[0])(y) if x is self else getattr(self, names[1])(x)
+        return self.__refused__() if found is NotImplemented else found
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse, since NumPy would otherwise wrap the tangent in an array of objects."""
+    def _added_in_place(self, x: Any, ufunc: Any) -> Any:
+        """Add to an array, or subtract, in its memory."""
+        return self.__refused__()
+
+    def __refused__(self, *_: Any, **__: Any) -> NoReturn:
+        """Say what to write instead, wherever a tangent is taken for an array; it is none."""
         msg = (
             f"{describe(self)} is not an array; call a function of chainrules_py on it"
             " (add_tangents, scale, move), or look at its class first (is_zero, unthunk, Tangent)"
         )
         raise TypeError(msg)
+
+    __array__ = __refused__  # NumPy would otherwise wrap it in an array of objects
 
     def __add__(self, other: Any) -> Any:
         if is_structure_type(type(other)):
@@ -103,6 +121,14 @@ class AbstractTangent:
         raise TypeError(msg)
 
 
+_OPERATORS = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+}
+
+
 class Summand(AbstractTangent):
     """Base of tangents of one array that know how they are added: `Rows`, which has these."""
 
@@ -123,6 +149,9 @@ class AbstractZero(AbstractTangent):
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         return type(self), ()
+
+    def _added_in_place(self, x: Any, ufunc: Any) -> Any:
+        return x
 
 
 @final
@@ -201,6 +230,9 @@ class NotImplementedTangent(AbstractTangent):
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
+
+    def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
+        raise NotDifferentiableError(self.reason)  # the array could not say that it is wrong now
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"

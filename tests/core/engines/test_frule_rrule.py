@@ -22,11 +22,13 @@ from chainrules_py import (
     UnsupportedKeywordError,
     ZeroTangent,
     frule,
+    is_zero,
     non_differentiable,
     primitive,
     rrule,
     rule,
     scalar_rule,
+    zero_tangent,
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Thunk
@@ -413,3 +415,45 @@ def test_a_partial_that_is_none_states_a_zero():
     scalar_rule(gate, lambda z, x, y: y > 0, None)
     assert grad(gate, (0, 1))(2.0, 3.0) == (1.0, 0.0)
     assert rrule(gate, 2.0, 3.0)[1](1.0) == (1.0, ZeroTangent())
+
+
+OF_OBJECTS = {
+    "objects": np.array([1.0, 2.0], object),
+    "records": np.zeros(2, [("a", float)]),
+    "nested": np.zeros(2, [("a", [("b", complex)])]),
+    "no numbers": np.array([{}, 2.0], object),
+}
+SOME_WORDS = (v.sin, v.exp, v.add, v.multiply, v.sum, v.prod, v.matmul, v.sort, v.concat, v.where)
+
+
+@pytest.mark.parametrize("x", OF_OBJECTS.values(), ids=OF_OBJECTS)
+@pytest.mark.parametrize("called_before", [False, True])
+def test_numbers_in_objects_and_fields_are_refused_in_our_words(x, called_before):
+    places = {v.add: 2, v.multiply: 2, v.matmul: 2, v.concat: 2, v.where: 3}
+    for word in SOME_WORDS:
+        xs = (x,) * places.get(word, 1)
+        if called_before:  # with arrays, which are of the same class, so that the call is known
+            usual = tuple(np.ones(2) for _ in xs)
+            if word is v.where:
+                usual = (usual[0] > 0, *usual[1:])
+            rrule(word, *usual)
+            frule(tuple(map(zero_tangent, usual)), word, *usual)
+        calls = (
+            lambda w=word, xs=xs: rrule(w, *xs)[1](np.ones(2)),
+            lambda w=word, xs=xs: frule(tuple(np.ones(2) for _ in xs), w, *xs),
+            lambda w=word, xs=xs: frule(tuple(ZeroTangent() for _ in xs), w, *xs),
+        )
+        for call in calls:
+            try:
+                found = call()
+            except ChainRulesError:
+                continue
+            assert all(is_zero(t) for t in found[1:]), (word, found)
+
+
+def test_an_error_of_a_call_that_is_known_tells_as_much_as_that_of_the_first():
+    rrule(v.sin, np.ones(2))
+    with pytest.raises(NotDifferentiableError, match=r"np\.asarray\(x, float\)"):
+        rrule(v.sin, np.array([1.0, 2.0], object))
+    with pytest.raises(TypeError, match="not supported for the input types"):
+        rrule(v.sin, np.array(["a", "b"]))
