@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.timing import medians
+from chainrules_py import primitive, scalar_rule
+from chainrules_py import vocabulary as v
 
 CASES = ("number", "solve", "cholesky")
 """A rule of one number; and two of matrices, where JAX's own derivative is the other side."""
@@ -35,6 +37,15 @@ def ways(case: str) -> tuple[str, ...]:
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 
+@primitive
+def wave(x):  # type: ignore[no-untyped-def]
+    """Compute what a person might; in a module: what is local is forgotten at each collection."""
+    return v.sin(x)
+
+
+scalar_rule(wave, lambda _y, x: v.cos(x))
+
+
 def _jax() -> Any:
     try:
         import jax
@@ -53,8 +64,6 @@ def functions(
     import numpy as np
 
     from chainrules_jax import export
-    from chainrules_py import primitive, scalar_rule
-    from chainrules_py import vocabulary as v
 
     if case != "number":
         rng = np.random.default_rng(0)
@@ -69,11 +78,6 @@ def functions(
             operands,
         )
 
-    @primitive
-    def wave(x):  # type: ignore[no-untyped-def]
-        return v.sin(x)
-
-    scalar_rule(wave, lambda _y, x: v.cos(x))
     if mode == "forward":
         theirs = jax.custom_jvp(jnp.sin)
         theirs.defjvp(lambda xs, ts: (theirs(*xs), jnp.cos(xs[0]) * ts[0]))

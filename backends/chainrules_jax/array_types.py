@@ -97,13 +97,13 @@ def strong_multiply_jax(c: _Numeric, p: _Numeric) -> Any:
 @v.conj.implement
 def conj_jax(x: JaxArray) -> Any:
     """jnp.conj, of real arrays themselves."""
-    return jnp.conj(x) if jnp.iscomplexobj(x) else x
+    return jnp.conj(x) if x.dtype.kind == "c" else x
 
 
 @v.real.implement
 def real_jax(x: JaxArray) -> Any:
     """Return the real part by jnp.real, and real arrays themselves."""
-    return jnp.real(x) if jnp.iscomplexobj(x) else x
+    return jnp.real(x) if x.dtype.kind == "c" else x
 
 
 @v.astype.implement

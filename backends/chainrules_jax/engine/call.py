@@ -7,7 +7,6 @@ it is what it computes.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import operator
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from typing import Any, final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -23,7 +21,14 @@ from chainrules_bridge import check_hidden, may_hide, of_own, own_function, refu
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.jet import define_series
-from chainrules_jax.engine.linear import as_array, is_inexact, is_moved, linear_p, spread_over
+from chainrules_jax.engine.linear import (
+    as_array,
+    batch_tracer,
+    is_inexact,
+    is_moved,
+    linear_p,
+    spread_over,
+)
 from chainrules_jax.engine.linear_pairs import (
     Leaves,
     Linearized,
@@ -114,7 +119,7 @@ class Mapped:
         def one(*leaves: Any) -> tuple[list[Any], list[Any]]:
             nonlocal pair
             ys, pair, residuals = self.program.linearize(leaves, moves)
-            kept[:] = [(isinstance(r, _batched()), r) for r in residuals]
+            kept[:] = [(isinstance(r, batch_tracer()), r) for r in residuals]
             return ys, [r for batched, r in kept if batched]
 
         ys, found = self._over(one, self.dims)(*leaves)
@@ -159,19 +164,6 @@ class Mapped:
 
     def __repr__(self) -> str:
         return f"vmap({self.program!r})"
-
-
-@functools.cache
-def _batched() -> type:
-    """Return the class of the tracers of ``vmap``, which has no public name."""
-    found: list[type] = []
-
-    def see(x: Any) -> Any:
-        found.append(type(x))
-        return x
-
-    jax.eval_shape(jax.vmap(see), jax.ShapeDtypeStruct((1,), np.float32))
-    return found[0]
 
 
 # ------------------------------------------------------------------------------ the primitive
@@ -268,7 +260,8 @@ def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> A
         aligned = _aligned(leaves, dims)
         both = program.is_elementwise(leaves) and program.is_elementwise(aligned)
         if both and program.stays(one):
-            return call_p.bind(*aligned, program=program), [0]
+            run = call_p.bind if any(map(is_traced, aligned)) else _evaluate
+            return run(*aligned, program=program), [0]
     out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims), name))
     return out, [0] * len(out)
 

@@ -8,12 +8,14 @@ that JAX keeps them as residuals, and differentiates in them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import jax
 import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -160,6 +162,27 @@ def spread_over(x: Any, size: int, dim: int | None) -> Any:
     return x if dim == 0 else jnp.moveaxis(x, dim, 0)
 
 
+@functools.cache
+def batch_tracer() -> type:
+    """Return the class of the tracers of ``vmap``, which has no public name."""
+    found: list[type] = []
+
+    def see(x: Any) -> Any:
+        found.append(type(x))
+        return x
+
+    jax.eval_shape(jax.vmap(see), jax.ShapeDtypeStruct((1,), np.float32))
+    return found[0]
+
+
+def is_there(x: Any) -> bool:
+    """Tell whether a value is known, or all of a batch are: nobody asks for a derivative in it."""
+    cls = batch_tracer()
+    while type(x) is cls and hasattr(x, "val"):
+        x = x.val
+    return not is_traced(x)
+
+
 linear_p = Primitive("chainrules_linear")
 linear_p.multiple_results = True
 
@@ -222,7 +245,7 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, pair: LinearPair) -> l
     n = pair.residuals
     res = [*map(as_array, operands[:n])]
     cts = [as_array(ad.instantiate_zeros(ct)) for ct in cotangents]
-    if any(map(is_traced, (*res, *cts))):
+    if not all(map(is_there, (*res, *cts))):
         bars = linear_p.bind(*res, *cts, pair=pair.transposed)
     else:
         bars = pair.backward(res, cts)

@@ -125,39 +125,34 @@ class Pushes(Recipe):
 
     def linearize(self, request: Request) -> Bound:
         """Bind the partials, for tangents that come later."""
-        primal, terms = request.primal, self._terms(request)
-        computed = [partial for _, partial in terms if partial is not None]
-
-        def make(batch: int) -> Any:
-            def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
-                y_dot: Any = None
-                rest = iter(ps)
-                for t, (term, partial) in zip(tangents, terms, strict=True):
-                    p = None if partial is None else next(rest)
-                    if is_zero(t):
-                        continue
-                    t = unthunk(t)
-                    y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
-                return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
-
-            return push
-
-        push = annotate(make(0), request, batched=make(1))
+        terms = self._terms(request)
+        push, saving = _pushing(terms), self._saving(request, terms)
+        annotate(push, request, batched=_pushing(terms, batch=1))
 
         def run(links: Any, *xs: Any) -> Any:
-            y = primal(*xs)
-            self.check(request, y, *xs)
-            values = numbers_like(y, xs)
-            return y, (push, links, known_space(y), *[p(*values) for p in computed])
+            y, saved = saving(*xs)
+            return y, (push, links, *saved)
 
         return Bound(request, run)
 
+    def _saving(self, request: Request, terms: list[tuple[Term, Partial | None]]) -> Any:
+        """Return what computes the value, and what pushes and pulls need of the point."""
+        primal, computed = request.primal, [partial for _, partial in terms if partial is not None]
+
+        def saving(*xs: Any) -> tuple[Any, tuple[Any, ...]]:
+            y = primal(*xs)
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
+            return y, (known_space(y), *[p(*values) for p in computed])
+
+        return saving
+
     def both(self, request: Request) -> Bound:
         """Bind the partials, for tangents and for cotangents."""
-        linear = self.linearize(request)
-        linearize, terms, active = linear.run, self._terms(request), request.active
+        terms, active = self._terms(request), request.active
+        pushed, saving = _pushing(terms), self._saving(request, terms)
 
-        def pull(y_bar: Any, _: Any, spaces: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+        def pull(y_bar: Any, spaces: tuple[Any, ...], y: Any, *ps: Any) -> Any:
             rest = iter(ps)
             bars = []
             for onto, (adjoint, partial) in zip(spaces, adjoints, strict=True):
@@ -165,8 +160,8 @@ class Pushes(Recipe):
                 bars.append(fit(adjoint(y_bar, p), onto))
             return tuple(bars)
 
-        def push(tangents: Any, half: Any, spaces: Any, y: Any, *ps: Any) -> Any:
-            return half(tangents, y, *ps)
+        def push(tangents: Any, spaces: Any, y: Any, *ps: Any) -> Any:
+            return pushed(tangents, y, *ps)
 
         adjoints = [
             (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
@@ -176,10 +171,27 @@ class Pushes(Recipe):
         annotate(push, request)
 
         def run(links: Any, *xs: Any) -> Any:
-            y, (half, _, *saved) = linearize(links, *xs)
-            return y, (push, pull, half, tuple([space(xs[i]) for i in active]), *saved)
+            y, saved = saving(*xs)
+            return y, (push, pull, tuple([space(xs[i]) for i in active]), *saved)
 
         return Bound(request, run)
+
+
+def _pushing(terms: list[tuple[Term, Partial | None]], batch: int = 0) -> Callable[..., Any]:
+    """Make a push of the sum of terms, for one direction or for a batch of them."""
+
+    def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+        y_dot: Any = None
+        rest = iter(ps)
+        for t, (term, partial) in zip(tangents, terms, strict=True):
+            p = None if partial is None else next(rest)
+            if is_zero(t):
+                continue
+            t = unthunk(t)
+            y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
+        return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
+
+    return push
 
 
 def form_of(partial: Partial) -> tuple[str, Any]:
