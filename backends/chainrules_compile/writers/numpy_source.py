@@ -32,10 +32,11 @@ from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.guards import finite_test, test_of
+from chainrules_compile.writers.joining import Joining
 from chainrules_compile.writers.lists import with_lists
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
-from chainrules_compile.writers.shorter import ASKING, is_plain, takes_whole_numbers
+from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
@@ -82,6 +83,7 @@ class NumpyWriting(Speller):
         self._bound: dict[int, str] = {}
         self._plain: dict[Any, str] = {}
         self._numbers: dict[Any, str] = {}
+        self.joining = Joining()
         self._count = 0
         self._silent: int | None = None
         self._titles = {**scope.titles}
@@ -209,6 +211,7 @@ class NumpyWriting(Speller):
         said = [self._titles[x.name] for x in call.results if x.name in self._titles]
         if said and call.results[0] not in self._inside:
             self.lines[-1] += f"  # {', '.join(said)}"
+            self.joining.wrote(None, self.lines, 0)
 
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""
@@ -258,7 +261,7 @@ class NumpyWriting(Speller):
             if writes(function):
                 self._write(function, call, result, False)
             else:
-                text = self.call(call)
+                text = self.call(call, joining=True)
                 self.lines.append(f"{self.new(result)} = {text}")
             return
         place, function = function.place, function.function
@@ -267,9 +270,11 @@ class NumpyWriting(Speller):
             return
         name = self.names[result] = self.names[call.operands[place]]
         like = None if takes_whole_numbers(function) else result
-        given = ", ".join(self._given_to(call.operands, like))
-        last = f"out={name}" if function in _BY_NAME else name
-        self.lines.append(f"{self.bound(function)}({given}, {last})")
+        given = self._given_to(call.operands, like)
+        calls = self.joining.joined(call, given, self.lines, self._inside)
+        given.append(f"out={name}" if function in _BY_NAME else name)
+        self.lines.append(f"{self.bound(function)}({', '.join(given)})")
+        self.joining.wrote(result, self.lines, calls)
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
@@ -332,8 +337,8 @@ class NumpyWriting(Speller):
 
     # ------------------------------------------------------------------------------ expressions
 
-    def call(self, call: Call) -> str:
-        """Return a call as an expression."""
+    def call(self, call: Call, joining: bool = False) -> str:
+        """Return a call as an expression, maybe with the call of the line before in it."""
         function, xs = call.function, call.operands
         sign = OPERATORS.get(function)
         if sign is not None:
@@ -343,7 +348,10 @@ class NumpyWriting(Speller):
             named = function not in SPELLINGS and is_plain(function)
             plain = self._plain[function] = self.bound(function) if named else ""
         if plain and not call.options:
-            return f"{plain}({', '.join(self._given_to(xs, call.results[0]))})"
+            given = self._given_to(xs, call.results[0])
+            if joining:
+                self.joining.joined(call, given, self.lines, self._inside)
+            return f"{plain}({', '.join(given)})"
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:
@@ -481,20 +489,12 @@ class NumpyWriting(Speller):
             if len(pattern) == len(arrays):
                 return ", ".join(map(self.text, arrays))
             holes = iter(map(self.text, arrays))
-            parts = [next(holes) if e is type(pattern).HOLE else self._entry(e) for e in pattern]
+            parts = [next(holes) if e is type(pattern).HOLE else entry_text(e) for e in pattern]
             return ", ".join(parts) + "," * (len(parts) == 1)
         joined = pattern.join(())
         entries = joined if type(joined) is tuple else (joined,)
         if len(entries) == 1:
-            return self._entry(pattern[0])
+            return entry_text(pattern[0])
         if not entries:
             return "()"
         return self.scope.name(joined, "where", ("index", pattern))
-
-    def _entry(self, entry: Any) -> str:
-        if type(entry) is not tuple:
-            return repr(entry)
-        if entry[0] is slice:
-            start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
-            return f"{start}:{stop}" + (f":{step}" if step else "")
-        return repr(entry[1])

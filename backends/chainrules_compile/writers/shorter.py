@@ -39,6 +39,16 @@ def is_plain(function: Any) -> bool:
     return one and function not in ASKING and not takes_whole_numbers(function)
 
 
+def entry_text(entry: Any) -> str:
+    """Return an entry of an index as it stands between brackets."""
+    if type(entry) is not tuple:
+        return repr(entry)
+    if entry[0] is slice:
+        start, stop, step = ["" if bound is None else repr(bound) for bound in entry[1:]]
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return repr(entry[1])
+
+
 def takes_rows(x: Any, places: Any, call: Call) -> bool:
     """Tell whether rows are read at places of an array, which a method does in a third of it."""
     if not (is_array(x) and is_array(places)) or not is_contiguous(x) or not size(x):

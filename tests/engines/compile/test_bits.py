@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import re
+import runpy
+import traceback
 
 import numpy as np
 import pytest
@@ -91,6 +94,44 @@ def test_brackets_stand_where_the_order_would_be_another_without(inner, outer):
         assert compiled(*x) == h(*x), compiled.source
         assert compiled(*x[::-1]) == h(*x[::-1]), compiled.source
         assert len(compiled.programs) <= 2
+
+
+@pytest.mark.parametrize("n", [3, 300])
+@pytest.mark.parametrize("turns", [1, 100])
+def test_a_call_that_writes_stands_where_the_next_takes_what_it_wrote(n, turns):
+    def f(x, y):
+        for _ in range(turns):
+            z = np.maximum(np.tanh(x * y + x), y) * 0.5
+            w = z - y
+            x, y = w * w + y, np.sin(w - 0.25) * 0.5
+        return np.sum(x), y
+
+    loss = lambda x, y: f(x, y)[0]
+    rng = np.random.default_rng(0)
+    for g in (f, value_and_grad(loss), value_and_grad(loss, argnums=(0, 1))):
+        compiled = compile(g)
+        for _ in range(3):
+            x, y = rng.normal(size=(2, n))
+            assert same(compiled(x, y), g(x, y))
+        assert len(compiled.programs) == 1
+        lines = [line for line in compiled.source.splitlines() if " v" in line]
+        assert any([re.search(r"(v\d+)\), (\w+, )?(out=)?\1\)$", line) for line in lines])
+        assert max([line.count("(") for line in lines]) < 8
+
+
+def test_calls_in_one_line_are_saved_and_shown_where_they_raise(tmp_path):
+    f = lambda x: np.sum(np.exp(np.cosh(x * 2.0 + 1.0) * 0.5) - x)
+    compiled, x = compile(f), np.linspace(0.0, 1.0, 4)
+    compiled(x)
+    line = next(line for line in compiled.source.splitlines() if "cosh(" in line).strip()
+    assert re.fullmatch(r"exp\(multiply\(cosh\(add\(.*", line)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError) as found:
+        compiled.programs[0].run(x * 1e9)
+    assert traceback.extract_tb(found.tb)[-1].line == line
+    compiled.save(tmp_path / "saved.py")
+    saved = runpy.run_path(str(tmp_path / "saved.py"))
+    assert line in (tmp_path / "saved.py").read_text()
+    assert same(saved[compiled.__name__](x), f(x))
 
 
 @pytest.mark.parametrize("n", [1, 3, 8])
