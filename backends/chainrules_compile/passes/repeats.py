@@ -23,6 +23,8 @@ _TRIED = 8
 """How many periods are looked at in one stretch, the most promising first."""
 _FLOAT = 0
 """The form of a number of Python's, of which there are most."""
+_PACKED, _FORMS = 3, 2000
+"""How many operands are digits of one number, and how many forms there are then."""
 
 
 @final
@@ -67,43 +69,89 @@ class Line:
         made, taken = [call.results for call in calls], [call.values for call in calls]
         self.values: list[Value] = [*given, *chain.from_iterable(made)]
         self.numbers = dict(zip(self.values, range(len(self.values)), strict=True))
+        refs = map(self.numbers.__getitem__, chain.from_iterable(taken))
+        self.refs, self._takes = np.fromiter(refs, int), np.fromiter(map(len, taken), int)
+        self.ref_at = np.concatenate(([0], self._takes.cumsum()))
+        gives = np.fromiter(map(len, made), int)
+        self.firsts = np.concatenate(([0], gives.cumsum())) + len(given)
         self._forms: dict[Any, int] = {float: _FLOAT}
-        self._form = dict(zip(self.values, map(self._form_of, self.values), strict=True))
+        self._form = [_FLOAT if x.type is float else self._form_of(x) for x in self.values]
         self._codes: dict[Any, int] = {}
         self._statics: list[int] = []
-        kinds: dict[Any, int] = {}
-        found, static_at, statics, form = [], [0], self._statics, self._form.__getitem__
-        for call, xs, ys in zip(calls, taken, made, strict=True):
-            key: Any
-            if call.operands is xs and not call.options:
-                key = (id(call.function), *map(form, xs), -1, *map(form, ys))
-            else:
-                key = self._kind(call)
-            found.append(kinds.setdefault(key, len(kinds)))
-            static_at.append(len(statics))
-        refs = map(self.numbers.__getitem__, chain.from_iterable(taken))
-        self.kinds, self.refs = np.array(found), np.fromiter(refs, int)
-        self.ref_at = np.cumsum([0, *map(len, taken)])
-        self.firsts = np.cumsum([len(given), *map(len, made)])
-        self.statics, self.static_at = np.array(statics, int), np.array(static_at)
+        self._others: dict[Any, int] = {}
+        self._many: list[int] = []  # numbers and places in a call of each of these
+        packed = (gives == 1) & (self._takes <= _PACKED) & (len(self._forms) < _FORMS)
+        plain = [call.operands is call.values and not call.options for call in calls]
+        hows = np.zeros(len(calls), int)
+        rest = np.flatnonzero(~(packed & np.array(plain, bool)))
+        found = [
+            self._how(calls[i], p)
+            for i, p in zip(rest.tolist(), packed[rest].tolist(), strict=True)
+        ]
+        hows[rest] = np.array(found, int)
+        self.kinds = self._kinds(calls, hows)
+        self.statics = np.array(self._statics, int)
+        counts = np.array([0, 1, 1, *self._many[::-1]])[hows]
+        self.static_at = np.concatenate(([0], counts.cumsum()))
+
+    def _how(self, call: Call, packed: bool) -> int:
+        """Return where a number stands beside the value, or zero; below it what else a call is."""
+        xs, ys = call.operands, call.values
+        if packed and not call.options:
+            if len(ys) == 1 and len(xs) == 2:
+                x, y = xs
+                if type(x) is float and type(y) is Value:
+                    self._statics.append(self._code(x))
+                    return 1
+                if type(y) is float and type(x) is Value:
+                    self._statics.append(self._code(y))
+                    return 2
+            elif len(ys) == len(xs) and all([type(x) is Value for x in xs]):
+                return 0
+        before = len(self._statics)
+        k = self._others.setdefault(self._kind(call), len(self._others))
+        if k == len(self._many):
+            self._many.append(len(self._statics) - before)
+        return -1 - k
+
+    def _code(self, x: Any) -> int:
+        """Return a number for one: of zeros and NaN there are several, equal ones or not."""
+        return self._codes.setdefault(x if x and x == x else repr(x), len(self._codes))
+
+    def _kinds(self, calls: tuple[Call, ...], hows: Any) -> Any:
+        """Return a number for each call: of its function, and the forms of what it takes and gives.
+
+        These are digits of one number; what is said in other words is a number below zero.
+        """
+        functions: dict[int, int] = {}
+        found = [functions.setdefault(id(call.function), len(functions)) for call in calls]
+        base, forms = len(self._forms) + 1, np.array([*self._form, -1], int) + 1
+        key = np.array(found, np.int64) * 3 + hows
+        key = key * base + forms[self.firsts[:-1] * (hows >= 0)]
+        at, taken = self.ref_at[:-1], self._takes
+        refs = np.concatenate((self.refs, np.full(_PACKED, -1)))
+        for k in range(_PACKED):
+            key = key * base + np.where(k < taken, forms[refs[at + k]], 0)
+        _, first, kinds = np.unique(
+            np.where(hows < 0, hows, key), return_index=True, return_inverse=True
+        )
+        return np.argsort(np.argsort(first))[kinds]
 
     def _form_of(self, x: Value) -> int:
         """Return a number for the class of a value, and how it lies."""
-        if x.type is float:
-            return _FLOAT
         form = (x.type, x.shape, x.dtype, x.layout, x.memory is None)
         return self._forms.setdefault(form, len(self._forms))
 
     def _kind(self, call: Call) -> Any:
-        form = self._form
+        form, numbers = self._form, self.numbers
         key: list[Any] = [id(call.function)]
         for x in call.operands:
             if type(x) is Value:
-                key.append(form[x])
+                key.append(form[numbers[x]])
             else:
                 self._operand(x, key)
         key.append(-1)
-        key += [form[y] for y in call.results]
+        key += [form[numbers[y]] for y in call.results]
         for name, x in call.options.items():
             key.append(name)
             if name == "index" and is_placed(call):
@@ -116,12 +164,10 @@ class Line:
     def _operand(self, x: Any, key: list[Any]) -> None:
         cls = type(x)
         if cls is Value:
-            key.append(self._form[x])
+            key.append(self._form[self.numbers[x]])
         elif cls is float or cls is np.float64:
             key.append(cls)
-            # Of zeros and NaN there are several, which are equal, or are not.
-            code = x if x and x == x else repr(x)
-            self._statics.append(self._codes.setdefault(code, len(self._codes)))
+            self._statics.append(self._code(x))
         elif cls in (tuple, list):
             key.append((cls, len(x)))
             for y in x:

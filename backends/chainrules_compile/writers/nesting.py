@@ -21,6 +21,7 @@ _TERMS = 8
 COMPARISONS = frozenset(
     (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 )
+_SIGNS = frozenset(OPERATORS) - COMPARISONS
 
 
 def last_uses(
@@ -55,22 +56,23 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
     calls = program.calls
     terms: dict[Value, int] = {}
     at: list[int] = []
+    end = len(calls)
     for i, call in enumerate(calls):
         f = call.function
-        if f not in OPERATORS or f in COMPARISONS:
+        if f not in _SIGNS:
             x = asked_or_made_plain(i, calls, uses) if f in _BESIDE else None
             if x is not None:
                 terms[x] = 1 + sum([terms.get(y, 0) for y in call.values])
                 at.append(i if x in call.results else i - 1)
             continue
         result = call.results[0]
-        if result.type not in _NUMBERS:
+        places = uses[result]
+        if len(places) != 1 or places[0] == end:
             continue
         # What Python's operators make a float of are Python's numbers.
-        if result.type is not float and not all(map(_is_number, call.operands)):
-            continue
-        places = uses[result]
-        if len(places) != 1 or places[0] == len(calls):
+        if result.type is not float and not (
+            result.type in _NUMBERS and all(map(_is_number, call.operands))
+        ):
             continue
         n = 1
         for x in call.values:
@@ -79,7 +81,7 @@ def nested(program: Program, uses: Mapping[Value, list[int]]) -> tuple[set[Value
         if n < _TERMS and calls[places[0]].function in OPERATORS:
             terms[result] = n
             at.append(i)
-    where = list(range(len(calls) + 1))
+    where = list(range(end + 1))
     for i in reversed(at):
         where[i] = where[uses[calls[i].results[0]][0]]
     return set(terms), where

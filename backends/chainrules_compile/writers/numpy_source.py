@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class NumpyWriting(Speller):
                 dying.setdefault(place, []).append(x)
         wishes = handed_down(program, wishes) if wishes else {}
         fixed = {self.names[x] for x in staying}
-        whole = program is self.program
+        told = self.telling() if program is self.program else ()
         nobody: list[Value] = []
         for i, call in enumerate(program.calls):
             if wishes:
@@ -133,7 +133,7 @@ class NumpyWriting(Speller):
                 self._inside[results[0]] = call
             else:
                 self._statement(call, uses, dying.get(i, nobody))
-            if whole:
+            if i in told:
                 self.wrote(i, call)
             if i in dying or not all(map(uses.__getitem__, results)):
                 self._give_back(call, uses, dying.get(i, nobody), fixed)
@@ -201,15 +201,15 @@ class NumpyWriting(Speller):
                 if not any([last[z] > i for z in shared]):
                     self._wished[y] = name
 
+    def telling(self) -> Collection[int]:
+        """Return the places of the calls after which `wrote` is to be called."""
+        titles, calls = self._titles, self.program.calls
+        return {i for i, call in enumerate(calls) for x in call.results if x.name in titles}
+
     def wrote(self, i: int, call: Call) -> None:
         """Be told that the statements of a call are written: say what their results are called."""
-        for x in call.results:
-            if x.name in self._titles:
-                break
-        else:
-            return
         said = [self._titles[x.name] for x in call.results if x.name in self._titles]
-        if said and call.results[0] not in self._inside:
+        if call.results[0] not in self._inside:
             self.lines[-1] += f"  # {', '.join(said)}"
             self.joining.wrote(None, self.lines, 0)
 

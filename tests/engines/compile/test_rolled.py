@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import operator
 import random
 import tracemalloc
@@ -15,10 +16,13 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import compile
 from chainrules_compile.loops import Loop, Varying, joined, nested, picked, ranged, run
+from chainrules_compile.passes import repeats as passes_repeats
 from chainrules_compile.passes.repeats import Line, Repeat, may_repeat, repeats
 from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.writers import numpy_source
+from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
+from chainrules_py.vocabulary.views import Index, read
 from tests.engines.compile.random_programs import SAID, check_compiled, check_in_threads
 from tests.engines.compile.random_programs import run as run_random
 
@@ -251,6 +255,48 @@ def test_what_does_not_follow_is_left_as_it_is():
 def test_the_shortest_period_is_found():
     line = Line(chain(50))
     assert repeats(line, FEW) == [Repeat(0, 2, 50)]
+
+
+KINDS = (operator.add, operator.mul, np.add, read, np.concatenate)
+
+
+def draw_call(rng, made, name):
+    """Draw a call of some kind: numbers on either side, parts, lists, several results."""
+    x, y, f = rng.choice(made), rng.choice(made), rng.choice(KINDS)
+    results = tuple(
+        [Value(f"{name}_{k}", rng.choice(CLASSES)) for k in range(rng.choice((1, 1, 2)))]
+    )
+    if f is read:
+        return Call(f, (x,), {"index": Index((rng.randrange(3),))}, results)
+    if f is np.concatenate:
+        return Call(f, ([x, rng.choice((y, 2.0))],), {"axis": rng.randrange(2)}, results)
+    c = rng.choice((2.0, -0.0, 0.0, math.nan, np.float64(2.0), 3))
+    operands = rng.choice(((x, y), (x, c), (c, x), (x,), (x, y, x), (x, y, x, y), (c, c)))
+    return Call(f, operands, {}, results)
+
+
+CLASSES = (float, np.float64, np.ndarray)
+
+
+@pytest.mark.parametrize("packed", [(3, 2000), (3, 0)])
+def test_calls_have_one_kind_where_they_differ_in_values_and_numbers_alone(packed, monkeypatch):
+    monkeypatch.setattr(passes_repeats, "_PACKED", packed[0])
+    monkeypatch.setattr(passes_repeats, "_FORMS", packed[1])
+    rng = random.Random(0)
+    made, calls = [Value("x", float), Value("y", np.ndarray)], []
+    inputs = tuple(made)
+    for i in range(1500):
+        calls.append(draw_call(rng, made, f"v{i}"))
+        made += calls[-1].results
+    line = Line(Program("drawn", inputs, tuple(calls), ()))
+    keys = [line._kind(call) for call in calls]
+    numbers = {}
+    assert line.kinds.tolist() == [numbers.setdefault(key, len(numbers)) for key in keys]
+    assert 50 < len(numbers) < 1000
+    numbers = [sum([type(x) in CLASSES for x in flatten(call.operands)[0]]) for call in calls]
+    assert np.diff(line.static_at).tolist() == [
+        n + (call.function is read) for n, call in zip(numbers, calls, strict=True)
+    ]
 
 
 def test_where_nothing_may_repeat_nothing_does():
