@@ -30,7 +30,7 @@ def expect(x: Any, answer: Any, *, kind: Callable[[Any], Any]) -> None:
 
 
 def needed(_x: Any) -> None:
-    """Need a value, so that what gives it is called: it may raise, and the function handles it."""
+    """Need a power, so that it is computed: it may be too large, and the function handles that."""
 
 
 def made_again(_begins: bool, /) -> None:

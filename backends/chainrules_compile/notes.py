@@ -23,7 +23,7 @@ from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
-from chainrules_compile.raising import TOTAL, in_try, may_fail
+from chainrules_compile.raising import TOTAL, in_try, only_overflows
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_py import Primitive
 from chainrules_py.extend import (
@@ -226,11 +226,8 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if function in TOTAL or type(function) is np.ufunc:
-            return y
-        if may_fail(function, y) and in_try():
-            for x in [x for x in flatten(y)[0] if isinstance(x, Noted)][:1]:
-                self.calls.append(Call(needed, (x.current,), {}, ()))
+        if function is operator.pow and only_overflows(self.calls[-1]) and in_try():
+            self.calls.append(Call(needed, (y.current,), {}, ()))
         return y
 
     def _under(self, function: Any) -> Any:

@@ -1,15 +1,23 @@
-"""Raising: which calls raise for some numbers, and whether the function would handle that."""
+"""Raising: which calls raise for some numbers and not for others.
+
+What a function raises is said of its arguments, and not of what it gives: a program raises there
+too, whoever needs the value. Of other libraries' functions, and of people's, the form is asked, so
+that they are called in any case. These are NumPy's, and ours; a sweep over all of them, at numbers
+that they do not take, finds those that are missing (`tests/engines/compile/test_raising.py`).
+"""
 
 from __future__ import annotations
 
 import operator
 import sys
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from chainrules_compile.fields import PYTHON_NUMBERS
+from chainrules_compile.loops import Loop
 from chainrules_py.extend import is_library
+from chainrules_py.program import Call, Value
 
 TOTAL = frozenset(
     (
@@ -25,20 +33,58 @@ TOTAL = frozenset(
     )
 )
 """The most frequent of those that raise for no number, whose results have a form of their own."""
-LINEAR = frozenset(np.linalg.__all__)
-"""Names of functions that raise for some matrices."""
-PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
+_OF_MATRICES = frozenset(
+    (
+        *("adjugate", "cholesky", "cholesky_cotangent", "cond", "eig", "eigh", "eigvals"),
+        *("eigvalsh", "factored", "inv", "inv_again", "lstsq", "matrix_power", "matrix_rank"),
+        *("pinv", "poly", "polyfit", "roots", "solve", "solve_again", "solve_sylvester"),
+        *("solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "unitary_factor"),
+    )
+)
+"""Names of what raises for a matrix that is singular, has no factor, or is not finite."""
+_OF_DATA = frozenset(
+    (
+        *("average", "cov", "digitize", "geomspace", "nanargmax", "nanargmin", "nanpercentile"),
+        *("nanquantile", "percentile", "quantile", "weighted_quantile"),
+    )
+)
+"""Names of what raises for shares outside of their range, weights below zero, and the like."""
+_OF_PLACES = frozenset(
+    (
+        *("add_at", "choose", "getitem", "order_statistics", "put_along_axis_add", "put_at"),
+        *("read", "scatter_add", "take", "take_along_axis"),
+    )
+)
+"""Names of what raises for a place that an array does not have."""
+_PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
 """Operators that raise for some of Python's numbers."""
+_POWERS = frozenset(("pow", "power"))
 
 
-def may_fail(function: Any, y: Any) -> bool:
-    """Tell whether a function that gave something may raise for some numbers, and for others not.
+def raises(call: Call) -> bool:
+    """Tell whether a call that gave something raises for other numbers of the same forms."""
+    name, y = _name(call), call.results[0]
+    if type(call.function) is Loop:
+        return any([each.results and raises(each) for each in call.function.body.calls])
+    if name in _OF_MATRICES or name in _OF_DATA:
+        return True
+    if name in _OF_PLACES:
+        return bool(_places(call))
+    if name in _POWERS and getattr(y.dtype, "kind", "") == "i":
+        return True
+    return call.function in _PARTIAL and y.type in PYTHON_NUMBERS and not only_overflows(call)
 
-    The quotient of NumPy's numbers is one, whatever they are.
+
+def only_overflows(call: Call) -> bool:
+    """Tell whether a call is a power of Python's numbers that raises only where it is too large.
+
+    Its derivative has a value there. So it is left out where nobody needs it, as NumPy's are, but
+    for functions that may handle the error.
     """
-    if function is operator.truediv:
-        return getattr(y, "payload_type", float) in PYTHON_NUMBERS
-    return function in PARTIAL or getattr(function, "__name__", "") in LINEAR
+    if call.function is not operator.pow or call.results[0].type is not float:
+        return False
+    power = call.operands[1]
+    return type(power) in (int, float) and power >= 0 and power == int(power)
 
 
 def in_try() -> bool:
@@ -53,3 +99,46 @@ def in_try() -> bool:
                 return True
         frame = frame.f_back
     return False
+
+
+def _name(call: Call) -> str:
+    function = call.function
+    while hasattr(function, "function"):  # which is called otherwise
+        function = function.function
+    return getattr(function, "__name__", "")
+
+
+def _places(call: Call) -> list[Value]:
+    """Return the values by which a call says where in its first operand it reads or writes."""
+    return [x for x in call.values[1:] if x.type is int or getattr(x.dtype, "kind", "") in "iu"]
+
+
+@final
+class Asked:
+    """Places that calls which are kept ask arrays for, looked for where somebody asks first.
+
+    Parameters
+    ----------
+    kept : list of Call
+        The calls, which may grow.
+    """
+
+    def __init__(self, kept: list[Call]) -> None:
+        self._kept = kept
+        self._seen, self._found = 0, set[Any]()
+
+    def __contains__(self, call: Call) -> bool:
+        """Tell whether others raise where a call does: where a cotangent is put, for one."""
+        if _name(call) not in _OF_PLACES:
+            return False
+        for other in self._kept[self._seen :]:
+            for array in (*other.values[:1], *other.results):
+                self._found |= self._of(other, array)
+        self._seen = len(self._kept)
+        return self._of(call, call.values[0]) <= self._found
+
+    @staticmethod
+    def _of(call: Call, array: Value) -> set[Any]:
+        """Return what a call asks of an array: by its shape, which places it has."""
+        where = str(call.options.get("index")), call.options.get("axis")
+        return {(array.shape, place, where) for place in _places(call)}

@@ -22,7 +22,7 @@ from chainrules_compile.loops import (
     stacked_rows,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.values import changed, is_contiguous
+from chainrules_compile.passes.values import changed, is_contiguous, unused_calls
 from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, name_of, program
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy
@@ -70,6 +70,8 @@ class Turning:
         self.lowering = Lowering(exact)
         loop, body = self.loop, self.loop.body
         if loop.last or not all(map(is_known, body.outputs)) or body.constants:
+            raise UnwritableError
+        if unused_calls(body):  # for what they raise
             raise UnwritableError
         same, first, each_of = loop.split(body.inputs)
         self.lies = dict(zip(each_of, lies, strict=True))

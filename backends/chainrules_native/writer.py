@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chainrules_compile.loops import Loop
-from chainrules_compile.passes.values import called, changed
+from chainrules_compile.passes.values import called, changed, unused_calls
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
@@ -130,8 +130,9 @@ def _written(program: Program, exact: bool, threads: int) -> tuple[Plan, list[st
     """Return what a program does, its functions in C, and whether these need those of vectors."""
     done: list[Segment | int] = []
     segment = Segment(exact)
+    unused = {*unused_calls(program)}  # NumPy's function raises, and C's gives something
     for i, call in enumerate(program.calls):
-        if segment.take(call):
+        if call not in unused and segment.take(call):
             segment.places.append(i)
             continue
         done += [segment, i]

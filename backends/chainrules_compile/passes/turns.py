@@ -17,6 +17,7 @@ from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.values import changed
+from chainrules_compile.raising import Asked, raises
 from chainrules_py.program import Call, Program, Value
 
 Pass = Callable[[Program], Program]
@@ -36,9 +37,10 @@ def _with_turns(program: Program, passes: Pass) -> Program:
     if Loop not in set(map(type, program.functions)):
         return program
     calls: list[Call] = []
-    used = set(Call(None, program.outputs, {}, ()).values)
+    used, asked = set(Call(None, program.outputs, {}, ()).values), Asked(calls)
     for call in reversed(program.calls):
-        if call.results and used.isdisjoint(call.results):
+        dead = call.results and used.isdisjoint(call.results)
+        if dead and (call in asked or not raises(call)):
             continue
         if type(call.function) is Loop:
             call = _pruned(call, used, passes)

@@ -49,6 +49,13 @@ def is_contiguous(x: Value) -> bool:
     return x.layout is not None and x.layout == contiguous(shape, x.dtype.itemsize)
 
 
+def unused_calls(program: Program) -> list[Call]:
+    """Return the calls whose results nobody uses: after dead code, those that may raise."""
+    used = {x for call in program.calls for x in call.values}
+    used |= {*Call(None, program.outputs, {}, ()).values}
+    return [call for call in program.calls if call.results and used.isdisjoint(call.results)]
+
+
 def changed(program: Program, **fields: Any) -> Program:
     """Return a program with other calls, outputs or constants, as a pass gives it.
 

@@ -102,6 +102,9 @@ def asked_again(g, args, others=OTHERS):
         wanted, found = outcome(g, other), outcome(compiled, other)
         if isinstance(found, (type(wanted), RecordingError)) and isinstance(found, Exception):
             continue
+        if isinstance(wanted, Exception):
+            yield name, f"{found!r} where it raises {wanted!r}\n{compiled.source}"
+            continue
         if same(found, wanted) or not same(outcome(g, other), wanted):
             continue
         if any([same(outcome(compiled, other), outcome(g, other)) for _ in range(3)]):
