@@ -207,6 +207,25 @@ def _in_one(xs: Any, width: Shape) -> Any:
     return x if x.ndim == n else x.reshape(-1, *width)
 
 
+# The functions themselves, that do not look for arrays of other libraries first.
+_einsum: Any = getattr(np.einsum, "_implementation", np.einsum)
+_count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
+_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+
+
+def summed_runs(x: Any, *, runs: Shape, axis: Any, shape: Shape) -> Any:
+    """Sum an array in C order along neighbouring axes, behind which a few elements lie.
+
+    `np.add.reduce` begins anew for each of these runs, `np.einsum` in a quarter of the time. It
+    adds in the same order, but from zero on, and says nothing of infinities: where there may be
+    zeros of another sign, or something to be said, the other is called.
+    """
+    y = _einsum("ijk->ik", x.reshape(runs)).reshape(-1)
+    if _count(y) == y.size and math.isfinite(_vdot(y, y)):
+        return y.reshape(shape)
+    return np.add.reduce(x, axis).reshape(shape)
+
+
 def spread(x: Any, *, before: int, times: int, shape: Shape) -> Any:
     """Return an array of a shape, with another repeated along neighbouring axes.
 

@@ -55,6 +55,9 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
     if len(axes) == len(result):
         ones = _ones(rows, (rows,))
         return _in_order(ones, lambda one, t: _shaped(one.dot(t.reshape(rows)), shape), in_numpy)
+    if axes == tuple(range(len(result) - len(axes), len(result))):
+        ones = _ones(rows, (rows,))
+        return _in_order(ones, lambda one, t: t.reshape(-1, rows).dot(one).reshape(shape), in_numpy)
     if axes == (len(result) - 2,) and not extra:
         return _in_order(_ones(rows, (1, rows)), np.matmul, in_numpy)
     return in_numpy

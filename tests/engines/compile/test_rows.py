@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.calls import added_rows
+from chainrules_compile.calls import added_rows, summed_runs
 from chainrules_compile.passes import FOR_NUMPY, PASSES
 from chainrules_compile.passes.rows import with_added_rows
-from chainrules_compile.passes.short_sums import adds_in_order, with_short_sums
+from chainrules_compile.passes.short_sums import (
+    adds_in_order,
+    adds_runs_in_order,
+    with_short_sums,
+)
+from chainrules_numpy.broadcasting import sums
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 
@@ -68,8 +73,75 @@ def test_few_rows_and_other_layouts_are_left_to_numpy():
     assert compile(lambda x: np.sum(x.T, 1))(x).tobytes() == np.sum(x.T, 1).tobytes()
 
 
+RUNS = [
+    ((200, 3), 0),
+    ((9, 20, 4), 1),
+    ((4, 9, 8, 2), (1, 2)),
+    ((4, 9, 8, 2), (2, 1)),
+    ((30, 9, 2), (0, -2)),
+    ((300, 200), (0,)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape, axis", RUNS)
+def test_short_runs_are_summed_in_the_order_of_numpy(shape, axis, keepdims, dtype):
+    x = numbers(*shape, dtype=dtype)
+    y = x.copy()
+    y[..., 0] = -0.0  # sums that are -0
+    for each in (x, y):
+        source, *_ = alike(lambda x: np.sum(x, axis, keepdims=keepdims), each)
+        assert "summed_runs(" in source
+    alike(lambda x: np.sum(np.tanh(np.sum(x, axis, keepdims=keepdims) + 1.0)), x)
+    for one in (np.inf, -np.inf, np.nan, -np.nan):
+        y = x.copy()
+        y.reshape(-1)[::5] = one
+        y.reshape(-1)[3::7] = -one
+        with np.errstate(invalid="ignore"):
+            alike(lambda x: np.sum(x, axis, keepdims=keepdims), y)
+
+
+def test_runs_that_numpy_sums_as_fast_and_other_axes_are_left_to_it():
+    for shape, axis in [((100, 2), 0), ((400, 300), 0), ((4, 50, 3), (0, 2)), ((4, 50, 9), 2)]:
+        x = numbers(*shape)
+        assert "runs" not in alike(lambda x, axis=axis: np.sum(x, axis), x)[0]
+        assert "runs" not in alike(lambda x, axis=axis: np.sum(x.T, axis), x.T.copy())[0]
+    assert "runs" not in alike(lambda x: np.sum(x, 0), np.ones((400, 3), complex))[0]
+
+
+def test_sums_of_runs_say_what_numpy_says():
+    x = np.full((200, 3), 1e308)
+    f = compile(lambda x: np.sum(x, 0))
+    f(np.ones((200, 3)))
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        f(x)
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="invalid"):
+        f(np.where(np.arange(600).reshape(200, 3) % 2 > 0, np.inf, -np.inf))
+
+
+def test_cotangents_are_summed_along_the_last_axes_of_many():
+    for result, shape in [
+        ((4, 5, 3), (4, 5, 1)),
+        ((4, 5, 3), (4, 1, 1)),
+        ((2, 3, 4, 5), (2, 3, 1, 1)),
+    ]:
+        t = numbers(*result)
+        for each in (t, np.asfortranarray(t), t.astype(np.float32)):
+            axes = tuple([i for i, n in enumerate(shape) if n == 1])
+            found, wanted = sums(result, shape)(each), np.sum(each, axes, keepdims=True)
+            assert found.shape == shape
+            assert found.dtype == each.dtype
+            small = np.finfo(each.dtype).eps * np.abs(each).sum(axes, keepdims=True)
+            assert np.all(np.abs(found - wanted) <= 4 * small)
+
+
 def test_the_order_of_numpy_is_looked_at():
     assert adds_in_order()
+    assert adds_runs_in_order()
+    x = numbers(6, 4)
+    given = {"runs": (2, 3, 4), "axis": 1, "shape": (2, 4)}
+    assert summed_runs(x.reshape(2, 3, 4), **given).tobytes() == x.reshape(2, 3, 4).sum(1).tobytes()
     assert PASSES["short sums"] is with_short_sums
     assert PASSES["rows"] is with_added_rows
     assert {"short sums", "rows"} <= {*FOR_NUMPY}
