@@ -66,6 +66,25 @@ def many_or_zero(mask: Any, x: Any, zero: Any, y: Value) -> bool:
     return mask.shape == y.shape and x.dtype in _FLOATS and size(y) >= _CHOSEN and x.shape != ()
 
 
+def rolled_places(n: int, shift: int) -> Any:
+    """Return which of n elements, or rows, stands where after they were rolled."""
+    return np.roll(np.arange(n), shift)
+
+
+def rolls_by_places(x: Value, axis: int) -> bool:
+    """Tell whether to read all places along an axis takes less than to join two parts."""
+    shape: Any = x.shape
+    n, behind = shape[axis], math.prod(shape[axis + 1 :])
+    if len(shape) == 1:
+        return bool(n <= _ROLLED)
+    rows = math.prod(shape[:axis]) * n
+    return bool(rows * behind <= _ROLLED_ROWS and rows <= (64 if behind > 1 else 128))
+
+
+_ROLLED, _ROLLED_ROWS = 512, 1 << 14
+"""How many elements of a vector, and of an array, are read by their places at most."""
+
+
 def is_vector(x: Value) -> bool:
     """Tell whether an array is a vector without gaps, of several elements."""
     shape: Any = x.shape

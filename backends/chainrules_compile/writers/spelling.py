@@ -23,6 +23,8 @@ from chainrules_compile.writers.shorter import (
     is_vector,
     many_or_zero,
     repeated,
+    rolled_places,
+    rolls_by_places,
     takes_rows,
 )
 from chainrules_py import vocabulary as v
@@ -165,9 +167,11 @@ def _flip(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}[{', '.join(['::-1' if i in turned else ':' for i in range(n)])}]"
 
 
-@spells(v.roll)
+@spells(v.roll, np.roll)
 def _roll(s: Speller, call: Call) -> str | None:
-    (x,), shift, axis = call.operands, call.options["shift"], call.options["axis"]
+    given = dict(zip(("a", "shift", "axis"), call.operands, strict=False)) | {**call.options}
+    x: Any = given.get("a")
+    shift, axis = given.get("shift"), given.get("axis")
     if not is_array(x) or not is_contiguous(x) or not size(x) or type(shift) is not int:
         return None
     n = len(x.shape)
@@ -176,6 +180,9 @@ def _roll(s: Speller, call: Call) -> str | None:
     k = 0 if axis is None else axis % n
     lead, first = ":, " * k, x.shape[k] - shift % x.shape[k]
     text = s.text(x)
+    if rolls_by_places(x, k):
+        places = s.scope.made(rolled_places, (x.shape[k], shift % x.shape[k]), "places")
+        return f"{text}[{places}]" if n == 1 else f"{text}.take({places}, {k})"
     concatenate = s.scope.name(direct(np.concatenate), "concatenate")
     return f"{concatenate}(({text}[{lead}{first}:], {text}[{lead}:{first}]), {k})"
 

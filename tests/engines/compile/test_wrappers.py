@@ -1,5 +1,7 @@
 """What NumPy's functions in Python call stands in their place, with their bits."""
 
+from builtins import compile as compile_
+
 import numpy as np
 import pytest
 
@@ -177,3 +179,32 @@ def test_products_of_vectors_that_were_captured():
 
     source = agrees(value_and_grad(innovation), X[:5] @ X[:5].T)
     assert "matmul_right_numpy" not in source
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize(
+    "shape", [(1,), (7,), (600,), (5, 4), (40, 40), (300, 3), (2, 3, 4), (3, 90, 90)]
+)
+def test_rolls_have_their_bits_by_places_and_by_parts(shape, axis):
+    if axis is not None and axis >= len(shape):
+        return
+    for shift in (1, -1, 3, 1000):
+        for dtype in (np.float64, np.float32, np.int64):
+            x = (9 * RNG.standard_normal(shape)).astype(dtype)
+            source = agrees(lambda x, n=shift: np.roll(x, n, axis), x)
+            if len(shape) == 1:
+                assert ("places" in source) == (shape[0] < 512)
+            if len(shape) == 1 and dtype is np.float64:
+                agrees(value_and_grad(lambda x, n=shift: np.sum(np.roll(x, shift=n) * x)), x)
+
+
+def test_rolls_by_places_are_kept_in_saved_modules(tmp_path):
+    f = compile(value_and_grad(lambda x: np.sum(np.roll(x, 1) * np.sin(np.roll(x, -2)))))
+    x = RNG.standard_normal(30)
+    value, slope = f(x)
+    f.save(tmp_path / "rolled_kept.py")
+    scope: dict[str, object] = {"__name__": "rolled_kept"}
+    exec(compile_((tmp_path / "rolled_kept.py").read_text(), "rolled_kept", "exec"), scope)
+    found = scope[f.__name__](x)
+    assert found[0] == value
+    assert found[1].tobytes() == slope.tobytes()
