@@ -39,6 +39,7 @@ from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_us
 from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
+from chainrules_compile.writers.zeros import with_zeros
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
@@ -54,7 +55,7 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return NumpyWriting(with_lists(rolled(program)), names, scope).body()
+    return NumpyWriting(with_lists(rolled(with_zeros(program))), names, scope).body()
 
 
 write.loops = True  # type: ignore[attr-defined]

@@ -27,6 +27,7 @@ from chainrules_compile.writers.shorter import (
     rolls_by_places,
     takes_rows,
 )
+from chainrules_compile.writers.zeros import zeros_of
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Value
@@ -310,6 +311,13 @@ def _zeros(s: Speller, y: Value) -> str:
 def _zeros_like(s: Speller, call: Call) -> str | None:
     (x,), (y,) = call.operands, call.results
     return _zeros(s, y) if is_array(y) and is_array(x) and is_contiguous(x) else None
+
+
+@spells(zeros_of)
+def _zeros_at_once(s: Speller, call: Call) -> str | None:
+    shapes = call.options["shapes"]
+    each = s.scope.name(map, "map")
+    return f"{each}({s.bound(np.zeros)}, ({shapes[0]},) * {len(shapes)})"
 
 
 @spells(v.where, np.where)

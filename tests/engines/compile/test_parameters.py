@@ -71,3 +71,54 @@ def test_names_are_those_that_inspect_finds(name):
         wanted = {}
     assert named_parameters(f) == wanted
     assert list(named_parameters(f)) == list(wanted)
+
+
+def test_whole_numbers_in_lists_are_asked_by_class_and_value():
+    def f(x, kept, also):
+        return x * sum(kept) + len(also)
+
+    compiled = compile(f)
+    for kept in ([1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [True, 2, 3, 4, 5], [1.0, 2, 3, 4, 5]):
+        for also in (tuple(kept), kept, [np.int64(1), *kept[1:]], [*kept, 2]):
+            x = np.ones(3)
+            y = compiled(x, kept, also)
+            assert compiled(x, [*kept], also).tobytes() == y.tobytes() == f(x, kept, also).tobytes()
+    given = [1, 2, 3, 4, 5]
+    first = compile(f)
+    first(x, given, (1, 2, 3, 4, 5))
+    assert len(first.programs) == 1
+    first(x, [1, 2, 3, 4, 5], (1, 2, 3, 4, 5))
+    assert len(first.programs) == 1
+    given[0] = 7
+    assert first(x, [1, 2, 3, 4, 5], (1, 2, 3, 4, 5))[0] == 20.0
+    assert first(x, given, (1, 2, 3, 4, 5))[0] == 26.0
+    assert len(first.programs) == 2
+    assert "is not int" not in first.source
+
+
+def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
+    def f(xs, y):
+        return np.sum(xs[0] * np.tanh(xs[5]))
+
+    for dtype, counted in ((np.float64, 1), (np.float32, 0)):
+        xs = [np.full((2, 3), 0.1 * k, dtype) for k in range(7)]
+        compiled = compile(value_and_grad(f, argnums=(0, 1)))
+        wanted = value_and_grad(f, argnums=(0, 1))(xs, xs[0])
+        for _ in range(2):
+            value, (slopes, other) = compiled(xs, np.ones((4, 2)))
+            assert value == wanted[0]
+            for a, b in zip(slopes, wanted[1][0], strict=True):
+                assert a.tobytes() == b.tobytes()
+                assert a.dtype == b.dtype
+                assert a.base is None
+                assert a.flags.writeable
+                a += 1.0  # another call gives zeros again
+            assert other.shape == (4, 2)
+            assert not other.any()
+            other += 1.0
+        assert compiled.source.count("map(zeros") == counted
+    compiled = compile(value_and_grad(f, argnums=1))
+    for _ in range(2):
+        slope = compiled(xs[:6], np.ones(3))[1]
+        assert not slope.any()
+        slope += 1.0
