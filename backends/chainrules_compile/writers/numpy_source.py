@@ -27,19 +27,17 @@ from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.lifetimes import Into, writes
-from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.guards import finite_test, test_of
 from chainrules_compile.writers.joining import Joining
-from chainrules_compile.writers.lists import with_lists
+from chainrules_compile.writers.lists import as_written
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
 from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
-from chainrules_compile.writers.zeros import with_zeros
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, scatter_add
@@ -55,7 +53,7 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return NumpyWriting(with_lists(rolled(with_zeros(program))), names, scope).body()
+    return NumpyWriting(as_written(program), names, scope).body()
 
 
 write.loops = True  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from chainrules_compile.loops import Loop, Varying, joined, nested, picked, rang
 from chainrules_compile.passes import repeats as passes_repeats
 from chainrules_compile.passes.repeats import Line, Repeat, may_repeat, repeats
 from chainrules_compile.passes.rolled import rolled
-from chainrules_compile.writers import numpy_source
+from chainrules_compile.writers import lists, numpy_source
 from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import Index, read
@@ -46,7 +46,7 @@ def eager_to_roll(monkeypatch):
         dataclasses.replace(found)  # which looks at all values
         return found
 
-    monkeypatch.setattr(numpy_source, "rolled", low)
+    monkeypatch.setattr(lists, "rolled", low)
 
 
 def recurrent(w, xs, h):
