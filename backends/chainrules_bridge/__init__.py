@@ -25,6 +25,7 @@ from chainrules_bridge.bodies import (
     tried,
     warn_called_back,
 )
+from chainrules_bridge.by_numpy import CONSTANT, by_numpy, called_by_numpy, is_hosted
 from chainrules_bridge.containers import on_copies
 from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.direct import as_seen
@@ -52,6 +53,7 @@ from chainrules_bridge.transform import Transformation, Transformations, nesting
 from chainrules_bridge.windows import gathered_windows
 
 __all__ = [
+    "CONSTANT",
     "UNFIT",
     "CalledBackWarning",
     "Transformation",
@@ -60,6 +62,8 @@ __all__ = [
     "another",
     "as_seen",
     "assembled",
+    "by_numpy",
+    "called_by_numpy",
     "canonical",
     "check_hidden",
     "check_linear",
@@ -73,6 +77,7 @@ __all__ = [
     "flat",
     "gathered_windows",
     "imported_from",
+    "is_hosted",
     "looking_again",
     "many_directions",
     "may_hide",

@@ -12,8 +12,9 @@ from typing import Any
 from chainrules_py.extend import later
 from chainrules_scipy import refusing
 from chainrules_scipy.installing import OURS, Installed, install
+from chainrules_scipy.other_engines import by_numpy
 
-__all__ = ["Installed", "install", "refusing"]
+__all__ = ["Installed", "by_numpy", "install", "refusing"]
 
 chainrules_contract = 1
 

@@ -17,6 +17,7 @@ from chainrules_py import NotDifferentiableError, UnsupportedKeywordError, primi
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, flatten, inside, type_info, untraced, varies
 from chainrules_scipy import precision
+from chainrules_scipy.other_engines import in_our_words
 from chainrules_scipy.precision import is_asked_again
 from chainrules_scipy.recorded import as_recorded
 from chainrules_scipy.results import unstated
@@ -69,7 +70,8 @@ def of_both(
 ) -> Any:
     """Compute what ours gives, of SciPy's value."""
     known = theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
-    return alike(function(*args, **options), known, theirs, tolerance)
+    with in_our_words((function, args, options)):
+        return alike(function(*args, **options), known, theirs, tolerance)
 
 
 def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

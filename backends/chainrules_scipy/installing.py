@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from chainrules_py.extend import Tracer, alias, closed, flatten, lock_of_a_table, type_info
+from chainrules_scipy import other_engines
 from chainrules_scipy.recorded import HOLDS, as_recorded
 
 OURS = {
@@ -123,8 +124,12 @@ def place(
 
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
-        run = function if always else choose(native, function, args, options)
-        return run(*args, **options)
+        if always:
+            return function(*args, **options)
+        run = choose(native, function, args, options)
+        return (
+            other_engines.run(function, args, options) if run is function else run(*args, **options)
+        )
 
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
@@ -160,7 +165,9 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
         run = choose(native, function, args, options, 0 if is_static else 1)
-        return run(*args, **options)
+        return (
+            other_engines.run(function, args, options) if run is function else run(*args, **options)
+        )
 
     _originals[dispatching] = native
     if name in vars(cls) and not name.startswith("__"):
@@ -194,7 +201,8 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
     def dispatching(made: type, /, *args: Any, **options: Any) -> Any:
         if made is not cls or choose(plainly, function, args, options) is not function:
             return plainly(made, *args, **options)
-        return function(*args, **options)
+        with other_engines.in_our_words((args, options)):
+            return function(*args, **options)
 
     def plainly(made: type, /, *args: Any, **options: Any) -> Any:
         return object.__new__(made) if make is object.__new__ else make(made, *args, **options)

@@ -22,6 +22,7 @@ from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, closed, untraced
+from chainrules_scipy.other_engines import in_our_words
 from chainrules_scipy.precision import plainly
 from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import array_of, readable
@@ -35,7 +36,8 @@ def beside(arguments: Any) -> Iterator[None]:
     before = getattr(_state, "model", None)
     _state.model = next(traced(arguments), before)
     try:
-        yield
+        with in_our_words(arguments):
+            yield
     finally:
         _state.model = before
 

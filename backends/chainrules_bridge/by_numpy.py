@@ -1,0 +1,214 @@
+"""Functions that are written for NumPy's arrays, of values that another engine differentiates.
+
+What is differentiated goes into one vector, and what floats in the result comes out of one: between
+them the function is a primitive of one operand that other engines call back. Its derivatives are
+those of the engine that is installed, and are such functions too, so that there are all orders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, final
+
+import numpy as np
+
+from chainrules_py import (
+    Array,
+    NotDifferentiableError,
+    TracerError,
+    ZeroTangent,
+    frule,
+    primitive,
+    rrule,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import (
+    TreeDef,
+    any_engine,
+    describe,
+    flatten,
+    inside,
+    name_of,
+    namespace_of,
+    type_info,
+    unflatten,
+    untraced,
+)
+
+Run = Callable[[Any], Any]
+
+
+@primitive
+def by_numpy(x: Array, /, *, run: Run) -> Any:
+    """Return a vector that is computed of a vector with NumPy."""
+    return run(x)
+
+
+@rrule.register(by_numpy)
+def by_numpy_rrule(x: Array, *, run: Run) -> Any:
+    """Pull back by the engine that is installed: ``(x, ȳ) -> x̄`` is such a function as well."""
+    n = x.shape[0]
+    y = by_numpy(x, run=run)
+    is_real = _kind(y) == "f"
+
+    def pulled(both: Any) -> Any:
+        y_bar = v.real(both[n:]) if is_real else both[n:]
+        if isinstance(run, _Program) and type(y_bar) is np.ndarray:
+            return run.pulled(both[:n], y_bar)
+        return any_engine.rrule_via_ad(run, both[:n])[1](y_bar)[0]
+
+    return y, lambda y_bar: (by_numpy(v.concat(x, y_bar, axis=0), run=pulled),)
+
+
+@frule.register(by_numpy)
+def by_numpy_frule(tangents: Any, x: Array, *, run: Run) -> Any:
+    """Push by the engine that is installed: ``(x, ẋ) -> ẏ`` is such a function as well."""
+    n = x.shape[0]
+    pushed = lambda both: any_engine.frule_via_ad((both[n:],), run, both[:n])[1]
+    return by_numpy(x, run=run), by_numpy(v.concat(x, tangents[0], axis=0), run=pushed)
+
+
+def called_by_numpy(f: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a function that computes with NumPy's arrays on values of another engine.
+
+    Parameters
+    ----------
+    f : callable
+        It takes NumPy's arrays, also traced ones, and gives such, or structures of them.
+    args, options
+        Arrays of the other engine, also in structures, and whatever else the function takes.
+
+    Returns
+    -------
+    same as the function gives
+        What floats in it as arrays of the other engine; all else as it is.
+    """
+    leaves, treedef = flatten((args, options))
+    moving = [v.reshape(x, shape=(-1,)) for x in leaves if _moves(x)]
+    program = _Program(f, leaves, treedef)
+    return program.result(by_numpy(v.concat(*moving, axis=0), run=program))
+
+
+def is_hosted(x: Any) -> bool:
+    """Tell whether a value is another engine's."""
+    return type_info(type(x)).host is not None
+
+
+CONSTANT = (
+    *(np.ndarray, np.generic, np.dtype, type, ModuleType, float, int, complex, str, type(None)),
+)
+"""Classes of what is no other engine's, and holds nothing of it."""
+
+
+@final
+class _Program:
+    """A function of a vector, into which all that floats in a call's arguments was put."""
+
+    def __init__(self, f: Callable[..., Any], leaves: list[Any], treedef: TreeDef) -> None:
+        self.f, self.treedef = f, treedef
+        for x in leaves:
+            if _holds_hosted(x):
+                msg = (
+                    f"{describe(x)} holds a value of another engine, and {name_of(f)} computes "
+                    f"with NumPy: write what makes {describe(x)} in one function with it, and call "
+                    f"chainrules_scipy.by_numpy(function)"
+                )
+                raise TracerError(msg)
+        self.given = [_Like(x) if _moves(x) else None for x in leaves]
+        self.leaves = [
+            None if _moves(x) else np.asarray(untraced(x)) if is_hosted(x) else x for x in leaves
+        ]
+        self.found: list[Any] = []
+        self.layout: TreeDef | None = None
+
+    def __call__(self, x: Any) -> Any:
+        """Compute the vector of what floats in the result."""
+        floats = [np.reshape(y, -1) for y in self.floats(x)]
+        return np.concatenate(floats) if floats else np.zeros(0)
+
+    def pulled(self, x: Any, y_bar: Any) -> Any:
+        """Pull a cotangent back; what is zero in it flows nowhere, through no quotient by zero."""
+        ys, pull = any_engine.rrule_via_ad(self.floats, x)
+        vector = _Vector(y_bar)
+        bars = [vector.next(_Like(y), np) for y in ys]
+        return pull(tuple([bar if np.any(bar) else ZeroTangent() for bar in bars]))[0]
+
+    def floats(self, x: Any) -> tuple[Any, ...]:
+        """Compute what floats in the result, and note the rest."""
+        vector = _Vector(x)
+        pairs = zip(self.given, self.leaves, strict=True)
+        args, options = unflatten(
+            self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
+        )
+        leaves, self.layout = flatten(self.f(*args, **options))
+        self.found = [_Like(y) if _kind(y) else y for y in leaves]
+        for y in self.found:
+            if not isinstance(y, (_Like, *CONSTANT)):
+                msg = (
+                    f"{name_of(self.f)} gives {describe(y)}, and computes with NumPy, so that "
+                    f"only arrays and numbers come out of it: write what takes its result in one "
+                    f"function with it, and call chainrules_scipy.by_numpy(function)"
+                )
+                raise NotDifferentiableError(msg)
+        return tuple([y for y in leaves if _kind(y)])
+
+    def result(self, y: Any) -> Any:
+        """Return what the function gave, of the vector that was computed."""
+        assert self.layout is not None
+        vector, space = _Vector(y), namespace_of(type(y))
+        return unflatten(
+            self.layout, [vector.next(x, space) if type(x) is _Like else x for x in self.found]
+        )
+
+
+@final
+class _Like:
+    """Shape and dtype of what floats."""
+
+    def __init__(self, x: Any) -> None:
+        self.shape: tuple[int, ...] = tuple(getattr(x, "shape", ()))
+        self.name = _name(x)
+        self.is_real = _kind(x) == "f"
+
+
+@final
+class _Vector:
+    """A vector that is taken apart."""
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.at = x, 0
+
+    def next(self, like: _Like, space: Any) -> Any:
+        """Return the next part, like what was put there."""
+        x, at = self.x, self.at
+        self.at += math.prod(like.shape)
+        part = v.reshape(x[at : self.at], shape=like.shape) if like.shape else x[at]
+        if like.is_real and _kind(x) == "c":
+            part = v.real(part)
+        known = getattr(space, like.name, None)
+        return part if known is None or _name(part) == like.name else v.astype(part, dtype=known)
+
+
+def _holds_hosted(x: Any) -> bool:
+    known = isinstance(x, CONSTANT) or is_hosted(x)
+    return not known and any(map(is_hosted, inside(x, ours=True)))
+
+
+def _moves(x: Any) -> bool:
+    return is_hosted(x) and _kind(x) != ""
+
+
+def _name(x: Any) -> str:
+    """Return the name of a dtype, which libraries spell as ``torch.float32`` or ``float32``."""
+    dtype = getattr(x, "dtype", "complex128" if isinstance(x, complex) else "float64")
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def _kind(x: Any) -> str:
+    """Return "f" or "c" for what floats, real or complex, else ""."""
+    if not (hasattr(x, "dtype") or isinstance(x, (float, complex))):
+        return ""
+    name = _name(x)
+    return "c" if "complex" in name else "f" if "float" in name else ""

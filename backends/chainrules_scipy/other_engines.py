@@ -1,0 +1,96 @@
+"""Values that another engine differentiates, given to functions that compute with NumPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from chainrules_bridge import CONSTANT, called_by_numpy, is_hosted
+from chainrules_py import ChainRulesError, Primitive, TracerError
+from chainrules_py.extend import Tracer, closed, describe, flatten, inside
+
+
+def by_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function that computes with NumPy take values of other engines (a decorator).
+
+    Its value and its derivatives are computed on the host, the derivatives by the engine that is
+    installed: to any order, under PyTorch's and JAX's transformations too.
+
+    Parameters
+    ----------
+    f : callable
+        Its results are arrays and numbers, or structures of them. What it captured is constant.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from scipy.special import gammaln
+    >>> import chainrules_torch
+    >>> f = by_numpy(lambda x: np.sum(gammaln(x)))
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.grad(f(x), x)
+    (tensor([-0.5772,  0.4228]),)
+    """
+
+    @functools.wraps(f)
+    def function(*args: Any, **options: Any) -> Any:
+        if any(map(is_hosted, flatten((args, options))[0])):
+            return called_by_numpy(f, args, options)
+        return f(*args, **options)
+
+    return function
+
+
+def run(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a function of ours; of values of another engine by NumPy, if it is no word.
+
+    One that is given functions may be given such as compute with the other engine's values.
+    """
+    leaves = flatten((args, options))[0]
+    functions = [x for x in leaves if callable(x)]
+    captured = any([is_hosted(y) for x in functions for y in flatten(closed(x))[0]])
+    theirs = captured or any(map(is_hosted, leaves))
+    ours = isinstance(function, Primitive) or any([isinstance(x, Tracer) for x in leaves])
+    if ours or not theirs:
+        return function(*args, **options)
+    if captured or _held((args, options)):
+        with in_our_words((args, options)):
+            return function(*args, **options)
+    if functions:
+        try:
+            y = function(*args, **options)
+            if not all([isinstance(x, CONSTANT) for x in flatten(y)[0]]):
+                return y
+        except ChainRulesError:
+            raise
+        except Exception:  # which NumPy or the other engine raise, given each other's values
+            pass
+    return called_by_numpy(function, args, options)
+
+
+def _held(x: Any) -> bool:
+    """Tell whether a structure, as a sparse array is, holds another engine's values."""
+    if type(x) in (list, tuple, dict):
+        return any(map(_held, x.values() if type(x) is dict else x))
+    return not is_hosted(x) and any(map(is_hosted, flatten(x)[0]))
+
+
+@contextmanager
+def in_our_words(arguments: Any) -> Iterator[None]:
+    """Say what to write where NumPy was given a value of another engine, and that raised."""
+    try:
+        yield
+    except ChainRulesError:
+        raise
+    except Exception as error:
+        hosted = next((x for x in inside(arguments, ours=True) if is_hosted(x)), None)
+        if hosted is None:
+            raise
+        msg = (
+            f"{describe(hosted)} is another engine's value, in what computes with NumPy: write all "
+            f"that is computed of it there as one function, and call by_numpy(function), which is "
+            f"chainrules_scipy's"
+        )
+        raise TracerError(msg) from error

@@ -1,0 +1,200 @@
+"""SciPy's functions of what PyTorch or JAX differentiates: right, or an error in our words."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainrules_scipy
+from chainrules_py import ChainRulesError, NotDifferentiableError, TracerError
+from chainrules_scipy import by_numpy
+from chainrules_tape import grad
+from tests.libraries.scipy.samples.judge import samples
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+
+_OPERATORS = ("traced.py", "spatial.py", "operators.py")  # which SciPy's own classes are told of
+_SLOW = ("integrate.tplquad", "integrate.dblquad", "optimize.shgo", "optimize.dual_annealing")
+ALL = [s for of in samples().values() for s in of if s.operands and not s.name.startswith(_SLOW)]
+LIBRARIES = {"torch": "chainrules_torch", "jax": "chainrules_jax"}
+
+
+def _floats(y: Any) -> list[Any]:
+    """List what floats in a result, of any library."""
+    if isinstance(y, (tuple, list)):
+        return [z for part in y for z in _floats(part)]
+    name = str(getattr(y, "dtype", "float64" if type(y) in (float, complex) else ""))
+    return [y] if "float" in name or "complex" in name else []
+
+
+def _total(parts: list[Any], weights: list[Any], home: Any) -> Any:
+    """Sum what floats, each weighted, in the library that the parts are of."""
+    total: Any = 0.0
+    for y, w in zip(parts, weights, strict=True):
+        z = home.asarray(y)
+        is_complex = "complex" in str(z.dtype)
+        total = total + home.sum(home.real(z) * w[0] if is_complex else z * w[0])
+        total = total + (home.sum(home.imag(z) * w[1]) if is_complex else 0.0)
+    return total
+
+
+def _slopes(sample: Any, library: str) -> tuple[Any, Any]:
+    """Return the derivatives that another engine gives, and those of the tape."""
+    rng = np.random.default_rng(1)
+    xs = [np.asarray(x) for x in sample.operands]
+    places = tuple([i for i, x in enumerate(xs) if x.dtype.kind == "f"])
+    weights = [rng.normal(size=(2, *np.shape(y))) for y in _floats(sample.run(*xs))]
+    if library == "torch":
+        import torch
+
+        ts = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in xs]
+        made = [torch.tensor(w) for w in weights]
+        y = _total(_floats(sample.run(*ts)), made, torch)
+        of = [ts[i] for i in places]
+        found = (
+            torch.autograd.grad(y, of, allow_unused=True) if y.requires_grad else [None] * len(of)
+        )
+        theirs = [0.0 if t is None else t.numpy() for t in found]
+    else:
+        import jax
+        import jax.numpy as jnp
+
+        with jax.enable_x64(True):
+            f = lambda *zs: _total(_floats(sample.run(*zs)), [jnp.asarray(w) for w in weights], jnp)
+            theirs = [np.asarray(t) for t in jax.grad(f, places)(*map(jnp.asarray, xs))]
+    ours = grad(lambda *zs: _total(_floats(sample.run(*zs)), weights, np), places)(*xs)
+    return theirs, ours
+
+
+def _compare(sample: Any, library: str) -> None:
+    if not any(np.asarray(x).dtype.kind == "f" for x in sample.operands):
+        return
+    importlib.import_module(LIBRARIES[library])
+    with warnings.catch_warnings(), chainrules_scipy.install():
+        warnings.simplefilter("ignore")
+        raised = None
+        try:
+            theirs, ours = _slopes(sample, library)
+        except ChainRulesError:
+            return
+        except Exception as error:
+            raised = error
+    if raised is not None:  # ufuncs are never replaced, nor is what nothing of ours stands for
+        frames = traceback.extract_tb(raised.__traceback__)
+        ours = {Path(f.filename).name for f in frames if "chainrules_scipy" in f.filename}
+        assert ours <= {"installing.py", "other_engines.py", *_OPERATORS}, raised
+        return
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("sample", ALL[::61], ids=str)
+def test_some_samples(sample: Any, library: str) -> None:
+    pytest.importorskip(library)
+    _compare(sample, library)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("sample", ALL, ids=str)
+def test_every_sample(sample: Any, library: str) -> None:
+    pytest.importorskip(library)
+    _compare(sample, library)
+
+
+def _density(x: Any, shape: Any) -> Any:
+    import scipy.stats
+
+    return scipy.stats.gamma.logpdf(x, shape)
+
+
+X, SHAPE = np.array([0.5, 1.5]), 2.0
+
+
+def test_pytorch_to_the_second_order() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    x = torch.tensor(X, requires_grad=True)
+    shape = torch.tensor(SHAPE, dtype=torch.float64, requires_grad=True)
+    with chainrules_scipy.install():
+        first = torch.autograd.grad(_density(x, shape).sum(), (x, shape), create_graph=True)
+        second = torch.autograd.grad(first[0].sum(), (x, shape))
+        mapped = torch.func.vmap(torch.func.grad(_density), in_dims=(0, None))(x, shape)
+        moved = torch.func.jvp(_density, (x, shape), (torch.ones_like(x), torch.ones_like(shape)))[
+            1
+        ]
+        hessian = torch.func.hessian(lambda x: _density(x, shape).sum())(x)
+    # (k - 1) log x - x - log Γ(k)
+    assert torch.allclose(first[0], (shape - 1) / x - 1)
+    assert torch.allclose(second[0], (1 - shape) / x**2)
+    assert torch.allclose(second[1], (1 / x).sum())
+    assert torch.allclose(mapped, first[0])
+    assert torch.allclose(moved, first[0] + torch.log(x) - torch.digamma(shape))
+    assert torch.allclose(hessian, torch.diag((1 - shape) / x**2))
+
+
+def test_jax_compiled_and_mapped() -> None:
+    jax: Any = pytest.importorskip("jax")
+    importlib.import_module("chainrules_jax")
+    with jax.enable_x64(True), chainrules_scipy.install():
+        x = jax.numpy.asarray(X)
+        of = lambda x: _density(x, SHAPE)
+        slope = jax.jit(jax.vmap(jax.grad(of)))(x)
+        bent = jax.hessian(lambda x: of(x).sum())(x)
+    np.testing.assert_allclose(slope, (SHAPE - 1) / X - 1)
+    np.testing.assert_allclose(bent, np.diag((1 - SHAPE) / X**2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "bfloat16"])
+def test_dtypes_are_those_of_the_tensors(dtype: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    import scipy.signal
+
+    x = torch.tensor([1.0, 2.0, 4.0], dtype=getattr(torch, dtype), requires_grad=True)
+    with chainrules_scipy.install():
+        y = scipy.signal.detrend(x)
+        slope = torch.autograd.grad(torch.sum(y.abs()), x)[0]
+    assert slope.dtype == x.dtype
+
+
+def test_results_that_are_no_arrays_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    import scipy.interpolate
+    import scipy.stats
+
+    x, at = np.arange(5.0), 1.5
+    y = torch.tensor(np.sin(x), requires_grad=True)
+    spline = lambda y: scipy.interpolate.make_interp_spline(x, y)(at)
+    with chainrules_scipy.install():
+        with pytest.raises(NotDifferentiableError, match="by_numpy"):
+            spline(y)
+        found = torch.autograd.grad(by_numpy(spline)(y), y)[0]
+        np.testing.assert_allclose(found, grad(spline)(np.sin(x)))
+        with pytest.raises(TracerError, match=r"by_numpy\(function\)"):
+            scipy.stats.multivariate_normal(cov=y[0] * torch.eye(2)).logpdf(np.ones(2))
+
+
+def test_what_flows_nowhere_is_no_nan() -> None:
+    """Of three results one is used: through the others, which are not smooth, nothing flows."""
+    torch: Any = pytest.importorskip("torch")
+    importlib.import_module("chainrules_torch")
+    f = by_numpy(lambda x: (np.sqrt(x), 3.0 * x, "text", 7))
+    x = torch.zeros(2, requires_grad=True)
+    found = f(x)
+    assert found[2:] == ("text", 7)
+    (slope,) = torch.autograd.grad(found[1].sum(), x)
+    assert slope.tolist() == [3.0, 3.0]
+
+
+def test_other_values_are_left_alone() -> None:
+    assert by_numpy(np.sin)(0.5) == np.sin(0.5)
+    assert grad(by_numpy(lambda x: np.sum(np.sin(x))))(X).tolist() == np.cos(X).tolist()
