@@ -67,7 +67,7 @@ _WAITING = {
 """Files with rows, and the modules and classes of NumPy's whose functions these are of."""
 
 _COMPUTED = {
-    "adjoints": ("linalg", "reductions"),
+    "adjoints": ("decompositions", "linalg", "reductions"),
     "arrays": (
         "creation",
         "indexing",

@@ -211,13 +211,19 @@ def _in_halves(y_bar: Any, factor: Any, h: int) -> Any:
 
 
 def _corner_cotangent(y_bar: Any, factor: Any, inverse: Any = None) -> Any:
-    """Return the cotangent by the formula, and the whole matrix that it is the lower half of."""
+    """Return the cotangent by the formula, and the whole matrix that it is the lower half of.
+
+    What is not needed any more goes at once: matrices of this size are the peak of a likelihood.
+    """
     inverse = _inverse_by_halves(factor) if inverse is None else inverse
     phi = _phi(factor.shape[-1], y_bar.real.dtype.char)
     product: Any = np.dot if y_bar.ndim == factor.ndim == 2 else np.matmul
     middle = product(_adjoint(factor), y_bar)
     middle *= phi
-    both = product(product(_adjoint(inverse), middle + _adjoint(middle)), inverse)
+    middle += _adjoint(middle).copy()  # as it lies NumPy takes a third longer, and memory for two
+    middle = product(_adjoint(inverse), middle)
+    both = product(middle, inverse)
+    del middle, inverse
     return both * phi, both
 
 
