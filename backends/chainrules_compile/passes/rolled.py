@@ -41,8 +41,21 @@ def rolled(program: Program, least: int = LEAST) -> Program:
         if _too_few(worth, program):
             return program
         if worth != found:
-            rolling = _Rolling(program, line, worth)
+            rolling = _aligned(program, line, worth, found)
     return rolling.program(least)
+
+
+def _aligned(program: Program, line: Line, worth: list[Repeat], found: list[Repeat]) -> _Rolling:
+    """Return the rolling of what is worth it, with as many values in lists as there may be.
+
+    Where several turns are one, a loop of one for each cannot take their lists in turn.
+    """
+    wide, starts = _Rolling(program, line, worth), {r.start for r in worth}
+    narrow = [r for r in found if r.start in starts]
+    if narrow == worth:
+        return wide
+    other = _Rolling(program, line, narrow)
+    return other if other.apart() < wide.apart() else wide
 
 
 def _too_few(found: list[Repeat], program: Program) -> bool:
@@ -209,6 +222,10 @@ class _Rolling:
             return r
         wide = Repeat(r.start, r.period * several, r.turns // several)
         return wide if wide.turns >= 3 else None
+
+    def apart(self) -> int:
+        """Count the values that are taken from lists one by one."""
+        return sum([len(turns) for single in self.single for turns in single.values()])
 
     # ----------------------------------------------------------------------- the rolled program
 
