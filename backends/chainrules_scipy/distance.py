@@ -12,6 +12,7 @@ import scipy.spatial.distance as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
 from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, readable, stands_for
 
@@ -54,9 +55,9 @@ def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     d = v.abs(a - b)
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
-    if p == 1:
+    if p == 1 and not varies(p):
         return _sum(_weighted(d, w))
-    if p == 2:
+    if p == 2 and not varies(p):
         return _norm(d if w is None else d * v.sqrt(w))
     total = _sum(_weighted(v.pow(d, p), w))
     some = readable(total) > 0

@@ -9,17 +9,34 @@ from typing import Any
 import numpy as np
 import scipy.spatial as native
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.following import follow_all
+from chainrules_py.extend import varies
+from chainrules_scipy.following import follow, follow_all
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.results import unstated
+from chainrules_scipy.rows import array_of, readable, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(
-    native,
-    *("distance_matrix", "geometric_slerp", "minkowski_distance", "minkowski_distance_p"),
-    "procrustes",
+    native, "distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"
 )
+_slerp = follow(native.geometric_slerp)
+
+
+@stands_for(native.geometric_slerp)
+def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
+    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where the two are one, and SciPy stays there, so that it would not move with them.
+    """
+    if varies((start, end)) and np.array_equal(readable(start), readable(end)):
+        msg = "geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative"
+        raise NotDifferentiableError(msg)
+    return _slerp(start, end, t, tol)
 
 
 class _Hull:
@@ -30,9 +47,10 @@ class _Hull:
     def __init__(self, points: Any, *args: Any, **options: Any) -> None:
         self.points = of_precision(array_of(points), np.dtype(float))
         self.native = native.ConvexHull(readable(self.points), *args, **options)
+        self.max_bound, self.min_bound = (f(self.points, axis=0) for f in (v.max, v.min))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.native, name)
+        return unstated(f"ConvexHull(...).{name}", getattr(self.native, name), [self.points])
 
     @property
     def facets(self) -> Any:
@@ -73,9 +91,13 @@ class _Tree:
     def __init__(self, data: Any, *args: Any, **options: Any) -> None:
         self.data = of_precision(array_of(data), np.dtype(float))
         self.native = native.KDTree(readable(self.data), *args, **options)
+        self.maxes, self.mins = (f(self.data, axis=0) for f in (v.max, v.min))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.native, name)
+        found = getattr(self.native, name)
+        if callable(found):
+            return functools.partial(_of_trees, self.native, name)
+        return unstated(f"KDTree(...).{name}", found, [self.data])
 
     def query(self, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **options: Any) -> Any:
         """Find the nearest points, and the distances to them."""
@@ -90,6 +112,19 @@ def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: 
     gap = gap - (x if where.ndim == x.ndim - 1 else v.expand_dims(x, axis=-2))
     distance = v.vector_norm(gap, axis=-1, ord=p)
     return distance if found.all() else v.where(found, distance, far), where
+
+
+def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
+    """Count, or tell places: that is constant. Distances are not."""
+    if name == "sparse_distance_matrix":
+        msg = (
+            "sparse_distance_matrix of a tree that is being differentiated has no derivative; take "
+            "the pairs of query_ball_tree, and np.linalg.norm of the differences of their points"
+        )
+        raise NotDifferentiableError(msg)
+    plain = [x.native if isinstance(x, _Tree) else x for x in args]
+    named = {k: x.native if isinstance(x, _Tree) else x for k, x in options.items()}
+    return getattr(native.KDTree, name)(tree, *plain, **named)
 
 
 def KDTree(data: Any, *args: Any, **options: Any) -> _Tree:  # noqa: N802

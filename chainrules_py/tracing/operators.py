@@ -30,6 +30,7 @@ from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assign
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.tracing.others import is_stranger
+from chainrules_py.tracing.shortcuts import refusing_shortcuts
 from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
@@ -419,6 +420,8 @@ in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, An
 """By the name of a method that writes in place: what computes it, and Python's own operator."""
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
+    if _name in ("__eq__", "__ne__"):
+        _method = refusing_shortcuts(_method, when=_name == "__eq__")
     setattr(ArrayLike, _name, _method)
     _native = getattr(operator, f"__i{_name[2:]}", None)
     if _native is not None:

@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 from chainrules_fallbacks.composites.indexing import trim_zeros
-from chainrules_py import ignore_derivatives
+from chainrules_py import NotDifferentiableError, ignore_derivatives
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of, namespace_of, real_numbers, untraced
+from chainrules_py.extend import describe, kind_of, namespace_of, real_numbers, untraced, varies
 
 
 def _vector(p: Any) -> Any:
@@ -45,8 +45,16 @@ def polymul(p: Any, q: Any) -> Any:
 
 
 def _leading(p: Any) -> Any:
-    p = trim_zeros(p, "f")
-    return p if p.shape[0] else v.full_like(p, shape=(1,), fill=0)
+    """Leave out zeros in front, but for the last coefficient; those that vary are no zeros."""
+    kept = trim_zeros(p, "f")
+    kept = kept if kept.shape[0] else v.index(p, slice(-1, None))
+    if kept.shape != p.shape and varies(p):
+        msg = (
+            f"polymul leaves out coefficients of {describe(p)} in front that are zero, and with "
+            "them their derivatives; write np.convolve(p, q), which leaves out none"
+        )
+        raise NotDifferentiableError(msg)
+    return kept
 
 
 def polydiv(p: Any, q: Any) -> tuple[Any, Any]:

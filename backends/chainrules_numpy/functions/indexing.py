@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import axis, row
 from chainrules_numpy.rows import alias
-from chainrules_py import non_differentiable, primitive
+from chainrules_py import NotDifferentiableError, non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Call, untraced, varies
+from chainrules_py.extend import Call, describe, untraced, varies
 from chainrules_py.extend import indexing_composites as i
 from chainrules_py.extend import manipulation_composites as m
 
@@ -47,7 +48,29 @@ row(
 row(np.take_along_axis, v.take_along_axis, "arr", axis=low.flattened)
 row(np.compress, i.compress, refuse=("out",), condition=low.as_array("condition"), axis=axis)
 row(np.extract, i.extract, "arr", condition=low.as_array("condition"), arr=low.as_array("x"))
-row(np.trim_zeros, i.trim_zeros, "filt", axis=axis)
+
+
+def trim_zeros(x: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Leave out zeros at the ends; np.poly1d has no derivative in those that it leaves out."""
+    kept = i.trim_zeros(x, trim, axis)
+    if kept.shape != x.shape and varies(x) and _makes_a_polynomial():
+        msg = (
+            f"np.poly1d leaves out coefficients of {describe(x)} in front that are zero, and with "
+            "them their derivatives; write np.polyval(c, x), which leaves out none"
+        )
+        raise NotDifferentiableError(msg)
+    return kept
+
+
+def _makes_a_polynomial() -> bool:
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code is not _MAKING:
+        frame = frame.f_back
+    return frame is not None
+
+
+_MAKING = np.poly1d.__init__.__code__
+row(np.trim_zeros, trim_zeros, "filt", axis=axis)
 
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:

@@ -5,9 +5,12 @@ What is integrated may hold traced values, as a closure does, or take them as ``
 
 from typing import Any
 
+import numpy as np
 import scipy.integrate
 
-from chainrules_scipy.following import follow_all
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import varies
+from chainrules_scipy.following import follow, follow_all
 from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
 from chainrules_scipy.integrate.known import (
@@ -17,6 +20,7 @@ from chainrules_scipy.integrate.known import (
     simpson,
     trapezoid,
 )
+from chainrules_scipy.rows import readable, stands_for
 
 __all__ = [
     "cumulative_trapezoid",
@@ -34,7 +38,25 @@ __all__ = [
     "trapezoid",
 ]
 
-_FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cubature", "cumulative_simpson")
+_FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cumulative_simpson")
+if hasattr(scipy.integrate, "cubature"):
+    _cubature = follow(scipy.integrate.cubature)
+
+    @stands_for(scipy.integrate.cubature)
+    def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
+        """Integrate over a box, as ``scipy.integrate.cubature``.
+
+        Raises
+        ------
+        NotDifferentiableError
+            Of a box without an extent that may grow: SciPy multiplies by its sign, which is 0.
+        """
+        if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
+            msg = "cubature over no extent has no derivative in its limits; quad has one"
+            raise NotDifferentiableError(msg)
+        return _cubature(f, a, b, **how)
+
+    _FOLLOWED["cubature"] = cubature
 
 
 def __getattr__(name: str) -> Any:

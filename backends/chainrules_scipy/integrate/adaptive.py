@@ -112,8 +112,6 @@ def quad(
 
     f = _Integrand(lambda x: func(x, *args))
     low, high = float(readable(a)), float(readable(b))
-    if low == high:
-        return 0.0 * (a + b), 0.0
     if low > high:
         value, *more = quad(f.f, b, a, (), full_output, epsabs, epsrel, limit, points)
         return -value, *more
@@ -198,8 +196,20 @@ class _Integrand:
         return _vanishing(self.f, x) if is_nothing else y
 
 
+def _of_nothing(f: _Integrand, a: Any, b: Any) -> Any:
+    """Integrate from a limit to itself: nothing, that grows as either limit moves."""
+    if not varies((a, b)) or math.isinf(readable(a)):
+        return 0.0
+    total: Any = 0.0
+    for before, _, weight in _GAUSS:
+        total = total + weight * f.at(a + (b - a) * before)
+    return (b - a) * total
+
+
 def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: Any) -> Any:
     """Integrate over pieces whose ends move with the limits."""
+    if low == high:
+        return _of_nothing(f, a, b)
     first, last = min(start for start, _ in pieces), max(end for _, end in pieces)
     is_finite = math.isfinite(low) and math.isfinite(high)
     total: Any = 0.0

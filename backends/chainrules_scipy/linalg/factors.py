@@ -9,6 +9,7 @@ import scipy.linalg
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy.linalg.solving import solve_twice
 from chainrules_scipy.rows import adjoint, array_of, checked, permutation_of, readable, stands_for
 
 # ---------------------------------------------------------------- Cholesky
@@ -110,8 +111,7 @@ def cho_solve(
     c, lower = c_and_lower
     lower = bool(np.all(lower))  # SciPy gives one for each matrix
     c, b = checked(check_finite, c, b)
-    c = c if lower else adjoint(c)
-    return v.solve_triangular(adjoint(c), v.solve_triangular(c, b), upper=True)
+    return solve_twice(c if lower else adjoint(c), b)
 
 
 # ---------------------------------------------------------------- Gauss

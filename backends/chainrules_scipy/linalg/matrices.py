@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import products_composites
+from chainrules_py.extend import products_composites, varies
 from chainrules_scipy.rows import array_of, checked, stands_for, static
 
 
@@ -216,4 +217,7 @@ def norm(
     [0.6 0.8]
     """
     (a,) = checked(check_finite, a)
+    if varies(ord):
+        msg = "norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)"
+        raise NotDifferentiableError(msg)
     return products_composites.norm(a, ord, static(axis), keepdims)

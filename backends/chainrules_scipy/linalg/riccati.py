@@ -13,7 +13,8 @@ from chainrules_scipy.rows import adjoint, array_of, nested, readable, stands_fo
 
 
 def _operands(*xs: Any) -> tuple[Any, ...]:
-    return tuple(None if x is None else array_of(x) for x in xs)
+    """Return matrices: SciPy takes a number for one of a row and a column."""
+    return tuple(None if x is None else np.atleast_2d(array_of(x)) for x in xs)
 
 
 def _steps(*xs: Any) -> int:

@@ -46,6 +46,14 @@ def read(a: Any, structure: str | None, lower: bool) -> Any:
     return half + other + v.from_diagonal(diagonal, rows=n, columns=n)
 
 
+def solve_twice(factor: Any, b: Any) -> Any:
+    """Solve with L Lᴴ, of a lower triangle, or several, each for the same vector."""
+    is_vector = b.ndim == 1 and factor.ndim > 2
+    y = v.solve_triangular(factor, b[:, None] if is_vector else b)
+    x = v.solve_triangular(adjoint(factor), y, upper=True)
+    return x[..., 0] if is_vector else x
+
+
 @stands_for(scipy.linalg.solve)
 def solve(
     a: Any,
@@ -94,8 +102,7 @@ def solve(
         factor = v.cholesky(a, upper=not lower)
         factor = adjoint(factor) if not lower else factor
         factor = v.conj(factor) if transposed else factor
-        y = v.solve_triangular(factor, b)
-        return v.solve_triangular(adjoint(factor), y, upper=True)
+        return solve_twice(factor, b)
     a = read(a, assume_a, lower)
     return v.solve(v.matrix_transpose(a) if transposed else a, b)
 

@@ -258,6 +258,7 @@ def linprog(
     c = array_of(c)
     n = c.shape[0]
     given: list[Any] = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
+    given[1::2] = [None if x is None else v.reshape(x, shape=(-1,)) for x in given[1::2]]
     plain = [None if x is None else readable(x) for x in given]
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
     low, high = ends([bounds] * n if single else bounds, n)

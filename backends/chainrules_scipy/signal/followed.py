@@ -10,7 +10,7 @@ from scipy.signal import windows
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all, follow_class, followed, instead_of
+from chainrules_scipy.following import follow, follow_all, follow_class, instead_of
 from chainrules_scipy.rows import array_of, readable, stands_for
 
 instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
@@ -28,10 +28,10 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("gausspulse", "get_window", "group_delay", "hilbert2", "iircomb", "iirdesign"),
     *("iirfilter", "iirnotch", "iirpeak", "istft", "kaiser_atten", "kaiser_beta"),
     *("kaiserord", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
-    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "minimum_phase", "normalize", "periodogram"),
+    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "minimum_phase", "periodogram"),
     *("qspline1d", "qspline1d_eval", "resample_poly", "savgol_coeffs", "sawtooth"),
     *("sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram", "square", "ss2tf"),
-    *("ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2ss", "tf2zpk", "vectorstrength"),
+    *("ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2zpk", "vectorstrength"),
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf"),
 )
 FOLLOWED |= follow_all(
@@ -39,6 +39,53 @@ FOLLOWED |= follow_all(
     *("chebwin", "exponential", "gaussian", "general_cosine", "general_gaussian"),
     *("general_hamming", "kaiser", "taylor", "tukey"),
 )
+
+
+_normalize = follow(native.normalize)
+
+
+def with_all_powers(b: Any, a: Any) -> tuple[Any, Any]:
+    """Normalize as SciPy, but leave zeros in front of a numerator that varies: they move.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If there are more of them than the denominator has coefficients.
+    """
+    num, den = _normalize(b, a)
+    left_out = np.shape(b)[-1] - num.shape[-1] if np.ndim(b) else 0
+    if left_out <= 0 or not varies(b):
+        return num, den
+    if np.shape(b)[-1] > den.shape[0]:
+        raise NotDifferentiableError(_LEFT_OUT)
+    a = np.atleast_1d(array_of(a))
+    num = array_of(b) / a[int(np.flatnonzero(readable(a))[0])]
+    return (num[0] if num.ndim == 2 and len(num) == 1 else num), den
+
+
+_LEFT_OUT = (
+    "scipy.signal leaves out coefficients of a numerator in front that are zero, and with them "
+    "their derivatives; leave out yourself what is constant"
+)
+
+
+@stands_for(native.normalize)
+def normalize(b: Any, a: Any) -> tuple[Any, Any]:
+    """Divide by the first coefficient, as ``scipy.signal.normalize``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where SciPy leaves out zeros that vary.
+    """
+    num, den = _normalize(b, a)
+    if varies(b) and np.ndim(b) and num.shape[-1] < np.shape(b)[-1]:
+        raise NotDifferentiableError(_LEFT_OUT)
+    return num, den
+
+
+tf2ss = follow(native.tf2ss, normalize=with_all_powers)
+FOLLOWED |= {"normalize": normalize, "tf2ss": tf2ss}
 
 
 _chirp = follow(native.chirp)
@@ -59,9 +106,6 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any,
     return _chirp(t, f0, t1, f1, method, *args, **how)
 
 
-_filter_start = followed(native.lfilter_zi)
-
-
 @stands_for(native.lfilter_zi)
 def lfilter_zi(b: Any, a: Any) -> Any:
     """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, of any first a.
@@ -79,7 +123,12 @@ def lfilter_zi(b: Any, a: Any) -> Any:
         raise ValueError(msg)
     leading = int(np.flatnonzero(readable(a))[0])
     a = a[leading:]
-    return _filter_start(b / a[0], a / a[0])
+    b, a = b / a[0], a / a[0]
+    missing = len(a) - len(b)
+    b, a = (np.concatenate([x, np.zeros(max(k, 0))]) for x, k in ((b, missing), (a, -missing)))
+    n = len(a) - 1
+    stays = np.eye(n) - np.concatenate([-a[None, 1:], np.eye(n - 1, n)]).T
+    return np.linalg.solve(stays, b[1:] - a[1:] * b[0])
 
 
 @stands_for(native.lfiltic)

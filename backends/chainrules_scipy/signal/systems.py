@@ -11,11 +11,11 @@ import scipy.signal as native
 from scipy.signal import _ltisys
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Tracer, kind_of
+from chainrules_py.extend import Tracer, kind_of, varies
 from chainrules_scipy.following import follow, follow_class, followed_class, numpy_with
 from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import array_of, readable, stands_for
-from chainrules_scipy.signal.followed import FOLLOWED
+from chainrules_scipy.signal.followed import FOLLOWED, with_all_powers
 
 
 def _system(made: type, *system: Any, **how: Any) -> Any:
@@ -66,6 +66,8 @@ for _cls in (native.lti, native.dlti):
     follow_class(_cls, *_METHODS, __new__=_system)
 for _name in _CONVERSIONS:
     _own: dict[str, Any] = {"copy": _Copying, "__new__": _system}
+    if _name == "TransferFunction":
+        _own |= {"normalize": with_all_powers}
     if _name == "StateSpace":
         _own |= {"type": _class, "_check_binop_other": _is_one}
         _own |= {"__radd__": _added, "__rsub__": _subtracted}
@@ -73,7 +75,10 @@ for _name in _CONVERSIONS:
     for _kind in ("Continuous", "Discrete"):
         follow_class(getattr(_ltisys, _name + _kind))
 
-lsim, impulse, step = follow(native.lsim), follow(native.impulse), follow(native.step)
+# An input of zeros that may move is one: SciPy would leave it out.
+_any = numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
+lsim = follow(native.lsim, np=_any)
+impulse, step = follow(native.impulse), follow(native.step)
 dlsim, dimpulse, dstep = follow(native.dlsim), follow(native.dimpulse), follow(native.dstep)
 bode, dbode, dfreqresp = follow(native.bode), follow(native.dbode), follow(native.dfreqresp)
 _freqresp = follow(native.freqresp)
@@ -106,8 +111,18 @@ def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
     return p, np.ones(len(p), int)
 
 
-residue = follow(native.residue, unique_roots=_simple)
-residuez = follow(native.residuez, unique_roots=_simple)
+def _leaving_out_none(x: Any, trim: Any) -> Any:
+    """Leave out zeros; those that vary have derivatives, also of what is not there then."""
+    kept = np.trim_zeros(x, trim)
+    if varies(x) and kept.shape != x.shape:
+        msg = "residues of coefficients that are zero at the end have no derivative in these"
+        raise NotDifferentiableError(msg)
+    return kept
+
+
+_whole = numpy_with(trim_zeros=_leaving_out_none)
+residue = follow(native.residue, np=_whole, unique_roots=_simple)
+residuez = follow(native.residuez, np=_whole, unique_roots=_simple)
 _alike = numpy_with(**dict.fromkeys(("max", "min", "mean"), operator.itemgetter(0)))
 invres, invresz = (follow(f, np=_alike) for f in (native.invres, native.invresz))
 

@@ -100,6 +100,7 @@ _REFUSED = {
     "tukeylambda": ("the density", "it has the inverse of the distribution function inside"),
     "ncf": ("the density", "SciPy has its sums in C alone"),
     "nct": ("the density", "SciPy has its sums in C alone"),
+    "poisson_binom": (_ALL, "SciPy computes it of plain numbers, by a transform"),
     "nchypergeom_wallenius": ("the probabilities and moments", "SciPy integrates them in C"),
 }
 

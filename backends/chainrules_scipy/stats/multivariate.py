@@ -16,7 +16,7 @@ from chainrules_scipy.following import follow_class, of_followed
 from chainrules_scipy.installing import choose
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.linalg.solving import read
-from chainrules_scipy.rows import adjoint, array_of, in_kind_of, readable
+from chainrules_scipy.rows import adjoint, anchored, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
 from chainrules_scipy.stats.powers import product
 
@@ -57,11 +57,15 @@ def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -
 
 
 def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
-    """Return the parameters of ``multinomial``: where p has another sum than 1, its last moves."""
+    """Return the parameters of ``multinomial``: its last is what the others leave of 1.
+
+    SciPy leaves it as it is where the sum is 1 to a few roundings; it moves with the others there.
+    """
     p = array_of(p)
     known = readable(p)
     others = np.abs(1 - known.sum(axis=-1)) > 10 * np.finfo(float).eps
-    last = v.where(others, 1 - v.sum(p[..., :-1], axis=-1), p[..., -1])
+    rest = 1 - v.sum(p[..., :-1], axis=-1)
+    last = anchored(np.where(others, 1 - known[..., :-1].sum(axis=-1), known[..., -1]), rest)
     p = v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1)
     n = np.array(n, dtype=int)
     return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)

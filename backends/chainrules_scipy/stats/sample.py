@@ -9,7 +9,9 @@ import numpy as np
 import scipy.stats as native
 from scipy.stats import _morestats, _stats_py, contingency
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import varies
 from chainrules_scipy.following import (
     follow,
     follow_all,
@@ -96,6 +98,21 @@ class _Covariance:
 FOLLOWED["linregress"] = follow(
     native.linregress, np=numpy_with(cov=lambda *xs, **how: _Covariance(np.cov(*xs, **how)))
 )
+
+
+_pmean = FOLLOWED["pmean"]
+
+
+@stands_for(native.pmean)
+def pmean(a: Any, p: Any, **how: Any) -> Any:
+    """Compute a mean of powers, as ``scipy.stats.pmean``, in the numbers and the weights."""
+    if varies(p):
+        msg = "pmean has no derivative in the power; write np.mean(a**p)**(1 / p)"
+        raise NotDifferentiableError(msg)
+    return _pmean(a, p, **how)
+
+
+FOLLOWED["pmean"] = pmean
 
 
 @stands_for(native.boxcox_llf)

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 import scipy.signal
+import scipy.stats
 
 import chainrules_scipy
-from chainrules_tape import jvp
+from chainrules_py import NotDifferentiableError
+from chainrules_tape import grad, jvp
 
 _rng = np.random.default_rng(7)
 STACK = _rng.normal(size=(2, 3, 4, 4))
@@ -48,6 +51,7 @@ FORMS: dict[str, tuple[Any, Any]] = {
 _bands = np.concatenate([0.1 * STACK[..., :1, :], STACK[..., 1:2, :] + 5], axis=-2)
 _real = np.triu(STACK, 1) + 0.01 * STACK + np.diag([1.0, 3.0, 5.0, 8.0])
 _one = np.ones(4)
+_definite = STACK @ np.swapaxes(STACK, -1, -2) + np.eye(4)
 FORMS |= {
     f"stack, {name}": (f, x)
     for name, f, x in (
@@ -67,8 +71,23 @@ FORMS |= {
         ("lstsq", lambda x: scipy.linalg.lstsq(x, _one)[0], STACK),
         ("pinv, atol", lambda x: scipy.linalg.pinv(x, atol=0.5, return_rank=True), STACK),
         ("pinvh", lambda x: scipy.linalg.pinvh(x, atol=0.5, return_rank=True), _real + 1),
+        ("solve, pos", lambda x: scipy.linalg.solve(_definite, x, assume_a="pos"), _one),
+        ("cho_solve", lambda x: scipy.linalg.cho_solve((_real, False), x), _one),
     )
 }
+
+# A number for a matrix of one row and one column, columns for vectors.
+_two, _weight = np.array([[4.0, 3.0], [-4.5, -3.5]]), np.array([[9.0, 6.0], [6.0, 4.0]])
+_b, _rows = np.array([[1.0], [-1.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
+for _name in ("solve_continuous_are", "solve_discrete_are"):
+    FORMS[f"{_name}, a number"] = (
+        lambda r, _name=_name: getattr(scipy.linalg, _name)(_two, _b, _weight, r),
+        np.array(1.5),
+    )
+FORMS["linprog, a column"] = (
+    lambda b: scipy.optimize.linprog([-1.0, -1.0], A_ub=_rows, b_ub=b).x,
+    np.array([[3.0], [4.0]]),
+)
 
 
 def _parts(y: Any) -> tuple[Any, ...]:
@@ -87,3 +106,16 @@ def test_forms(name: str) -> None:
         assert y[i].shape == truth.shape
         np.testing.assert_allclose(y[i], truth, atol=1e-12)
         np.testing.assert_allclose(y_dot[i], (after[i] - before[i]) / 2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda p: scipy.stats.pmean([1.0, 2.0, 4.0], p[0]),
+        lambda p: scipy.stats.poisson_binom.cdf([1], p)[0],
+        lambda p: scipy.stats.poisson_binom.mean(p),
+    ],
+)
+def test_refusals(f: Any) -> None:
+    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="derivative"):
+        grad(f)(np.array([0.2, 0.5]))
