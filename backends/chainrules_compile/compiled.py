@@ -10,7 +10,6 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile import refusals
@@ -29,7 +28,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits
 from chainrules_compile.results import close, moved_results, same, tried
-from chainrules_compile.save import module_of, unchanged
+from chainrules_compile.save import module_of, unchanged, written
 from chainrules_compile.scans import once_imported, way_of, with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError
@@ -360,22 +359,17 @@ class Compiled(Generic[P, R]):
         Raises
         ------
         RecordingError
-            If it uses what cannot be written down, or what was captured has changed since.
+            If it uses what cannot be written down, or what was captured has changed since, or if
+            nothing can be written there.
         """
         self.wait()
         program = unchanged(self.programs, self.__name__) if self.programs else self._newest()
         if program.scope.save is not None:
-            if Path(path).suffix == ".py":
-                msg = (
-                    f"a program for {self._target} is saved as a folder, not as {path}; name one, "
-                    f"or compile it for the target 'numpy', and save that"
-                )
-                raise RecordingError(msg)
-            program.scope.save(self.__name__, Path(path))
-            return
+            write = functools.partial(program.scope.save, self.__name__)
+            return written(path, write, f"a program for {self._target}")
         source = program.source if program.standby is None else program.standby.made()[1]
         text = module_of(self.__name__, source, program.scope, self._f)
-        Path(path).write_text(text, encoding="utf-8")
+        return written(path, lambda place: place.write_text(text, encoding="utf-8"))
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:

@@ -13,10 +13,12 @@ import copy
 import dis
 import functools
 import inspect
+import os
 import re
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,33 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
         f"some of it stands in the program; call it again, and save it then"
     )
     raise RecordingError(msg)
+
+
+def written(path: Any, write: Callable[[Path], object], folder: str = "") -> None:
+    """Write to a file that somebody named; or to a folder, where it says for what.
+
+    Raises
+    ------
+    RecordingError
+        If nothing can be written there.
+    """
+    wanted = "a folder, as 'energy_grad'" if folder else "a file, as 'energy_grad.py'"
+    place = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(place, str) or not place or "\0" in place:
+        said = describe(path) if place is None else repr(place)
+        msg = f"save takes where to write to, and {said} is no path; name {wanted}"
+        raise RecordingError(msg)
+    if folder and place.endswith(".py"):
+        msg = (
+            f"{folder} is saved as a folder, not as {place}; name one, or compile it for the "
+            f"target 'numpy', and save that"
+        )
+        raise RecordingError(msg)
+    try:
+        write(Path(place))
+    except OSError as error:
+        msg = f"nothing can be written to {place!r} ({error.strerror}); name {wanted}, that may be"
+        raise RecordingError(msg) from error
 
 
 def _check(text: str, name: str) -> None:

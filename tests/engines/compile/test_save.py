@@ -297,3 +297,20 @@ def test_every_element_of_a_large_captured_array_counts(tmp_path):
             with pytest.raises(RecordingError, match="has changed since it was called last"):
                 g.save(tmp_path / f"m{k}.py")
             large[index] = 1.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("path", ["", None, 5, b"f.py", "a\0b", "file/inside", "file", "folder"])
+def test_where_nothing_can_be_written_save_says_so(path, target, tmp_path, monkeypatch):
+    """Errors were Python's own: "Is a directory", or bytes for a place in memory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    compiled = compile(lambda x: 2.0 * x, target=target, background=False)
+    compiled(np.ones(2))
+    if path == ("file" if target == "numpy" else "folder"):
+        compiled.save(path)
+        return
+    named = "energy_grad.py" if target == "numpy" else "energy_grad'"
+    with pytest.raises(RecordingError, match=f"name a.*{named}"):
+        compiled.save(path)
