@@ -69,12 +69,14 @@ class Entry:
         self._copies: dict[int, Any] = {}
         self._mutable: dict[str, int] = {}
         self._gathered = ""
-        if len(keywords) > 1 and gathers(f):
+        self._named = dict(zip(keywords, self.parameters[len(args) :], strict=True))
+        ordered = gathered(f, keywords) if len(keywords) > 1 else ()
+        if len(ordered) > 1:
             self._gathered = self._unused("keywords")
-            keys = scope.name(tuple(keywords), "keys")
+            keys = scope.name(ordered, "keys")
             self._checks.append(f"tuple({self._gathered}) != {keys}")
-            for name in self.parameters[len(args) :]:
-                self._before(name, f"{self._gathered}[{name!r}]")
+            for key in ordered:
+                self._before(self._named.pop(key), f"{self._gathered}[{key!r}]")
         entered = []
         given = zip(self.parameters, (*args, *keywords.values()), strict=True)
         for place, (name, x) in enumerate(given):
@@ -109,11 +111,10 @@ class Entry:
     @property
     def signature(self) -> list[str]:
         """The parameters as they are declared."""
-        n = self._places
-        positional, named = self.parameters[:n], self.parameters[n:]
-        if self._gathered:
-            return [*positional, *(["/"] if positional else []), f"**{self._gathered}"]
-        return [*positional, *(["/"] if positional else []), *(["*", *named] if named else [])]
+        positional, named = self.parameters[: self._places], self._named.values()
+        rest = [f"**{self._gathered}"] if self._gathered else []
+        by_name = ["*", *named, *rest] if named else rest
+        return [*positional, *(["/"] if positional else []), *by_name]
 
     @property
     def forwarded(self) -> str:
@@ -386,13 +387,15 @@ def has_contents(x: Any) -> bool:
     return not recordable(type(x)) and not isinstance(x, np.generic) and type(x) not in PLAIN
 
 
-def gathers(f: Callable[..., Any]) -> bool:
-    """Tell whether a function may see in what order keywords are given."""
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        return True
-    return any([p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters])
+def gathered(f: Callable[..., Any], keywords: Iterable[str]) -> tuple[str, ...]:
+    """Return the keywords of which a function may see in what order they are given."""
+    kinds = named_parameters(f)
+    if kinds and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        return ()
+    return tuple([name for name in keywords if kinds.get(name) not in _BY_NAME])
+
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:

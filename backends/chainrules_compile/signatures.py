@@ -29,9 +29,7 @@ def headed(source: str, name: str, f: Any, said: Said) -> str:
     ]
     lines = source.split("\n")
     first = function.body[0].lineno - 1
-    header = lines[function.lineno - 1]
-    if function.args.kwarg is None:  # else their order counts
-        header = f"def {name}{_signature(f, function.args, said)}:"
+    header = f"def {name}{_signature(f, function.args, said)}:"
     return "\n".join([*lines[: function.lineno - 1], header, *_doc(f), *lines[first:]])
 
 
@@ -64,14 +62,15 @@ def _signature(f: Any, given: ast.arguments, said: Said) -> inspect.Signature:
     by_place, by_name = [x.arg for x in given.posonlyargs], [x.arg for x in given.kwonlyargs]
     own = [Parameter(x, Parameter.POSITIONAL_ONLY) for x in by_place]
     own += [Parameter(x, Parameter.KEYWORD_ONLY) for x in by_name]
+    rest = [Parameter(given.kwarg.arg, Parameter.VAR_KEYWORD)] if given.kwarg else []
     with contextlib.suppress(TypeError, ValueError):  # where nobody tells, or defaults come first
         parameters = inspect.signature(f).parameters.values()
         known = {identifier(p.name): p for p in parameters if p.kind not in _MANY}
         if {*by_place} <= known.keys():
             found = _some(known, {*by_place, *by_name}, said)
             found += [Parameter(x, Parameter.KEYWORD_ONLY) for x in by_name if x not in known]
-            return inspect.Signature(found)
-    return inspect.Signature(own)
+            return inspect.Signature([*found, *rest])
+    return inspect.Signature([*own, *rest])
 
 
 _MANY = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)

@@ -29,6 +29,7 @@ SIGNATURES = (
     "x, n=object(), y=3.0",
     "x, **k",
     "x, y=2.0, **k",
+    "x, /, n=1.0, *, y=2.0, **k",
     "*xs",
     "x, y, *xs",
     "x, *xs, y=2.0",
@@ -93,12 +94,14 @@ def test_a_module_has_the_parameters_of_its_function(signature, tmp_path):
             found, right = answer(module, *others), answer(f, *others)
             assert type(found) is type or found == right, (args, keywords, others)
         bound = inspect.signature(f).bind(*args, **keywords)
-        if not {"xs", "k"} & bound.arguments.keys():  # by name what was by place, and back
+        more = bound.arguments.pop("k", {})
+        if "xs" not in bound.arguments and more.keys().isdisjoint(told):
+            # By name what was by place, and back.
             by = {n: p.kind for n, p in told.items()}
             given = bound.arguments.items()
             placed = [x for n, x in given if by[n] is inspect.Parameter.POSITIONAL_ONLY]
             rest = {n: x for n, x in given if by[n] is not inspect.Parameter.POSITIONAL_ONLY}
-            assert module(*placed, **rest) == wanted
+            assert module(*placed, **rest, **more) == wanted
 
 
 class Energy:
