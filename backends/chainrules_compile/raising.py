@@ -58,6 +58,9 @@ _OF_PLACES = frozenset(
 """Names of what raises for a place that an array does not have."""
 _PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
 """Operators that raise for some of Python's numbers."""
+_NORMS = frozenset(("matrix_norm", "norm"))
+_SPECTRAL = (2, -2, "nuc")
+"""Orders of norms that are computed by singular values."""
 _POWERS = frozenset(("pow", "power"))
 
 
@@ -70,6 +73,8 @@ def raises(call: Call) -> bool:
         return True
     if name in _OF_PLACES:
         return bool(_places(call))
+    if name in _NORMS:
+        return any([type(x) in (int, str) and x in _SPECTRAL for x in _orders(call)])
     if name in _POWERS and getattr(y.dtype, "kind", "") == "i":
         return True
     return call.function in _PARTIAL and y.type in PYTHON_NUMBERS and not only_overflows(call)
@@ -99,6 +104,11 @@ def in_try() -> bool:
                 return True
         frame = frame.f_back
     return False
+
+
+def _orders(call: Call) -> list[Any]:
+    """Return what a norm may be told as its order."""
+    return [*call.operands[1:2], call.options.get("ord")]
 
 
 def _name(call: Call) -> str:

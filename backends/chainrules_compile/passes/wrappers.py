@@ -175,7 +175,8 @@ def _norm(walk: _Walk, call: Call) -> bool:
     if type(keepdims) is not bool or not is_contiguous(x):
         return False
     if axis is None:
-        return _length(walk, x, y)
+        spectral = call.function is np.linalg.norm and call.options.get("ord") and len(x.shape) > 1
+        return not spectral and _length(walk, x, y)
     if type(axis) is not int:
         return False
     shape: Any = x.shape

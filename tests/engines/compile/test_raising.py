@@ -42,6 +42,7 @@ RAISING = {
     "cholesky": (np.linalg.cholesky, SQUARE, -SQUARE),
     "eigvalsh": (np.linalg.eigvalsh, np.eye(4), NAN),
     "eigh": (lambda x: np.linalg.eigh(x)[1], np.eye(4), NAN),
+    "norm": (lambda x: np.linalg.norm(x, ord=2), np.eye(4), NAN),
     "matrix power": (lambda x: np.linalg.matrix_power(x, -2), SQUARE, np.ones((2, 2))),
     "sylvester": (lambda x: v.solve_sylvester(x, SQUARE, SQUARE), SQUARE, NAN[:2, :2]),
     "read": (lambda i: np.arange(3.0, like=i)[i], np.array([0, 2]), np.array([0, 3])),

@@ -1,0 +1,79 @@
+"""The first call compares a program with its function: here it is a point at which others agree.
+
+Of a matrix of ones, or of zeros, many functions give the same; a pass that takes one for the other
+is seen at the next point alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, compile
+from chainrules_py.extend import flatten
+from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
+from tests.engines.compile.test_forms import CALLS, answer
+from tests.surface.point import Point
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def alike(x):
+    """Yield arrays of which many functions give the same: ones, zeros, a single one, the unit."""
+    yield np.ones_like(x)
+    yield np.zeros_like(x)
+    first = np.zeros_like(x)
+    first.flat[:1] = 1
+    yield first
+    if x.ndim == 2:
+        yield np.eye(*x.shape, dtype=x.dtype)
+
+
+def check(call):
+    """Record a call where it is easily taken for another, and run its program elsewhere."""
+    point = Point(call)
+    if not point.xs:
+        return
+
+    def total(*xs):
+        found = [y for y in flatten(point.value(*xs))[0] if hasattr(y, "dtype")]
+        return sum([np.sum(np.abs(y)) for y in found if y.dtype.kind in "fciu"])
+
+    places = tuple(range(len(point.xs)))
+    for f in (point.value, value_and_grad(total, argnums=places)):
+        wanted = answer(f, point.xs)
+        if isinstance(wanted, type):
+            continue
+        starts = [list(alike(x)) if isinstance(x, np.ndarray) else [1.0, x] for x in point.xs]
+        for k in range(max(map(len, starts))):
+            compiled = compile(f)
+            try:
+                compiled(*[found[k % len(found)] for found in starts])
+                found = compiled(*point.xs)
+            except RecordingError:
+                break
+            except Exception:  # of NumPy, at such a point
+                continue
+            assert same(found, wanted), f"{call} after point {k}:\n{compiled.explain()}"
+
+
+@pytest.mark.parametrize("order", [2, None])
+def test_norms_of_matrices_are_taken_by_their_order(order):
+    """Of a matrix of rank one the length of all elements is the largest singular value."""
+    f = lambda x: np.linalg.norm(x, ord=order)
+    compiled = compile(f)
+    compiled(np.diag([1.0, 0.0, 0.0]))
+    x = np.arange(9.0).reshape(3, 3) + np.eye(3)
+    assert compiled(x) == f(x)
+
+
+@pytest.mark.parametrize("call", CALLS[7::150], ids=str)
+def test_programs_of_points_where_functions_agree(call):
+    check(call)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_programs_of_points_where_all_functions_agree(call):
+    check(call)
