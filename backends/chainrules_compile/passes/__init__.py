@@ -12,6 +12,7 @@ from chainrules_compile.passes.factored import (
     with_shared_factors_loosely,
 )
 from chainrules_compile.passes.filled import with_filled
+from chainrules_compile.passes.from_zero import with_sums_from_zero
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.loose import loosened
 from chainrules_compile.passes.numbers import with_plain_numbers, with_plain_numbers_loosely
@@ -29,6 +30,7 @@ from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.thin import with_thin_spread
 from chainrules_compile.passes.triangles import with_triangles
 from chainrules_compile.passes.turns import with_own_turns, with_short_turns
+from chainrules_compile.passes.unread import without_unread
 from chainrules_compile.passes.wrappers import with_plain_calls
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
 from chainrules_py.program import Program
@@ -46,6 +48,8 @@ PASSES: dict[str, Pass] = {
     "zero patterns": with_zero_patterns,
     "factors": with_shared_factors,
     "parts": with_parts,
+    "unread": without_unread,
+    "from zero": with_sums_from_zero,
     "filled": with_filled,
     "dead parts": without_dead_code,
     "turns": with_own_turns,
@@ -82,8 +86,8 @@ LOOSE: dict[str, Pass] = {
 """The same, for programs that need not have the bits."""
 
 FOR_NUMPY = (
-    *("wrappers", "shares", "zero patterns", "factors", "plain numbers", "one question"),
-    *("short sums", "rows", "thin", "remade", "blocks"),
+    *("wrappers", "shares", "zero patterns", "factors", "from zero", "plain numbers"),
+    *("one question", "short sums", "rows", "thin", "remade", "blocks"),
 )
 """Those that other targets do without: their programs ask each, and pass through arrays at once."""
 

@@ -97,9 +97,12 @@ def without_copies(program: Program) -> Program:
                 instead[y] = x
                 last[of[x]] = last[of[y]]
                 continue
-            if is_array(x) and alike(x, y) and x.layout == y.layout and len(uses[y]) == 1:
-                (use,) = uses[y]
-                if read_before_writing(program.calls[i + 1 : use + 1], of[x], of):
+            if is_array(x) and alike(x, y) and x.layout == y.layout and uses[y]:
+                use = uses[y][-1]
+                before = uses[y][:-1]
+                if read_before_writing(program.calls[i + 1 : use + 1], of[x], of) and all(
+                    [is_elementwise(program.calls[k]) for k in before]
+                ):
                     instead[y] = x
                     last[of[x]] = max(last[of[x]], use)
                     continue

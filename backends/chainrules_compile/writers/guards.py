@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from chainrules_compile.calls import expect, is_finite
+from chainrules_compile.calls import MissError, expect, expect_finite, expect_form, is_finite
+from chainrules_compile.errors import MISS
 from chainrules_compile.writers.spelling import Speller, all_finite, small
 from chainrules_py.program import Call
 
@@ -19,6 +20,17 @@ class Asker(Speller, Protocol):
     def asked(self, x: Any) -> str:
         """Return a question as an expression that `not` may stand before."""
         ...
+
+
+def guard_line(s: Asker, call: Call) -> str:
+    """Return the line that asks, and returns where the answer is another."""
+    if call.function is expect_finite:
+        return f"if not {finite_test(s, call)}: return {s.scope.again}"
+    miss = s.scope.name(MISS, "MISS")
+    if call.function in (expect, expect_form):
+        return f"if {test_of(s, call)}: return {miss}"
+    error = s.scope.name(MissError, "MissError")
+    return f"try: {s.call(call)}\n    except {error}: return {miss}"
 
 
 def test_of(s: Asker, call: Call) -> str:

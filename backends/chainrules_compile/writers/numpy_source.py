@@ -11,26 +11,21 @@ import numpy as np
 
 from chainrules_compile.alike import bits_of
 from chainrules_compile.calls import (
-    MissError,
     Through,
     Written,
-    expect,
-    expect_finite,
-    expect_form,
     minus_at,
     name_of,
     plus_at,
     silence,
     subtract_at,
 )
-from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop, Varying
 from chainrules_compile.passes.blocks import Blocked
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.blocked import block_lines
-from chainrules_compile.writers.guards import finite_test, test_of
+from chainrules_compile.writers.guards import guard_line
 from chainrules_compile.writers.joining import Joining
 from chainrules_compile.writers.lists import as_written
 from chainrules_compile.writers.loop_source import LARGE, write_loop
@@ -83,6 +78,7 @@ class NumpyWriting(Speller):
         self._plain: dict[Any, str] = {}
         self._numbers: dict[Any, str] = {}
         self.joining = Joining()
+        self._dying: list[Value] = []
         self._count = 0
         self._silent: int | None = None
         self._titles = {**scope.titles}
@@ -139,6 +135,7 @@ class NumpyWriting(Speller):
 
     def _statement(self, call: Call, uses: Mapping[Value, list[int]], dying: list[Value]) -> None:
         """Write one call, at which some values die."""
+        self._dying = dying
         if type(call.function) is Loop:
             write_loop(self, call, dying)
         elif not call.results:
@@ -244,15 +241,7 @@ class NumpyWriting(Speller):
             self.lines.append(f'with {state}(divide="ignore", invalid="ignore"):')
             self._silent = len(self.lines)
             return
-        if call.function is expect_finite:
-            self.lines.append(f"if not {finite_test(self, call)}: return {self.scope.again}")
-            return
-        miss = self.scope.name(MISS, "MISS")
-        if call.function in (expect, expect_form):
-            self.lines.append(f"if {test_of(self, call)}: return {miss}")
-            return
-        error = self.scope.name(MissError, "MissError")
-        self.lines.append(f"try: {self.call(call)}\n    except {error}: return {miss}")
+        self.lines.append(guard_line(self, call))
 
     def _one(self, call: Call) -> None:
         (result,), function = call.results, call.function
@@ -262,6 +251,8 @@ class NumpyWriting(Speller):
             else:
                 text = self.call(call, joining=True)
                 self.lines.append(f"{self.new(result)} = {text}")
+                if type(function) is np.ufunc and not call.options:
+                    self.joining.made(result, function, text[:-1], self.lines[-1])
             return
         place, function = function.place, function.function
         if writes(function):
@@ -271,8 +262,9 @@ class NumpyWriting(Speller):
         like = None if takes_whole_numbers(function) else result
         given = self._given_to(call.operands, like)
         calls = self.joining.joined(call, given, self.lines, self._inside)
-        given.append(f"out={name}" if function in _BY_NAME else name)
-        self.lines.append(f"{self.bound(function)}({', '.join(given)})")
+        text = f"{self.bound(function)}({', '.join(given)}"
+        self.lines.append(f"{text}, {'out=' if function in _BY_NAME else ''}{name})")
+        self.joining.made(result, function, text, self.lines[-1])
         self.joining.wrote(result, self.lines, calls)
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
@@ -303,8 +295,10 @@ class NumpyWriting(Speller):
             rest[n:] = [f"{k}={t}" for k, t in zip(word.keywords, rest[n:], strict=True)]
             self.lines.append(f"{self.bound(word.function)}({', '.join([name, *rest])})")
         elif word is store:
-            where = self.index(call.options["index"], arrays)
-            self.lines.append(f"{name}[{where}] = {self.text(y)}")
+            part = f"{name}[{self.index(call.options['index'], arrays)}]"
+            joins = into and not arrays and y in self._dying
+            if not joins or not self.joining.stored(call, part, self.lines):
+                self.lines.append(f"{part} = {self.text(y)}")
         elif word is not add_along_axis and not any(map(is_array, arrays)):
             self._add(word, name, result, call.options["index"], y, arrays)
         else:

@@ -667,8 +667,8 @@ def test_other_targets_ask_each():
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
         "wrappers simplify recall elements signs dead code shares zero patterns factors parts "
-        "filled dead parts turns plain numbers one question short sums rows thin remade blocks own "
-        "outputs lifetimes"
+        "unread from zero filled dead parts turns plain numbers one question short sums rows thin "
+        "remade blocks own outputs lifetimes"
     )
 
 
