@@ -109,7 +109,7 @@ class Compiled(Generic[P, R]):
             return self._f(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
             try:
-                y = run(*args, **keywords)
+                y = run(*args, **keywords) if keywords else run(*args)
             except Exception:
                 continue
             if y is not MISS:

@@ -15,10 +15,12 @@ import numpy as np
 
 Shape: TypeAlias = tuple[int, ...]
 
-# The function itself, that does not look for arrays of other libraries first.
+# The functions themselves, that do not look for arrays of other libraries first.
 vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
+_einsum: Any = getattr(np.einsum, "_implementation", np.einsum)
 _add: Any = np.add.reduce
 _LONG = 4096
+_MANY, _RUN = 1 << 14, 8  # Elements from which on products are not kept, and those side by side.
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
 
@@ -66,6 +68,8 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
 def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
     """Return a function that sums products of arrays of one shape to another broadcast to it."""
     sum_of = sums(result, shape)
+    if math.prod(shape) != 1 and math.prod(result) >= _MANY and result[-1] >= _RUN:
+        return _at_once(result, shape, sum_of)
     if math.prod(shape) != 1 or math.prod(result) > _LONG:
         return lambda t, p: sum_of(t * p)
 
@@ -73,6 +77,27 @@ def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
         if t.dtype != p.dtype or t.dtype not in _DTYPES:
             return sum_of(t * p)
         return _shaped(vdot(t, p), shape)
+
+    return dot
+
+
+def _at_once(
+    result: Shape, shape: Shape, sum_of: Callable[[Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """Return a function that sums products which are not kept: half of the time, if not less."""
+    kept = (*(1,) * (len(result) - len(shape)), *shape)
+    letters = "abcdefghijklmnopqrstuvwxyz"[: len(result)]
+    some = [a for a, n, k in zip(letters, result, kept, strict=True) if n == k]
+    summed = math.prod([n for n, k in zip(result, kept, strict=True) if n != k])
+    if len(result) > len(letters) or (letters[-1] not in some and summed > _LONG):
+        return lambda t, p: sum_of(t * p)
+    how = f"{letters},{letters}->{''.join(some)}"
+
+    def dot(t: Any, p: Any) -> Any:
+        alike = t.shape == p.shape and t.dtype == p.dtype and t.dtype in _DTYPES
+        if not alike or not (t.flags.c_contiguous and p.flags.c_contiguous):
+            return sum_of(t * p)
+        return _einsum(how, t, p).reshape(shape)
 
     return dot
 

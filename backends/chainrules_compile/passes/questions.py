@@ -32,7 +32,7 @@ from chainrules_compile.calls import (
     sum_to,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.filled import Box, box_of, meet
+from chainrules_compile.passes.filled import FILLING, Box, box_of, is_zeros, meet
 from chainrules_compile.passes.values import changed, is_array, size
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
@@ -78,6 +78,8 @@ _ALL = frozenset(("axis", "axes", "keepdims", "shape", "index", "order", "result
 _ALL |= {"include_initial"}
 """Options with which it does: all elements are there, and none is made a number of other kinds."""
 _WRITING = (store, plus_at, minus_at)
+_MOST = 64
+"""How many parts are followed at most."""
 _SILENCE = 0.8
 """How many microseconds `np.errstate` takes."""
 _OF_NUMBER = 0.02
@@ -101,7 +103,7 @@ def with_one_question(program: Program) -> Program:
         return program
     kept = keeping(program, asked.values())
     left = {i: x for i, x in asked.items() if x in kept}
-    last = reached(program, set(left.values()))
+    last = covering(program, [*left.values()])
     if price(left.values()) <= price(last) + _SILENCE:
         return program
     calls = [call for i, call in enumerate(program.calls) if i not in left]
@@ -148,18 +150,20 @@ def passing(call: Call) -> tuple[Any, ...]:
 
 
 def written_once(program: Program) -> set[Value]:
-    """Return the arrays that memory becomes whose parts were written to, each of them once."""
-    if np.empty not in program.functions:
+    """Return the arrays that memory, or zeros, become whose parts were written to once."""
+    if program.functions.isdisjoint((np.empty, *FILLING)) or store not in program.functions:
         return set()
     boxes: dict[Value, tuple[Box, ...]] = {}
     found = set()
     for call in program.calls:
-        if call.function is np.empty:
+        if call.function is np.empty or (call.function in FILLING and is_zeros(call)):
             boxes[call.results[0]] = ()
         elif call.function in _WRITING and call.operands[0] in boxes:
             x, (y,) = call.operands[0], call.results
             box = box_of(call.options["index"], y.shape) if len(call.operands) == 2 else None
-            if is_real(y) and box is not None and not any([meet(box, z) for z in boxes[x]]):
+            if not is_real(y) or box is None or len(boxes[x]) >= _MOST:
+                continue
+            if not any([meet(box, z) for z in boxes[x]]):
                 boxes[y] = (*boxes[x], box)
                 found.add(y)
     return found
@@ -184,6 +188,35 @@ def reached(program: Program, start: set[Value]) -> list[Value]:
             found.update(call.results)
     outputs = Call(None, program.outputs, {}, ()).values
     return list(dict.fromkeys([x for x in outputs if x in found]))
+
+
+def covering(program: Program, wanted: list[Value]) -> list[Value]:
+    """Return outputs of which each of some values reaches one, as cheap to ask as may be.
+
+    Nothing on the way loses what is not finite, so any that a value reaches will do.
+    """
+    outputs = reached(program, set(wanted))
+    if len(outputs) < 2:
+        return outputs
+    reach = {x: 1 << k for k, x in enumerate(outputs)}
+    for call in reversed(program.calls):
+        found = 0
+        for y in call.results:
+            found |= reach.get(y, 0)
+        if found:
+            for x in call.values:
+                reach[x] = reach.get(x, 0) | found
+    left = {reach[x] for x in wanted if x in reach}
+    chosen: set[int] = set()
+    while left:
+        counts = [
+            len([each for each in left if each >> k & 1]) / price([x])
+            for k, x in enumerate(outputs)
+        ]
+        best = counts.index(max(counts))
+        chosen.add(best)
+        left = {each for each in left if not each >> best & 1}
+    return [x for k, x in enumerate(outputs) if k in chosen]
 
 
 def price(xs: Iterable[Value]) -> float:

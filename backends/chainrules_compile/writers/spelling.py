@@ -205,13 +205,14 @@ def _divide(s: Speller, call: Call) -> str | None:
 def _divided(s: Speller, call: Call) -> str:
     """Write NumPy's division beside the question that its word asks: whether a divisor is zero."""
     x, y = map(s.text, call.operands)
-    count, direct_one = s.bound(np.count_nonzero), s.bound(np.divide)
+    count = s.scope.name(direct(np.count_nonzero), "count_nonzero")
+    direct_one = s.bound(np.divide)
     word = s.bound(s.implementation(call.function, call.operands))
     n = size(call.operands[1])
     return f"{direct_one}({x}, {y}) if {count}({y}) == {n} else {word}({x}, {y})"
 
 
-_ASKED = 2000
+_ASKED = 4000
 """From how many elements on the word does not ask, but has NumPy say nothing."""
 
 

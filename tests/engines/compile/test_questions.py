@@ -67,3 +67,71 @@ def test_memory_that_was_written_to_is_not_written_once():
     ]
     program = Program("f", (X,), tuple(calls), (ARRAYS[1],))
     assert not written_once(program)
+
+
+def lengths(ms):
+    """Distance of a vector that many matrices turn, each time with length one."""
+    v = np.ones(3)
+    for m in ms:
+        v = m @ v
+        v = v / np.sqrt(v @ v)
+    return np.sum((v - 0.5) ** 2)
+
+
+def test_one_output_that_all_quotients_reach_is_asked():
+    rng = np.random.default_rng(0)
+    ms, f = [*rng.normal(size=(8, 3, 3))], value_and_grad(lengths)
+    g = compile(f)
+    assert same(g(ms), f(ms))
+    source = g.programs[-1].source
+    assert "asking_each(ms)" in source
+    assert "concatenate(" not in source
+    with np.errstate(all="ignore"):
+        for k, to in itertools.product(range(8), (0.0, np.inf, np.nan, 1e200, 1e-200)):
+            moved = [m * to if i == k else m for i, m in enumerate(ms)]
+            assert same(g(moved), f(moved)), (k, to)
+
+
+def quotients(rng):
+    """Return a random function of five vectors, by sums, products and quotients."""
+    plan = [
+        (int(rng.integers(4)), *map(int, rng.integers(0, 5 + k, 2)))
+        for k in range(rng.integers(4, 25))
+    ]
+    ends = rng.integers(0, 5 + len(plan), 3).tolist()
+
+    def f(xs):
+        values = [*xs]
+        for which, i, j in plan:
+            a, b = values[i], values[j]
+            values.append((a + b, a * b, a / b, np.sum(a) * b)[which])
+        return sum([np.sum(values[k]) for k in ends]) + np.sum(values[-1])
+
+    return f
+
+
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e308, -1e-310)
+
+
+def asks(seed):
+    rng = np.random.default_rng(seed)
+    f = value_and_grad(quotients(rng))
+    g = compile(f)
+    with np.errstate(all="ignore"):
+        for k in range(12):
+            xs = [*rng.normal(size=(5, 3))]
+            for _ in range(min(k, 3)):
+                xs[rng.integers(5)][rng.integers(3)] = rng.choice(SPECIAL)
+            assert same(g(xs), f(xs))
+    return "asking_each(" in g.programs[-1].source
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_quotients_are_asked_as_each_would_be(seed):
+    asks(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 1100, 50))
+def test_many_random_quotients_are_asked_as_each_would_be(seed):
+    assert any([asks(each) for each in range(seed, seed + 50)])

@@ -14,7 +14,7 @@ from chainrules_compile.passes.short_sums import (
     adds_runs_in_order,
     with_short_sums,
 )
-from chainrules_numpy.broadcasting import sums
+from chainrules_numpy.broadcasting import dots, sums
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
 
@@ -134,6 +134,33 @@ def test_cotangents_are_summed_along_the_last_axes_of_many():
             assert found.dtype == each.dtype
             small = np.finfo(each.dtype).eps * np.abs(each).sum(axes, keepdims=True)
             assert np.all(np.abs(found - wanted) <= 4 * small)
+
+
+PRODUCTS = [
+    ((25, 1000, 10), (25, 1, 10)),
+    ((25, 700, 10), (700, 1)),
+    ((25, 700, 10), (10,)),
+    ((2000, 10), (1, 10)),
+    ((300, 64), (300, 1)),
+    ((4, 8, 60, 16), (1, 8, 1, 16)),
+    ((5, 5000), (5, 1)),
+    ((90, 3), (90, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("result, shape", PRODUCTS)
+def test_sums_of_products_that_are_not_kept(result, shape, dtype):
+    kept = (*(1,) * (len(result) - len(shape)), *shape)
+    axes = tuple([i for i, (n, k) in enumerate(zip(result, kept, strict=True)) if n != k])
+    a, b = RNG.normal(size=(2, *result)).astype(dtype)
+    whole = a.astype(np.longdouble) * b
+    bound = 50 * np.finfo(dtype).eps * np.abs(whole).sum(axes).reshape(shape)
+    for x in (a, np.asfortranarray(a)):
+        found = dots(result, shape)(x, b)
+        assert found.shape == shape
+        assert found.dtype == dtype
+        assert np.all(np.abs(found - whole.sum(axes).reshape(shape)) <= bound)
 
 
 def test_the_order_of_numpy_is_looked_at():
