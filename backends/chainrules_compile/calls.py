@@ -226,6 +226,22 @@ def summed_runs(x: Any, *, runs: Shape, axis: Any, shape: Shape) -> Any:
     return np.add.reduce(x, axis).reshape(shape)
 
 
+def summed_rows(x: Any, *, shape: Shape) -> Any:
+    """Sum rows of 8 to 15 numbers of an array in C order, by columns, as `np.add.reduce` does.
+
+    It adds pairs of the first eight, pairs of these, the two that are left, and the others to that.
+    """
+    add, rows = np.add, x.reshape(-1, x.shape[-1]).T
+    total, other = add(rows[0], rows[1]), add(rows[2], rows[3])
+    add(total, other, total)
+    add(rows[4], rows[5], other)
+    add(other, add(rows[6], rows[7]), other)
+    add(total, other, total)
+    for row in rows[8:]:
+        add(total, row, total)
+    return add(total, 0.0, total).reshape(shape)  # rows of -0 alone are 0
+
+
 def spread(x: Any, *, before: int, times: int, shape: Shape) -> Any:
     """Return an array of a shape, with another repeated along neighbouring axes.
 

@@ -1,8 +1,9 @@
 """Short sums: those of a few numbers that lie side by side are sums of columns.
 
 NumPy begins anew for each row, which takes it as long as twenty additions. Up to seven numbers it
-adds one after the other, from zero on; so sums of columns have its bits. Along other axes it adds
-run after run to the sums so far, and begins anew for each run: there `np.einsum` takes a quarter.
+adds one after the other, from zero on, up to fifteen in pairs; so sums of columns have its bits.
+Along other axes it adds run after run to the sums so far, and begins anew for each run: there
+`np.einsum` takes a quarter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.calls import summed_runs
+from chainrules_compile.calls import summed_rows, summed_runs
 from chainrules_compile.passes.values import (
     axes_of,
     changed,
@@ -26,8 +27,8 @@ from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import sum as sum_
 from chainrules_py.vocabulary.views import Index, read
 
-_MOST = 7
-"""How many numbers NumPy adds one after the other; of more it makes eight sums."""
+_MOST, _MOST_IN_PAIRS = 7, 15
+"""How many numbers NumPy adds one after the other, and in pairs; of more it makes eight sums."""
 _ROWS = 48
 """From how many rows on, for each number but one, columns take less time."""
 _RUNS = 160
@@ -74,7 +75,8 @@ def is_short(call: Call) -> bool:
     if axes != (len(shape) - 1,):
         return False
     n: int = shape[-1]
-    return 1 < n <= _MOST and size(call.results[0]) >= _ROWS * (n - 1) and adds_in_order()
+    many = 1 < n <= _MOST_IN_PAIRS and size(call.results[0]) >= _ROWS * (n - 1)
+    return many and (adds_in_order() if n <= _MOST else adds_in_pairs())
 
 
 def _of_runs(call: Call) -> tuple[int, int, int] | None:
@@ -102,6 +104,21 @@ def adds_in_order() -> bool:
             for k in range(1, n):
                 total = total + x[:, k]
             if total.tobytes() != np.add.reduce(x, 1).tobytes():
+                return False
+    return True
+
+
+@functools.cache
+def adds_in_pairs() -> bool:
+    """Tell whether NumPy sums rows of 8 to 15 numbers as `summed_rows`, to the bit."""
+    rng = np.random.default_rng(0)
+    for dtype in _DTYPES:
+        for n in range(_MOST + 1, _MOST_IN_PAIRS + 1):
+            x = rng.normal(size=(96, n)) * 10.0 ** rng.integers(-9, 9, (96, n))
+            x[rng.random((96, n)) < 0.3] = -0.0
+            x[0] = -0.0
+            x = x.astype(dtype)
+            if summed_rows(x, shape=(96,)).tobytes() != np.add.reduce(x, 1).tobytes():
                 return False
     return True
 
@@ -140,6 +157,8 @@ class _Walk:
             return [call]
         x, (y,) = call.operands[0], call.results
         n = x.shape[-1]
+        if n > _MOST:
+            return [Call(summed_rows, (x,), {"shape": y.shape}, (y,))]
         calls: list[Call] = []
         columns = [self._column(x, y, k, calls) for k in range(n)]
         total = columns[0]

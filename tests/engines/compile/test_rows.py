@@ -11,6 +11,7 @@ from chainrules_compile.passes import FOR_NUMPY, PASSES
 from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.short_sums import (
     adds_in_order,
+    adds_in_pairs,
     adds_runs_in_order,
     with_short_sums,
 )
@@ -43,10 +44,10 @@ def numbers(*shape, dtype: Any = float):
     return x.astype(dtype)
 
 
-@pytest.mark.parametrize("n", range(1, 10))
+@pytest.mark.parametrize("n", range(1, 18))
 def test_short_rows_are_summed_by_columns(n):
     keepdims, dtype = n % 2 > 0, np.float64 if n in (2, 3, 7) else np.float32
-    x = numbers(20, 25, n, dtype=dtype)
+    x = numbers(20, 40, n, dtype=dtype)
     x[:3] = -0.0
     for f in (
         lambda x: np.sum(x, -1, keepdims=keepdims),
@@ -55,11 +56,13 @@ def test_short_rows_are_summed_by_columns(n):
     ):
         sources = alike(f, x)
         assert (" = add(" in sources[0]) == (1 < n < 8)
+        assert ("summed_rows(" in sources[0]) == (7 < n < 16)
 
 
 @pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan])
-def test_short_rows_of_what_is_not_finite(x):
-    xs = numbers(400, 3)
+@pytest.mark.parametrize("n", [3, 9])
+def test_short_rows_of_what_is_not_finite(x, n):
+    xs = numbers(400, n)
     xs[::7, 1] = x
     xs[::5, 2] = -x
     with np.errstate(invalid="ignore"):
@@ -103,7 +106,7 @@ def test_short_runs_are_summed_in_the_order_of_numpy(shape, axis, keepdims, dtyp
 
 
 def test_runs_that_numpy_sums_as_fast_and_other_axes_are_left_to_it():
-    for shape, axis in [((100, 2), 0), ((400, 300), 0), ((4, 50, 3), (0, 2)), ((4, 50, 9), 2)]:
+    for shape, axis in [((100, 2), 0), ((400, 300), 0), ((4, 50, 3), (0, 2)), ((4, 50, 19), 2)]:
         x = numbers(*shape)
         assert "runs" not in alike(lambda x, axis=axis: np.sum(x, axis), x)[0]
         assert "runs" not in alike(lambda x, axis=axis: np.sum(x.T, axis), x.T.copy())[0]
@@ -166,6 +169,7 @@ def test_sums_of_products_that_are_not_kept(result, shape, dtype):
 def test_the_order_of_numpy_is_looked_at():
     assert adds_in_order()
     assert adds_runs_in_order()
+    assert adds_in_pairs()
     x = numbers(6, 4)
     given = {"runs": (2, 3, 4), "axis": 1, "shape": (2, 4)}
     assert summed_runs(x.reshape(2, 3, 4), **given).tobytes() == x.reshape(2, 3, 4).sum(1).tobytes()
