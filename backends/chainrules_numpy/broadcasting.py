@@ -58,8 +58,8 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
         ones = _ones(rows, (rows,))
         return _in_order(ones, lambda one, t: _shaped(one.dot(t.reshape(rows)), shape), in_numpy)
     if axes == tuple(range(len(result) - len(axes), len(result))):
-        ones = _ones(rows, (rows,))
-        return _in_order(ones, lambda one, t: t.reshape(-1, rows).dot(one).reshape(shape), in_numpy)
+        ones, lines = _ones(rows, (rows,)), (math.prod(result[: -len(axes)]), rows)
+        return _in_order(ones, lambda one, t: t.reshape(lines).dot(one).reshape(shape), in_numpy)
     if axes == (len(result) - 2,) and not extra:
         return _in_order(_ones(rows, (1, rows)), np.matmul, in_numpy)
     return in_numpy
@@ -70,8 +70,10 @@ def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
     sum_of = sums(result, shape)
     if math.prod(shape) != 1 and math.prod(result) >= _MANY and result[-1] >= _RUN:
         return _at_once(result, shape, sum_of)
-    if math.prod(shape) != 1 or math.prod(result) > _LONG:
+    if math.prod(shape) != 1 or _LONG < math.prod(result) < _MANY:
         return lambda t, p: sum_of(t * p)
+    if math.prod(result) >= _MANY:
+        return _all_at_once(math.prod(result), shape, sum_of)
 
     def dot(t: Any, p: Any) -> Any:
         if t.dtype != p.dtype or t.dtype not in _DTYPES:
@@ -98,6 +100,21 @@ def _at_once(
         if not alike or not (t.flags.c_contiguous and p.flags.c_contiguous):
             return sum_of(t * p)
         return _einsum(how, t, p).reshape(shape)
+
+    return dot
+
+
+def _all_at_once(n: int, shape: Shape, sum_of: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a function that sums all products of many, some thousand at a time, and then these."""
+    rows, ends = (n // _LONG, _LONG), n // _LONG * _LONG
+
+    def dot(t: Any, p: Any) -> Any:
+        alike = t.shape == p.shape and t.dtype == p.dtype and t.dtype in _DTYPES
+        if not alike or not (t.flags.c_contiguous and p.flags.c_contiguous):
+            return sum_of(t * p)
+        t, p = t.reshape(n), p.reshape(n)
+        total = _add(_einsum("ij,ij->i", t[:ends].reshape(rows), p[:ends].reshape(rows)))
+        return _shaped(total + vdot(t[ends:], p[ends:]) if ends < n else total, shape)
 
     return dot
 
