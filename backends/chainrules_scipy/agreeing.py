@@ -82,6 +82,8 @@ def agreeing(theirs: Callable[..., Any], function: Callable[..., Any]) -> Callab
 
     @functools.wraps(function)
     def both(*args: Any, **options: Any) -> Any:
+        if isinstance(options.get("output"), Tracer):  # SciPy would write into its numbers
+            refuse_output(theirs.__name__, options["output"])
         leaves = [*map(untraced, flatten((args, options))[0])]
         if any(map(is_asked_again, leaves)):
             known = _called_again(theirs, args, options)
@@ -153,6 +155,8 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
         )
     if not (is_asked_again(known) or isinstance(known, (np.ndarray, np.number, float))):
         return found
+    if isinstance(known, np.ndarray) and known.dtype.kind == "b":
+        return known  # truths have no derivative
     value = precision.asked(found)
     if np.shape(value) != np.shape(known) and np.size(value) == np.size(known):
         found = v.reshape(array_of(found), shape=np.shape(known))
@@ -173,6 +177,6 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
 
 def refuse_output(name: str, output: Any) -> None:
     """Refuse an array in which plain numbers would be written."""
-    if isinstance(output, np.ndarray):
+    if isinstance(output, (np.ndarray, Tracer)):
         msg = f"{name}(output=...) is not for traced values; take what it returns"
         raise UnsupportedKeywordError(msg)

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.special
 
-from chainrules_py import UnsupportedKeywordError
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import fourier_composites, kind_of
-from chainrules_scipy.rows import array_of, part, stands_for
+from chainrules_py.extend import fourier_composites, kind_of, varies
+from chainrules_scipy.rows import array_of, part, readable, stands_for
 
 __all__ = [
     "dct",
@@ -249,13 +250,32 @@ idst, idstn = _trigonometric("idst", _sines), _trigonometric("idstn", _sines)
 # ------------------------------------------------------------------------ fast Hankel transform
 
 
+def _singular(inverse: bool, mu: Any, bias: Any) -> float:
+    """Compute the first coefficient at a pole, as SciPy does: it is fixed where that is one."""
+    if varies((mu, bias)):
+        msg = (
+            "a Hankel transform that is singular has no derivative in mu and bias; change the bias"
+        )
+        raise NotDifferentiableError(msg)
+    first = float(2**bias * scipy.special.poch((mu + 1 - bias) / 2, bias))
+    if np.isinf(first) and not inverse:
+        return 0.0
+    return np.inf if first == 0 and inverse else first
+
+
 def _hankel(inverse: bool, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
     """Compute a Hankel transform of what is given at equal distances of the logarithm."""
     n = a.shape[-1]
     t = v.divide(2 * np.pi * np.arange(n // 2 + 1) / n, dln)
     way = v.multiply(1j, t)
     rise, fall = (v.loggamma(v.add(mu + 1 + s * bias, s * way) / 2) for s in (1, -1))
-    u = v.exp(v.add(v.add(rise - fall, bias * math.log(2)), way * (math.log(2) - offset)))
+    log = v.subtract(rise, fall)
+    first = None if np.isfinite(readable(log)[0]) else _singular(inverse, mu, bias)
+    if first is not None:
+        log = v.where(np.arange(n // 2 + 1) == 0, 0.0, log)
+    u = v.exp(v.add(v.add(log, bias * math.log(2)), way * (math.log(2) - offset)))
+    if first is not None:
+        u = v.where(np.arange(n // 2 + 1) == 0, first, u)
     if n % 2 == 0:
         u = v.where(np.arange(n // 2 + 1) == n // 2, v.real(u), u)
     steps = v.multiply(np.arange(n) - (n - 1) / 2, dln)

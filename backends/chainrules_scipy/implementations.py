@@ -191,6 +191,9 @@ def solve_sylvester_scipy(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> Any:
     shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], q.shape[:-2])
     if 0 in shape:
         return np.zeros((*shape, *q.shape[-2:]), np.result_type(a, b, q))
+    if len({x.dtype.kind == "c" for x in (a, b, q)}) == 2:
+        # Of a real matrix SciPy has blocks on the diagonal, which it reads as a triangle then.
+        a, b, q = (x.astype(np.result_type(a, b, q)) for x in (a, b, q))
     y = scipy.linalg.solve_sylvester(a, b, q)
     return y.astype(as_precise(y.dtype, q.dtype), copy=False)
 

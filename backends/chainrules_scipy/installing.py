@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, alias, closed, flatten, lock_of_a_table, type_info
 from chainrules_scipy import other_engines
 from chainrules_scipy.recorded import HOLDS, as_recorded
@@ -112,6 +113,34 @@ def choose(
     return as_recorded(native, args, options, bound) or function
 
 
+def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
+    """Call ours, and refuse an option that is differentiated: SciPy's, called with it, calls ours.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If that does not end.
+    """
+    try:
+        return function(*args, **options)
+    except RecursionError:
+        frame: Any = sys._getframe()
+        times = 0
+        while frame is not None:
+            times += frame.f_code is _MARK
+            frame = frame.f_back
+        if times < 20:  # it is a recursion of what was given
+            raise
+        msg = (
+            f"{of.__name__} has no derivative in one of its options that is being differentiated; "
+            "take x.value for it, which is a constant"
+        )
+        raise NotDifferentiableError(msg) from None
+
+
+_MARK = _ended.__code__
+
+
 def place(
     native: Callable[..., Any], function: Callable[..., Any], always: bool = False, home: str = ""
 ) -> None:
@@ -127,9 +156,9 @@ def place(
         if always:
             return function(*args, **options)
         run = choose(native, function, args, options)
-        return (
-            other_engines.run(function, args, options) if run is function else run(*args, **options)
-        )
+        if run is not function:
+            return run(*args, **options)
+        return _ended(other_engines.run, native, (function, args, options), {})
 
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
@@ -165,9 +194,9 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
     @functools.wraps(native)
     def dispatching(*args: Any, **options: Any) -> Any:
         run = choose(native, function, args, options, 0 if is_static else 1)
-        return (
-            other_engines.run(function, args, options) if run is function else run(*args, **options)
-        )
+        if run is not function:
+            return run(*args, **options)
+        return _ended(other_engines.run, native, (function, args, options), {})
 
     _originals[dispatching] = native
     if name in vars(cls) and not name.startswith("__"):
@@ -202,7 +231,7 @@ def place_constructor(cls: type, function: Callable[..., Any]) -> None:
         if made is not cls or choose(plainly, function, args, options) is not function:
             return plainly(made, *args, **options)
         with other_engines.in_our_words((args, options)):
-            return function(*args, **options)
+            return _ended(function, cls, args, options)
 
     def plainly(made: type, /, *args: Any, **options: Any) -> Any:
         return object.__new__(made) if make is object.__new__ else make(made, *args, **options)

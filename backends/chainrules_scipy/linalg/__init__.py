@@ -72,12 +72,14 @@ from chainrules_scipy.linalg.solving import (
     pinv,
     pinvh,
     solve,
-    solve_continuous_lyapunov,
-    solve_discrete_lyapunov,
-    solve_sylvester,
     solve_triangular,
 )
 from chainrules_scipy.linalg.spectra import eig, eigh, eigvals, eigvalsh
+from chainrules_scipy.linalg.sylvester import (
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+)
 
 __all__ = [
     "block_diag",

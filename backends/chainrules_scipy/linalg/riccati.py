@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg as native
 
 from chainrules_py import vocabulary as v
-from chainrules_scipy.linalg.solving import solve_continuous_lyapunov, solve_discrete_lyapunov
-from chainrules_scipy.rows import adjoint, array_of, nested, readable, stands_for
+from chainrules_scipy.linalg.sylvester import solve_continuous_lyapunov, solve_discrete_lyapunov
+from chainrules_scipy.rows import adjoint, anchored, array_of, nested, readable, stands_for
 
 
 def _operands(*xs: Any) -> tuple[Any, ...]:
@@ -52,7 +52,7 @@ def solve_continuous_are(
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
     solve: Any = native.solve_continuous_are
-    x = solve(*map(readable, (a, b, q, r)), *plain, balanced)
+    x = known = solve(*map(readable, (a, b, q, r)), *plain, balanced)
     if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹
         under = v.inv(e)
         a, q = a @ under, adjoint(under) @ q @ under
@@ -63,7 +63,7 @@ def solve_continuous_are(
         closed = a - b @ k
         rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
         x = solve_continuous_lyapunov(adjoint(closed), -rest)
-    return x
+    return anchored(known, x)
 
 
 @stands_for(native.solve_discrete_are)
@@ -98,7 +98,7 @@ def solve_discrete_are(
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
     solve: Any = native.solve_discrete_are
-    x = solve(*map(readable, (a, b, q, r)), *plain, balanced)
+    x = known = solve(*map(readable, (a, b, q, r)), *plain, balanced)
     if e is not None:
         under = v.inv(e)
         a, q = a @ under, adjoint(under) @ q @ under
@@ -109,4 +109,4 @@ def solve_discrete_are(
         closed = a - b @ k
         rest = q + adjoint(k) @ r @ k - s @ k - adjoint(k) @ adjoint(s)
         x = solve_discrete_lyapunov(adjoint(closed), rest)
-    return x
+    return anchored(known, x)

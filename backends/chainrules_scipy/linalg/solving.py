@@ -1,4 +1,4 @@
-"""Systems of linear equations, inverses, and equations in matrices."""
+"""Systems of linear equations, and inverses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.rows import adjoint, array_of, checked, of_stacks, readable, stands_for
+from chainrules_scipy.rows import adjoint, checked, of_stacks, readable, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -390,97 +389,3 @@ def pinvh(
     if atol:
         scale = float(np.max(np.abs(np.linalg.eigvalsh(readable(a)))))
     return _ranked(a, _tolerance(a, atol, rtol, scale), True, return_rank)
-
-
-@stands_for(scipy.linalg.solve_sylvester)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ b == q``.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, m)
-        The left matrix.
-    b : array, shape (..., n, n)
-        The right matrix.
-    q : array, shape (..., m, n)
-        The right-hand side.
-
-    Returns
-    -------
-    array, shape (..., m, n)
-        As ``scipy.linalg.solve_sylvester``.
-
-    Examples
-    --------
-    >>> print(solve_sylvester([[1.0]], [[2.0]], [[6.0]]))
-    [[2.]]
-    """
-    return v.solve_sylvester(array_of(a), array_of(b), array_of(q))
-
-
-@stands_for(scipy.linalg.solve_continuous_lyapunov)
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ a.conj().T == q``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_continuous_lyapunov``.
-
-    Examples
-    --------
-    >>> print(solve_continuous_lyapunov([[1.0]], [[4.0]]))
-    [[2.]]
-    """
-    a = array_of(a)
-    return v.solve_sylvester(a, adjoint(a), array_of(q))
-
-
-@stands_for(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    """Solve ``a @ x @ a.conj().T - x + q == 0``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-    method : {None, "direct", "bilinear"}
-        By one system of n² equations, or by a continuous equation; the former by default where n is
-        below 10.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_discrete_lyapunov``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is no such method.
-
-    Examples
-    --------
-    >>> print(solve_discrete_lyapunov([[0.5]], [[3.0]]))
-    [[4.]]
-    """
-    a, q = array_of(a), array_of(q)
-    n = a.shape[-1]
-    method = ("direct" if n < 10 else "bilinear") if method is None else method.lower()
-    if method == "direct":
-        shape = (*np.broadcast_shapes(a.shape[:-2], q.shape[:-2]), n, n)
-        rows = v.expand_dims(a, axis=(-3, -1)) * v.expand_dims(v.conj(a), axis=(-4, -2))
-        system = v.eye_like(a, rows=n * n) - v.reshape(rows, shape=(*a.shape[:-2], n * n, n * n))
-        column = v.reshape(q, shape=(*q.shape[:-2], n * n, 1))
-        return v.reshape(v.solve(system, column), shape=shape)
-    if method != "bilinear":
-        msg = f"solve_discrete_lyapunov(method={method!r}): there are 'direct' and 'bilinear'"
-        raise UnsupportedKeywordError(msg)
-    ah, one = adjoint(a), v.eye_like(a, rows=n)
-    inverse = v.inv(ah + one)
-    b = adjoint((ah - one) @ inverse)
-    return solve_continuous_lyapunov(b, -2 * (v.inv(a + one) @ q @ inverse))

@@ -11,6 +11,7 @@ from scipy.signal._signaltools import _filtfilt_gust
 from chainrules_py import vocabulary as v
 from chainrules_scipy.following import followed
 from chainrules_scipy.keeping import beside
+from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.recursive import delayed, recursive_filter
@@ -58,7 +59,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     state = last(array_of(zi), axis)
     widths = ((0, 0),) * (state.ndim - 1) + ((0, max(n - size, 0)),)
     y = recursive_filter(a, driven + v.pad(state[..., :n], 0.0, widths=widths))
-    return back(y, axis), back(_state_behind(b, a, signal, y, state, size), axis)
+    behind = _state_behind(b, a, signal, y, state, size)
+    dtype = np.result_type(*[readable(z).dtype for z in (b, a, signal, state)])
+    return tuple(back(of_precision(z, dtype), axis) for z in (y, behind))
 
 
 def _state_behind(b: Any, a: Any, x: Any, y: Any, state: Any, size: int) -> Any:

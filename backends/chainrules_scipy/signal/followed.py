@@ -164,4 +164,4 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
         - np.sum(a[k + 1 :] * before[0][: max(n - k, 0)])
         for k in range(max(n, m))
     ]
-    return np.stack(state)
+    return np.stack(state) if state else np.zeros(0)

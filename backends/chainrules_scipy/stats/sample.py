@@ -121,9 +121,14 @@ def boxcox_llf(
 ) -> Any:
     """Compute a log-likelihood: as ``scipy.stats.boxcox_llf``, also at the power 0."""
     x = array_of(data)
-    y = v.boxcox(x, lmb)
-    known = (lmb - 1) * v.sum(v.log(x), axis=axis, keepdims=keepdims)
-    return known - x.shape[axis] / 2 * v.log(v.var(y, axis=axis, keepdims=keepdims))
+    logs = v.log(x)
+    # The variance of powers is that of powers around 1, times a power: it has its digits so.
+    size = np.mean(readable(logs), axis=axis, keepdims=True)
+    y = v.boxcox(x / np.exp(size), lmb)
+    spread = v.log(v.var(y, axis=axis, keepdims=keepdims))
+    spread = spread + 2 * lmb * (size if keepdims else np.squeeze(size, axis))
+    known = (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims)
+    return known - x.shape[axis] / 2 * spread
 
 
 FOLLOWED["boxcox_llf"] = boxcox_llf

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
 import scipy.optimize
 import scipy.signal
 import scipy.stats
 
 import chainrules_scipy
-from chainrules_py import NotDifferentiableError
-from chainrules_tape import grad, jvp
+from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import vocabulary as v
+from chainrules_tape import grad, jvp, vjp
 
 _rng = np.random.default_rng(7)
 STACK = _rng.normal(size=(2, 3, 4, 4))
@@ -84,6 +90,23 @@ for _name in ("solve_continuous_are", "solve_discrete_are"):
         lambda r, _name=_name: getattr(scipy.linalg, _name)(_two, _b, _weight, r),
         np.array(1.5),
     )
+_signal = np.sin(np.arange(1.0, 17.0))
+for _mu, _bias in ((-4.0, 1.0), (-2.5, 0.5), (-4.0, -1.0)):  # singular ones
+    FORMS[f"fht, {_mu}, {_bias}"] = (
+        lambda x, how=(_mu, 0.0, _bias): (
+            scipy.fft.fht(x, 0.1, *how),
+            scipy.fft.ifht(x, 0.1, *how),
+        ),
+        _signal,
+    )
+    FORMS[f"fht, {_mu}, {_bias}, spaces"] = (
+        lambda dln, how=(_mu, 0.0, _bias): 1e-3 * scipy.fft.fht(_signal, dln, *how),
+        np.array(0.1),
+    )
+FORMS["boxcox_llf, of a large power"] = (
+    lambda x: scipy.stats.boxcox_llf(-8.0, x),
+    np.array([198.0, 233.0, 233.0, 392.0]),
+)
 FORMS["linprog, a column"] = (
     lambda b: scipy.optimize.linprog([-1.0, -1.0], A_ub=_rows, b_ub=b).x,
     np.array([[3.0], [4.0]]),
@@ -94,6 +117,7 @@ def _parts(y: Any) -> tuple[Any, ...]:
     return tuple(y) if isinstance(y, (tuple, list)) else (y,)
 
 
+@pytest.mark.filterwarnings("ignore:singular")
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name: str) -> None:
     f, x = FORMS[name]
@@ -119,3 +143,65 @@ def test_forms(name: str) -> None:
 def test_refusals(f: Any) -> None:
     with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="derivative"):
         grad(f)(np.array([0.2, 0.5]))
+
+
+EQUATIONS: dict[str, Any] = {
+    "word": lambda a, b, q: v.solve_sylvester(a, b, q),
+    "sylvester": lambda a, b, q: scipy.linalg.solve_sylvester(a, b, q),
+    "lyapunov": lambda a, b, q: scipy.linalg.solve_continuous_lyapunov(a, q) + 0 * b,
+}
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product((False, True), repeat=3)))
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_equations_of_real_beside_complex_matrices(name: str, kinds: tuple[bool, ...]) -> None:
+    """SciPy gives for them what solves nothing, unless the real ones have real eigenvalues."""
+    matrices = [
+        x + 0.3j * x.T if c else x for x, c in zip((*STACK[0, :2], STACK[1, 0]), kinds, strict=True)
+    ]
+    for k, x in enumerate(matrices):
+        t = _rng.normal(size=(4, 4))
+
+        def in_one(x: Any, k: int = k) -> Any:
+            return EQUATIONS[name](*matrices[:k], x, *matrices[k + 1 :])
+
+        with chainrules_scipy.install(), contextlib.suppress(NotDifferentiableError):
+            found = jvp(in_one, (x,), (t,))[1]
+            ahead = (in_one(x + 1e-6 * t) - in_one(x - 1e-6 * t)) / 2e-6
+            np.testing.assert_allclose(found, ahead, rtol=1e-4, atol=1e-4)
+
+
+SINGLE = [np.array(x, np.float32) for x in ([1.0, -1.0], [0.5, 0.5], [1.0, 2.0, 4.0], [0.3])]
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_a_filter_with_a_state_keeps_single_precision(k: int) -> None:
+    def f(x: Any) -> Any:
+        given: list[Any] = [*SINGLE]
+        given[k] = x
+        return scipy.signal.lfilter(*given[:3], zi=given[3])
+
+    with chainrules_scipy.install():
+        assert [y.dtype for y in vjp(f, SINGLE[k])[0]] == [np.float32, np.float32]
+
+
+@pytest.mark.parametrize("name", ["sobel", "laplace", "uniform_filter", "spline_filter"])
+def test_an_output_that_is_differentiated_is_refused(name: str) -> None:
+    plain = np.ones((4, 4))
+    with chainrules_scipy.install():
+        with pytest.raises(UnsupportedKeywordError, match="output"):
+            grad(lambda y: getattr(scipy.ndimage, name)(plain, output=y * 2).sum())(plain)
+        if name != "spline_filter":
+            truths = lambda x: getattr(scipy.ndimage, name)(x, output=bool) * np.sum(x)
+            assert vjp(truths, plain)[0].shape == (4, 4)
+
+
+def test_options_that_are_differentiated_are_refused() -> None:
+    """SciPy's function was called with them, which called ours, without end."""
+    x = np.linspace(0.0, 1.0, 8)
+    ends = lambda w: scipy.interpolate.make_interp_spline(x, x, bc_type=([(2, w)], [(2, 0.0)]))(0.3)
+    peak = lambda w: scipy.signal.peak_prominences([0, 1, 0, 3, 1], [3], wlen=w)[0][0]
+    with chainrules_scipy.install():
+        for f, at in ((ends, 0.0), (peak, 3.1)):
+            with pytest.raises(NotDifferentiableError, match="one of its options"):
+                grad(f)(at)
