@@ -151,7 +151,7 @@ def stacked_parts(*parts: Any, back: bool) -> Any:
     """Return an array of some rows and, after them, those of another, as `stacked_rows` does."""
     *first, kept = parts
     whole = np.concatenate([*[np.asarray(x)[None] for x in first], kept])
-    return np.ascontiguousarray(whole[::-1]) if back else whole
+    return whole[::-1].copy("K") if back else whole
 
 
 def stacked_rows(rows: list[Any], *, back: bool) -> Any:

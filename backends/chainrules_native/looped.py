@@ -26,7 +26,7 @@ from chainrules_compile.passes.values import changed, is_contiguous, unused_call
 from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, name_of, program
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy
-from chainrules_native.lowering import Lowering, form
+from chainrules_native.lowering import Lowering, dense, form
 from chainrules_native.memory import UnwritableError, View, contiguous, span_of, strides_of
 from chainrules_native.vectors import text_of
 from chainrules_native.words import lower
@@ -80,9 +80,11 @@ class Turning:
             if type(y) is Value and (y.layout, y.shape, y.dtype) != (x.layout, x.shape, x.dtype):
                 raise UnwritableError
         rows = [x for x in each_of if self.lies[x] is None]
-        carried = (*first, *rows, *body.outputs, *call.results[: loop.carried])
-        if not all([x.layout is None or is_contiguous(x) for x in carried]):
-            raise UnwritableError  # what goes from turn to turn is passed in C order
+        if not all([x.layout is None or is_contiguous(x) for x in rows]):
+            raise UnwritableError  # rows are passed in C order
+        n = loop.carried
+        turning = zip(first, body.outputs[:n], call.results[:n], strict=True)
+        self.orders = [_order(*xs) for xs in (*turning, *[(x,) for x in body.outputs[n:]])]
         for each in body.calls:
             lower(self.lowering, each)
         self.views = self._outputs()
@@ -93,14 +95,15 @@ class Turning:
         self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
 
     def _outputs(self) -> list[View]:
-        """Return where a turn writes what it gives: in C order, each to a buffer of its own."""
+        """Return where a turn writes what it gives: as it lies, each to a buffer of its own."""
         lowering, found, buffers = self.lowering, [], set()
-        for x in self.loop.body.outputs:
+        for x, strides in zip(self.loop.body.outputs, self.orders, strict=True):
             view = lowering.view(x)
             buffer = view.version.buffer
             own = buffer.place is None and buffer not in buffers and view.is_whole
-            if not own or not view.in_c_order:
-                copy = lowering.new(view.shape, view.dtype)
+            lies = view.in_c_order if strides is None else view.strides == strides
+            if not own or not lies:
+                copy = lowering.new(view.shape, view.dtype, strides)
                 lowering.add(Copy(copy, view))
                 view = copy
             buffers.add(view.version.buffer)
@@ -159,7 +162,7 @@ class Turning:
         inputs += [self._of_rows(*form(x), self._strides(x)) for x in each]
         pairs = enumerate(zip(call.results, self.views, strict=True))
         outputs = [
-            spec_of(y, view) if j < len(carried) else self._of_rows(view.shape, view.dtype, ())
+            spec_of(y, view) if j < len(carried) else self._of_rows(*self._kept(view))
             for j, (y, view) in pairs
         ]
         loops = [found for key in lowering.loops if (found := loop_of(*key)) is not None]
@@ -172,6 +175,12 @@ class Turning:
 
     def _spec(self, x: Value) -> Spec:
         return spec_of(x, self.lowering.view(x))
+
+    @staticmethod
+    def _kept(view: View) -> tuple[Shape, np.dtype[Any], Shape]:
+        """Return what is told of an array of all rows that are kept."""
+        rows = (view.size * view.dtype.itemsize, *view.strides)
+        return view.shape, view.dtype, () if view.in_c_order else rows
 
     def _of_rows(self, shape: Shape, dtype: np.dtype[Any], lies: Shape) -> Spec:
         whole = (self.loop.turns, *shape)
@@ -189,6 +198,23 @@ def _lies(made: Mapping[Value, Call], rows: Value) -> Shape | None:
         return strides_of(shape, x.layout, dtype)
     except UnwritableError:
         return None
+
+
+def _order(*xs: Value) -> Shape | None:
+    """Return how what is carried lies in each turn; None of numbers, and of arrays in C order.
+
+    Raises
+    ------
+    UnwritableError
+        If it lies in several ways, or with gaps.
+    """
+    if all([x.layout is None or is_contiguous(x) for x in xs]):
+        return None
+    shape, dtype = form(xs[0])
+    strides = {strides_of(shape, x.layout, dtype) for x in xs}
+    if len(strides) > 1 or not dense(shape, *strides, dtype):
+        raise UnwritableError
+    return strides.pop()
 
 
 def is_known(x: Any) -> bool:

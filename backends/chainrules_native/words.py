@@ -14,6 +14,7 @@ from chainrules_compile.calls import (
     dot_to,
     expect,
     expect_form,
+    laid_out,
     sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
@@ -308,9 +309,9 @@ def _element(s: Lowering, call: Call) -> View:
 # ------------------------------------------------------------------------------------- others
 
 
-@lowers(duplicate, v.copy)
+@lowers(duplicate, v.copy, laid_out, np.ndarray.copy)
 def _duplicate(s: Lowering, call: Call) -> View:
-    (x,), (y,) = call.operands, call.results
+    x, (y,) = call.operands[0], call.results
     if type(x) is not Value:
         raise UnwritableError
     view, out = s.view(x), s.result(y)

@@ -158,3 +158,32 @@ def test_rows_are_read_where_they_lie(lying, form):
         assert same(made(*xs), g(*xs))
     assert made.programs, made.explain()
     assert "for " not in made.source
+
+
+def summed(end, ys):
+    return np.sum(end * end) + (0.0 if ys is None else np.sum(ys * ys))
+
+
+TURNED = {
+    "carried and kept": lambda w: lambda c, x: (np.sin(c * w) + x[0] * c, c * x[1]),
+    "copied": lambda w: lambda c, x: (np.tanh(w @ c).T.copy().T + x[0], c),
+    "of the product": lambda w: lambda c, x: ((c @ w).T * x[0], None),
+    "as rows": lambda w: lambda c, x: ((w.T @ c.T).T * x[0], np.sum(c, axis=0)),
+}
+
+
+@pytest.mark.parametrize("form", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.parametrize("turned", TURNED)
+def test_matrices_in_fortran_order_are_carried_in_c(turned, form):
+    """Such loops were Python's, with C for what stood in a turn."""
+
+    def f(w, first, xs):
+        return summed(*scan(TURNED[turned](w), first, xs))
+
+    g, rng = form(f), np.random.default_rng(0)
+    made = compiled(g)
+    for _ in range(2):
+        w, first = [np.asfortranarray(rng.normal(size=(3, 3)) / 3) for _ in range(2)]
+        assert compared(g, made, (w, first, rng.normal(size=(20, 2))))
+    assert len(made.programs) == 1
+    assert "for " not in made.source
