@@ -142,22 +142,24 @@ def joined_rows(*xs: Any, shape: Shape) -> Any:
     return np.concatenate(xs).reshape(shape)
 
 
-def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
+def added_rows(ys: Any, places: Any, *, shape: Shape, times: int, rows: Any = None) -> Any:
     """Return a matrix or vector with arrays added to its rows, one after the other, from zero on.
 
-    Each row is added to so many places that follow each other.
+    Each row is added to so many places that follow each other. Places stand in arrays, or in rows
+    of one: from one on to before another, by steps.
     """
+    places = places if rows is None else places[slice(*rows)]
     n, width = shape[0], shape[1:]
     if times == 1 or not width or width[0] <= NARROW:
         z = np.zeros(shape)
         add_rows(z, ys, places, times)
         return z
-    rows, flat = _in_one(ys, width), _in_one(places, ()).astype(np.intp, copy=False)
+    y, flat = _in_one(ys, width), _in_one(places, ()).astype(np.intp, copy=False)
     try:
-        return _counted(rows, flat, shape, times)
+        return _counted(y, flat, shape, times)
     except ValueError:  # some are counted from the end
         np.zeros(n).take(flat)  # raises where one is none of them
-        return _counted(rows, np.where(flat < 0, flat + n, flat), shape, times)
+        return _counted(y, np.where(flat < 0, flat + n, flat), shape, times)
 
 
 def _counted(rows: Any, flat: Any, shape: Shape, times: int) -> Any:
@@ -176,12 +178,13 @@ PIECE = 3 << 10
 """How many places (or four elements) are joined before rows are added; a quarter stays alone."""
 
 
-def add_rows(z: Any, ys: Any, places: Any, times: int) -> None:
+def add_rows(z: Any, ys: Any, places: Any, times: int, rows: Any = None) -> None:
     """Add arrays to rows of a matrix, or elements of a vector, one after the other.
 
     By columns: to places of a vector `np.add.at` adds six times as fast as to rows. Of long arrays
     a part is read that stays in the cache for all columns.
     """
+    places = places if rows is None else places[slice(*rows)]
     width, add = z.shape[1:], np.add.at
     first = count = 0
     for k, place in enumerate(places):
@@ -189,19 +192,21 @@ def add_rows(z: Any, ys: Any, places: Any, times: int) -> None:
         if count < PIECE and 4 * place.size < PIECE and k < len(places) - 1:
             continue
         flat = _in_one(places[first : k + 1], ()).astype(np.intp, copy=False)
-        rows = _in_one(ys[first : k + 1], width)
-        step = max(PIECE // times if width else len(rows), 1)
-        for i in range(0, len(rows), step):
-            part, where = rows[i : i + step], flat[i * times : (i + step) * times]
-            for column, y in zip(z.T, part.T, strict=True) if width else ((z, part),):
-                add(column, where, y if times == 1 else y.repeat(times))
+        y = _in_one(ys[first : k + 1], width)
+        step = max(PIECE // times if width else len(y), 1)
+        for i in range(0, len(y), step):
+            part, where = y[i : i + step], flat[i * times : (i + step) * times]
+            for column, each in zip(z.T, part.T, strict=True) if width else ((z, part),):
+                add(column, where, each if times == 1 else each.repeat(times))
         first, count = k + 1, 0
 
 
 def _in_one(xs: Any, width: Shape) -> Any:
     """Return the rows of arrays, whose last axes are those of a row, in one array."""
     x, n = xs[0], 1 + len(width)
-    if len(xs) > 1:
+    if type(xs) is np.ndarray:
+        x = xs
+    elif len(xs) > 1:
         short = x.ndim <= n and len({y.ndim for y in xs}) == 1
         x = np.concatenate(xs if short else [y.reshape(-1, *width) for y in xs])
     return x if x.ndim == n else x.reshape(-1, *width)

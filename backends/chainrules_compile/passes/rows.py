@@ -16,8 +16,8 @@ from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.filled import is_zeros
 from chainrules_compile.passes.values import changed, counts, is_array, size
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, copy, scatter_add
-from chainrules_py.vocabulary.views import Index, duplicate
+from chainrules_py.vocabulary import add_at, copy, getitem, scatter_add
+from chainrules_py.vocabulary.views import Index, duplicate, read
 
 _ADDS = (add_at, scatter_add)
 _FEWEST = 200
@@ -99,7 +99,27 @@ class _Walk:
             )
         ):
             return []
-        return _in_pieces(calls[::-1], [len(pairs) for pairs in apart], added, shape, base)
+        pieces = _in_pieces(calls[::-1], [len(pairs) for pairs in apart], added, shape, base)
+        return [(each, self._by_rows(new)) for each, new in pieces]
+
+    def _by_rows(self, call: Call) -> Call:
+        """Have places be rows of one array, where they were read one by one: of each is a view."""
+        k = 1 if call.function is added_rows else 2
+        places = call.operands[k]
+        made = [self._made.get(place) for place in places]
+        xs = {m.operands[0] if m is not None and _reads_row(m) else None for m in made}
+        (x,) = xs if len(xs) == 1 else (None,)
+        if x is None or len(made) < 2:
+            return call
+        at = [m.options["index"][0] % x.shape[0] for m in made if m is not None]
+        step = at[1] - at[0]
+        if abs(step) != 1 or at != [at[0] + step * i for i in range(len(at))]:
+            return call
+        rows = (at[0], at[-1] + step if at[-1] + step >= 0 else None, step)
+        operands = (*call.operands[:k], x, *call.operands[k + 1 :])
+        if k == 1:
+            return Call(call.function, operands, {**call.options, "rows": rows}, call.results)
+        return Call(call.function, (*operands, rows), call.options, call.results)
 
     def _before(self, buffer: Value) -> Call | None:
         """Return the addition that gave a buffer, or what it is a copy of, to this one alone."""
@@ -184,6 +204,14 @@ def _in_pieces(
         base = call.results[0]
         first, places = last, 0
     return found
+
+
+def _reads_row(call: Call) -> bool:
+    """Tell whether a call reads a row of a matrix, at a place that no number says."""
+    if call.function not in (read, getitem) or len(call.operands) != 1:
+        return False
+    x, entries = call.operands[0], call.options["index"]
+    return is_array(x) and len(x.shape) == 2 and [type(k) for k in entries] == [int]
 
 
 def adds(call: Call) -> bool:

@@ -18,6 +18,7 @@ from chainrules_compile.passes.short_sums import (
 from chainrules_numpy.broadcasting import dots, sums
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
+from tests.engines.compile.shadow import same
 
 RNG = np.random.default_rng(0)
 
@@ -390,3 +391,27 @@ def test_zeros_of_masks_and_what_sums_spread(f, shape, dtype):
         assert ("selected(" in sources[0]) == (x.size >= 4096)
     if f is shared and shape == (20, 4, 10, 6):
         assert ".reshape(20, 1, 6).repeat(40, 1)" in sources[1]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_places_that_are_rows_of_one_array_are_taken_at_once(backwards):
+    """Of each row there was a view, kept until its sums were added: a quarter of the memory."""
+
+    def loss(table, places):
+        total = 0.0
+        for i in places[::-1] if backwards else places:
+            h = np.sum(table[i], axis=0)
+            total = total + np.sum(h * h)
+        return total
+
+    rng = np.random.default_rng(0)
+    f = value_and_grad(loss)
+    compiled = compile(f)
+    for _ in range(2):
+        table, places = rng.normal(size=(50, 3)), rng.integers(-50, 50, (120, 32))
+        assert same(compiled(table, places), f(table, places))
+    assert "rows=" in compiled.source
+    assert len(compiled.programs) == 1
+    places[7, 3] = 50
+    with pytest.raises(IndexError):
+        compiled(table, places)
