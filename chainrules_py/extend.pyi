@@ -343,6 +343,7 @@ from chainrules_py.tracing.library_calls import (
 )
 from chainrules_py.tracing.operators import (
     Classes,
+    answer_as,
     in_place_operators,
 )
 from chainrules_py.tracing.others import (
@@ -537,6 +538,7 @@ __all__ = [
     "aliases",
     "alone",
     "annotate",
+    "answer_as",
     "any_engine",
     "any_types",
     "applied",

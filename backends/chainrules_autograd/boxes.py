@@ -19,6 +19,7 @@ from chainrules_py import TracerError
 from chainrules_py.extend import (
     Tracer,
     aliases,
+    answer_as,
     describe,
     flatten,
     is_structure_type,
@@ -26,6 +27,7 @@ from chainrules_py.extend import (
     rebuild,
     register_host,
     see,
+    stood_for,
     type_info,
 )
 from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
@@ -166,11 +168,10 @@ def _class_for(payload: type) -> type:
     except KeyError:
         see(None, (payload,))
         base = TracedNumber if payload in (int, float, complex) else Traced
-        made = _classes[payload] = type(
-            f"Traced[{payload.__name__}]",
-            (base,),
-            {"__slots__": (), "__module__": __name__, "__dispatch_type__": payload},
-        )
+        state = {"__slots__": (), "__module__": __name__, "__dispatch_type__": payload}
+        if payload in stood_for:
+            state["__class__"] = property(answer_as)
+        made = _classes[payload] = type(f"Traced[{payload.__name__}]", (base,), state)
         # A box of a box takes the class of the one inside.
         Box.types.add(made)
         Box.type_mappings[made] = made

@@ -15,7 +15,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run
 from chainrules_autograd.config import config
-from chainrules_bridge import imported_from, supported
+from chainrules_bridge import imported_from, refuse_numpy, supported
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
@@ -153,9 +153,10 @@ def _called(
         assert call.call is not None
         try:
             return returned(call.call())
-        except ValueError as error:  # NumPy says less of what a box refused
-            if isinstance(error.__cause__, ChainRulesError):
+        except Exception as error:
+            if isinstance(error.__cause__, ChainRulesError):  # libraries say less of what a box did
                 raise error.__cause__ from None
+            refuse_numpy(error, f, "autograd", asked=False)
             raise
     if boxes or hidden:
         unchanged = not call.after and len(given) == len(call.operands)

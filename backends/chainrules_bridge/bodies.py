@@ -6,8 +6,11 @@ the body is tried on some numbers.
 
 from __future__ import annotations
 
+import itertools
+import traceback
+import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +25,16 @@ from chainrules_py import (
     TracerError,
 )
 from chainrules_py.extend import (
+    Tracer,
+    aliases,
     captured,
     describe,
     flatten,
     lookups,
     map_leaves,
     name_of,
+    type_info,
+    unbind,
     where_defined,
 )
 
@@ -285,15 +292,15 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
     NotDifferentiableError
         If that is what the error is about.
     """
+    if isinstance(error, ChainRulesError):
+        return
     said = str(error).partition("\n")[0]
     if "`like` argument" in said:
         msg = (
             f"NumPy makes no arrays of {engine}'s, as np.zeros(n, like=x) asks it to: in exported "
             f"code write vocabulary.stack(...) of the parts"
         )
-    elif asked or (
-        isinstance(error, TypeError | AttributeError) and raised_in(error, ("numpy", "scipy"))
-    ):
+    elif asked or _is_misfit(error, f):
         msg = (
             f"{name_of(f)} asks for values of what {engine} traces, by NumPy or for a number of "
             f"Python's ({said}): in exported code write the words of chainrules_py.vocabulary, "
@@ -302,6 +309,70 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
     else:
         return
     raise NotDifferentiableError(msg) from error
+
+
+def refuse_bare(f: Any, operands: Sequence[Any], options: Mapping[str, Any], engine: str) -> None:
+    """Raise for a function of NumPy's or SciPy's that nothing is stated of, and is given arrays.
+
+    It may take an engine's arrays for something else, and go on: what asks `isinstance(x,
+    np.ndarray)` takes another branch, with another value.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is one, and gets arrays of the engine's.
+    """
+    f = unbind(f, ())[0]
+    named = hasattr(f, "__qualname__") and not isinstance(f, types.MethodType | type)
+    if not named or _home_of(f) not in _LIBRARIES or _has_row(f):
+        return
+    for x in flatten([*operands, *options.values()])[0]:
+        if _is_foreign(x):
+            msg = (
+                f"{name_of(f)} is {_LIBRARIES[_home_of(f)]}'s, and no derivative of it is stated: "
+                f"it may take {describe(x)} of {engine}'s for something else than an array; write "
+                f"the words of chainrules_py.vocabulary, or put it under primitive, with a rule"
+            )
+            raise NotDifferentiableError(msg)
+
+
+_LIBRARIES = {"numpy": "NumPy", "scipy": "SciPy"}
+
+
+def _home_of(f: Any) -> str:
+    return str(getattr(f, "__module__", None) or type(f).__module__).partition(".")[0]
+
+
+def _is_misfit(error: Exception, f: Any) -> bool:
+    """Tell whether an error is NumPy's or SciPy's, of arrays that they do not know.
+
+    They stand among what a function of theirs was given, which may be the one that is exported.
+    """
+    if isinstance(error, TypeError | AttributeError) and raised_in(error, tuple(_LIBRARIES)):
+        return True
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+    if _home_of(f) not in _LIBRARIES or _has_row(f):
+        frames = [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
+    return any([_is_foreign(x) for frame in frames for x in flatten([*frame.f_locals.values()])[0]])
+
+
+def _has_row(f: Any) -> bool:
+    try:
+        return f in aliases
+    except TypeError:  # it has no hash
+        return False
+
+
+def _is_foreign(x: Any) -> bool:
+    """Tell whether a value is an array of neither NumPy's nor SciPy's, or stands for one."""
+    info = type_info(type(x))
+    if issubclass(type(x), Tracer) or info.host is not None:
+        return True
+    return info.is_array and type(x).__module__.partition(".")[0] not in _LIBRARIES
+
+
+def _root_of(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def raised_in(error: BaseException, packages: tuple[str, ...]) -> bool:
@@ -317,5 +388,4 @@ def raised_in(error: BaseException, packages: tuple[str, ...]) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    name = "" if at is None else str(at.tb_frame.f_globals.get("__name__"))
-    return name.partition(".")[0].removeprefix("chainrules_") in packages
+    return at is not None and _root_of(at.tb_frame).removeprefix("chainrules_") in packages

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Tracer, alias, closed, flatten, lock_of_a_table, type_info
+from chainrules_py.extend import Tracer, alias, aliases, closed, flatten, lock_of_a_table, type_info
 from chainrules_scipy import other_engines
 from chainrules_scipy.recorded import HOLDS, as_recorded
 
@@ -162,6 +162,8 @@ def place(
 
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
+    if native not in aliases:  # for who asks for it by its name, with nothing installed
+        alias(native, to=function, late=True)
     _dispatching[native] = _dispatching[dispatching] = dispatching
     _originals[dispatching] = native
     while home:  # and where a larger module has it from there

@@ -218,7 +218,7 @@ class _Askers(dict[str, bool | None]):
 _askers = _Askers()
 
 
-def _answer(x: Any, depth: int = 1) -> type:
+def answer_as(x: Any, depth: int = 1) -> type:
     """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
     frame: Any = sys._getframe(depth)
     while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
@@ -232,7 +232,7 @@ def _asked_by(check: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     @functools.wraps(check)
     def instancecheck(self: Any, x: Any) -> bool:
         if issubclass(type(x), Tracer) and getattr(x, "__dispatch_type__", None) in stood_for:
-            return bool(self.__subclasscheck__(_answer(x, 2)))
+            return bool(self.__subclasscheck__(answer_as(x, 2)))
         return check(self, x)
 
     return instancecheck
@@ -285,7 +285,7 @@ class Classes(dict[type, Any]):
                 "payload_type": cls,
             }
             if payload in stood_for:
-                state["__class__"] = property(_answer)
+                state["__class__"] = property(answer_as)
             made = type(
                 f"{self.base.__name__}[{payload.__name__}]",
                 (self.base,),

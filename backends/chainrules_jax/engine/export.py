@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import refuse_numpy, supported
+from chainrules_bridge import refuse_bare, refuse_numpy, supported
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.item import without_item
@@ -79,9 +79,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 def _called(f: Any, call: Resolved) -> Any:
     if call.word is None:
         assert call.call is not None
+        refuse_bare(f, call.operands, call.options, "JAX")
         try:
             return without_item(True, call.call)
-        except (TypeError, AttributeError, IndexError) as error:  # as JAX's own are
+        except Exception as error:
             refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
             raise
     y = run(call.word, call.operands, call.options)

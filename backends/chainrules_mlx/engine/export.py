@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import supported
+from chainrules_bridge import refuse_bare, refuse_numpy, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.trial import asked_for_values, noting, trying
@@ -54,7 +54,12 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         call = resolved(f, as_values(operands), options)
         if call.word is None:
             assert call.call is not None
-            return _seen(f, call.call)
+            refuse_bare(f, call.operands, call.options, "MLX")
+            try:
+                return _seen(f, call.call)
+            except Exception as error:
+                refuse_numpy(error, f, "MLX", asked=False)
+                raise
         y = run(call.word, call.operands, call.options)
         for step in call.after:
             y = step(y)

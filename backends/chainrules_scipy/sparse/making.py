@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse as native
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import describe
 from chainrules_scipy.installing import place, place_constructor
 from chainrules_scipy.rows import array_of, readable
 from chainrules_scipy.sparse.layout import canonical
@@ -180,6 +182,12 @@ _kron, _kronsum = native.kron, native.kronsum
 
 def find(A: Any) -> tuple[Any, Any, Any]:
     """Return rows, columns and numbers: as ``scipy.sparse.find``; stored zeros are left out."""
+    if not (isinstance(A, TracedSparse) or _issparse(A)):
+        msg = (
+            f"find of {describe(A)}, which is dense, has no derivative here: write "
+            "rows, columns = np.nonzero(A), and A[rows, columns]"
+        )
+        raise NotDifferentiableError(msg)
     a = canonical(A)
     rows, columns = a.pattern.rows_columns
     order = np.lexsort((columns, rows))

@@ -44,10 +44,8 @@ def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by what A is."""
     if isinstance(a, (native.LinearOperator, Operator)):
         return v.linear_solve(a.matvec, array_of(b))
-    if sparse.issparse(a) or isinstance(a, TracedSparse):
-        a = a if isinstance(a, TracedSparse) or a.format in ("csr", "csc", "coo") else a.tocsr()
-        return spsolve(a, array_of(b))
-    return v.solve(array_of(a), array_of(b))
+    known = not sparse.issparse(a) or a.format in ("csr", "csc", "coo")
+    return spsolve(a if known else a.tocsr(), array_of(b))
 
 
 def _iterative(name: str) -> Callable[..., Any]:
@@ -255,10 +253,15 @@ def _norm_of(a: Any) -> float:
 
 
 def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a sparse array of all elements of what a function gives of the dense matrix."""
+    """Return a sparse array of all elements of what a function gives of the dense matrix.
 
-    def made(A: Any) -> TracedSparse:
+    Of what is dense itself the result is that.
+    """
+
+    def made(A: Any) -> Any:
         y = function(_dense(A))
+        if not (isinstance(A, TracedSparse) or sparse.issparse(A)):
+            return y
         rows, columns = np.indices(y.shape).reshape(2, -1)
         cls = A.pattern.cls if isinstance(A, TracedSparse) else type(A)
         return TracedSparse(v.reshape(y, shape=(-1,)), element_pattern(cls, rows, columns, y.shape))

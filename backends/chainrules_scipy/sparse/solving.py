@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import array_of
@@ -18,8 +19,8 @@ def spsolve(A: Any, b: Any) -> Any:
 
     Parameters
     ----------
-    A : sparse array or matrix of shape (n, n)
-        In csr, csc or coo format; it may be traced.
+    A : sparse array or matrix, or array, of shape (n, n)
+        In csr, csc or coo format; it may be traced. An array is solved as a dense one.
     b : array of shape (n,) or (n, k)
         The right sides; a dense array, which may be traced.
 
@@ -51,12 +52,16 @@ def spsolve(A: Any, b: Any) -> Any:
         b = np.asarray(b)
     if isinstance(A, TracedSparse):
         data, pattern = A.elements, A.pattern
-    else:
+    elif issparse(A):
         data, pattern = A.data, Pattern.of(A)
+    else:
+        return v.solve(array_of(A), _right_side(array_of(b)))
     if pattern.shape[0] != pattern.shape[1] or b.shape[0] != pattern.shape[0]:
         msg = f"spsolve of arrays of shapes {pattern.shape} and {b.shape}"
         raise ValueError(msg)
-    data, b = array_of(data), array_of(b)
-    if b.ndim == 2 and b.shape[1] == 1:
-        b = v.reshape(b, shape=(b.shape[0],))
-    return sparse_solve(data, b, pattern=pattern)
+    return sparse_solve(array_of(data), _right_side(array_of(b)), pattern=pattern)
+
+
+def _right_side(b: Any) -> Any:
+    """Return a right side as SciPy's functions take it: one column is a vector."""
+    return v.reshape(b, shape=(b.shape[0],)) if b.ndim == 2 and b.shape[1] == 1 else b

@@ -20,6 +20,7 @@ from chainrules_bridge import (
     check_hidden,
     of_own,
     own_function,
+    refuse_bare,
     refuse_inside,
     refuse_numpy,
     refuse_operator,
@@ -209,6 +210,7 @@ class Exported:
         call = resolved(self.function, operands, options)
         if call.word is None:
             assert call.call is not None
+            refuse_bare(self.function, operands, options, "PyTorch")
             return self._seen(call.call)
         values = beside_tensors(call.operands)
         classes = tuple(map(type, values))
@@ -237,7 +239,7 @@ class Exported:
         with nullcontext() if is_quiet() else Unlost():
             try:
                 return run()
-            except (TypeError, AttributeError, RuntimeError, AssertionError) as error:
+            except Exception as error:
                 refuse_captured(error, name_of(self.function))
                 refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
