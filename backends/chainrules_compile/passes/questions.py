@@ -33,7 +33,7 @@ from chainrules_compile.calls import (
 )
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.filled import FILLING, Box, box_of, is_zeros, meet
-from chainrules_compile.passes.values import changed, is_array, size
+from chainrules_compile.passes.values import called, changed, is_array, size
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import duplicate, store
@@ -106,13 +106,33 @@ def with_one_question(program: Program) -> Program:
     last = covering(program, [*left.values()])
     if price(left.values()) <= price(last) + _SILENCE:
         return program
-    calls = [call for i, call in enumerate(program.calls) if i not in left]
-    first = min(left)
-    calls.insert(first, Call(silence, (), {}, ()))
+    first = _first(program.calls, min(left), left[min(left)])
+    before = [call for i, call in enumerate(program.calls[:first]) if i not in left]
+    behind = [
+        called(call, np.divide) if _divides_arrays(call) else call
+        for i, call in enumerate(program.calls[first:], first)
+        if i not in left
+    ]
+    calls = [*before, Call(silence, (), {}, ()), *behind]
     found = without_dead_code(changed(program, calls=tuple(calls)))
     defined = {*found.inputs, *found.constants, *[y for call in found for y in call.results]}
     ending = Call(expect_finite, tuple([x for x in last if x in defined]), {}, ())
     return changed(found, calls=(*found.calls, ending))
+
+
+def _first(calls: tuple[Call, ...], place: int, asked: Value) -> int:
+    """Return where silence begins: before a quotient that is asked as soon as it is made."""
+    for i in range(max(place - 2, 0), place):
+        if asked in calls[i].results and _divides_arrays(calls[i]):
+            return i
+    return place
+
+
+def _divides_arrays(call: Call) -> bool:
+    """Tell whether a call is a division of arrays that says nothing, as none does in silence."""
+    if call.function is not v.divide or call.options or len(call.results) != 1:
+        return False
+    return is_array(call.results[0]) and is_real(call.results[0])
 
 
 def keeping(program: Program, wanted: Iterable[Value]) -> set[Value]:
