@@ -32,15 +32,19 @@ def strong_multiply_numpy(c: np.ndarray | Scalar, p: np.ndarray | Scalar) -> Any
     return np.where(np.equal(c, 0), product.dtype.type(0), product)[()]
 
 
+_equal, _and = np.equal, np.logical_and
+_count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
+
+
 @v.tie_share.implement
 def tie_share_numpy(
     z: np.ndarray | np.generic, x: np.ndarray | Scalar, y: np.ndarray | Scalar
 ) -> Any:
     """Compute the share by one comparison, and a second one to find ties, which are rare."""
-    first = np.equal(x, z)
+    first = _equal(x, z)
+    tied = _and(first, _equal(y, z))
     share = first.astype(z.dtype)
-    tied = np.logical_and(first, np.equal(y, z))
-    return share - tied * share.dtype.type(0.5) if np.count_nonzero(tied) else share
+    return share - tied * share.dtype.type(0.5) if _count(tied) else share
 
 
 @v.logaddexp_share.implement

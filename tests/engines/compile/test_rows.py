@@ -388,7 +388,7 @@ def test_zeros_of_masks_and_what_sums_spread(f, shape, dtype):
     with np.errstate(invalid="ignore"):
         sources = alike(f, x, np.broadcast_to(y, shape).copy())
     if f is rectified:
-        assert ("selected(" in sources[0]) == (x.size >= 4096)
+        assert ("selected(" in sources[0]) == (x.size >= 1024)
     if f is shared and shape == (20, 4, 10, 6):
         assert ".reshape(20, 1, 6).repeat(40, 1)" in sources[1]
 
