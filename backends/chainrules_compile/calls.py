@@ -270,6 +270,15 @@ def selected(mask: Any, x: Any, *, other: bool = False) -> Any:
     return bits.view(x.dtype)
 
 
+def chosen(mask: Any, x: Any, y: Any) -> Any:
+    """Return the elements of one array where a mask says yes, of another elsewhere: by bits."""
+    integers = np.int64 if x.dtype.itemsize == 8 else np.int32
+    bits, other = mask.astype(integers), y.view(integers)
+    np.negative(bits, bits)
+    np.bitwise_and(np.bitwise_xor(x.view(integers), other), bits, bits)
+    return np.bitwise_xor(bits, other, bits).view(x.dtype)
+
+
 def even_shares(hits: Any, top: Any, *, axis: tuple[int, ...]) -> Any:
     """Share 1 among what is true along axes, which is what attains an extreme, if that is a number.
 

@@ -86,6 +86,19 @@ _ROLLED, _ROLLED_ROWS = 512, 1 << 14
 """How many elements of a vector, and of an array, are read by their places at most."""
 
 
+def many_of_both(mask: Any, x: Any, other: Any, y: Value) -> bool:
+    """Tell whether many elements are those of one array or of another, as a mask says."""
+    given = (mask, x, other)
+    if not all([is_array(z) and z.shape == y.shape and is_contiguous(z) for z in given]):
+        return False
+    alike = x.dtype == other.dtype == y.dtype in _FLOATS and mask.dtype == bool
+    return alike and is_contiguous(y) and _CHOSEN_OF_BOTH <= size(y) <= _CHOSEN_MOST
+
+
+_CHOSEN_OF_BOTH, _CHOSEN_MOST = 2048, 1 << 17
+"""From and up to how many elements bits take less time than `np.where`, of two arrays."""
+
+
 def is_vector(x: Value) -> bool:
     """Tell whether an array is a vector without gaps, of several elements."""
     shape: Any = x.shape

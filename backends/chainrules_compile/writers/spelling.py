@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from chainrules_compile.calls import (
+    chosen,
     dot_to,
     is_finite,
     selected,
@@ -21,6 +22,7 @@ from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, s
 from chainrules_compile.writers.shorter import (
     is_matrix,
     is_vector,
+    many_of_both,
     many_or_zero,
     repeated,
     rolled_places,
@@ -330,6 +332,8 @@ def _where(s: Speller, call: Call) -> str | None:
         return f"{s.bound(selected)}({s.text(mask)}, {s.text(x)})"
     if many_or_zero(mask, y, x, call.results[0]):
         return f"{s.bound(selected)}({s.text(mask)}, {s.text(y)}, other=True)"
+    if many_of_both(mask, x, y, call.results[0]):
+        return f"{s.bound(chosen)}({', '.join(map(s.text, call.operands))})"
     where = s.scope.name(direct(np.where), "where")
     return f"{where}({', '.join(map(s.text, call.operands))})"
 

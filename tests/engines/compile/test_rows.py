@@ -377,6 +377,25 @@ def means(x, y):
     return np.sum((x - np.mean(x, 1, keepdims=True)) ** 2 * y) + np.sum(np.sum(x * y, 0) ** 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [100, 2048, 6000, 140_000])
+def test_elements_of_two_arrays_are_chosen_with_their_bits(n, dtype):
+    x, y = numbers(n, dtype=dtype), numbers(n, dtype=dtype)
+    x[5:900:7], x[6:900:7], y[3:900:5], y[4:900:5] = np.nan, -np.inf, -np.nan, np.inf
+    f = lambda x, y: np.where(x > y, x, y * y)
+    with np.errstate(invalid="ignore", over="ignore"):
+        source = alike(f, x, y)[0]
+        assert ("chosen(" in source) == (2048 <= n <= 1 << 17)
+        alike(f, x[::-1], y)
+        alike(lambda x, y: np.where(x > y, x, 0.5), x, y)
+        alike(lambda x, y: np.where((x > y)[:1], x, y), x, y)
+        alike(lambda x, y: np.where(x > y, x, y.astype(np.float16)), x, y)
+        alike(lambda x, y: np.sum(np.where(x > 0, np.sin(x), np.tanh(y))), x, y)
+        if n == 6000:
+            a, b = x.reshape(60, 100).T, y.reshape(100, 60)
+            assert "chosen(" not in alike(lambda x, y: np.where(x.T > 0, x.T, y.T), a, b.copy())[0]
+
+
 @pytest.mark.parametrize("f", [rectified, rectified_otherwise, shared, means])
 @pytest.mark.parametrize("shape", [(16, 16, 17, 1), (20, 4, 10, 6), (3, 4, 2, 5), (2, 3, 4, 300)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
