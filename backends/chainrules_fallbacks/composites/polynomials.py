@@ -46,6 +46,8 @@ def polymul(p: Any, q: Any) -> Any:
 
 def _leading(p: Any) -> Any:
     """Leave out zeros in front, but for the last coefficient; those that vary are no zeros."""
+    if not p.shape[0]:
+        return v.full_like(p, shape=(1,), fill=0)  # as NumPy has a polynomial of none
     kept = trim_zeros(p, "f")
     kept = kept if kept.shape[0] else v.index(p, slice(-1, None))
     if kept.shape != p.shape and varies(p):
