@@ -96,8 +96,11 @@ class Traced(ArrayBox, Tracer):  # type: ignore[misc]
         )
         raise TracerError(msg)
 
-    def __float__(self) -> float:
-        return self.__array__()  # type: ignore[no-any-return]
+    def item(self) -> Any:
+        """Refuse to be a plain number, as all that would make one of it."""
+        return self.__array__()
+
+    __float__ = __int__ = __complex__ = item
 
     def __setitem__(self, where: Any, value: Any) -> None:
         msg = (

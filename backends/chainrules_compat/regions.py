@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from chainrules_compat.functions import custom_vjp
 from chainrules_py import RuleError
-from chainrules_py.extend import describe, where_defined
+from chainrules_py.extend import describe, settled, where_defined
 
 S = TypeVar("S")
 
@@ -58,7 +58,8 @@ def user_grad(*inputs: Any) -> Callable[[Callable[..., tuple[S, Callable[..., An
     """
 
     def run(code: Callable[..., tuple[S, Callable[..., Any]]]) -> S:
-        y: S = region(code, *inputs)
+        # An engine that is exported to calls it again, with the names that a loop has by then.
+        y: S = region(settled(code), *inputs)
         return y
 
     return run

@@ -425,6 +425,19 @@ def test_support_agrees_with_what_happens(entry):
             run()
 
 
+@pytest.mark.parametrize("asked", [float, int, complex, math.cos, lambda x: x.item()])
+def test_what_is_differentiated_becomes_no_plain_number(asked):
+    """In a partial, at second order: autograd's boxes said what numbers lack."""
+
+    @primitive
+    def wave(x):
+        return v.sin(x)
+
+    scalar_rule(wave, lambda _y, x: v.cos(x) * asked(x))
+    with pytest.raises(TracerError, match="does not become a plain"):
+        grad(grad(adapter.export(wave)))(0.3)
+
+
 def test_plans_do_not_grow_with_calls():
     f = adapter.export(v.sin)
     grad(lambda x: anp.sum(f(x)))(X)
