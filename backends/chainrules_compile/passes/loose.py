@@ -10,6 +10,7 @@ that meet are moderate ones, in the width of the array: no result becomes infini
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple, final
@@ -24,7 +25,7 @@ from chainrules_compile.passes.values import (
     size,
 )
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import divide, pow, sum
+from chainrules_py.vocabulary import divide, logaddexp, pow, sum
 
 _POWERS = (operator.pow, np.power, pow)
 _QUOTIENTS = (operator.truediv, np.divide, divide)
@@ -35,6 +36,8 @@ _SUMS = (np.add, operator.add)
 _F8 = np.dtype(np.float64)
 _MOST = 16
 """Up to which exponent a power is written as products."""
+_LONG_ENOUGH = 48
+"""From how many elements on six calls take less than one of `np.logaddexp`."""
 _MODERATE = {2: 1e3, 4: 1e12, 8: 1e100}
 """By the bytes of a floating number up to where numbers are moderate; wider ones have more digits
 than a product of Python's.
@@ -138,6 +141,26 @@ class _Loose:
                 return call
         return Call(np.vdot, factors, {}, call.results)
 
+    def _logaddexp(self, call: Call) -> Call:
+        """Write the logarithm of a sum by the larger one: NumPy takes 35 ns for each element."""
+        (x, y), (result,) = call.operands, call.results
+        x, y = (y, x) if type(x) in (int, float) else (x, y)
+        fits_in = is_array(x) and is_array(result) and x.shape == result.shape
+        if type(y) not in (int, float) or not math.isfinite(y) or not fits_in:
+            return call
+        if size(x) < _LONG_ENOUGH:
+            return call
+        apart = x if y == 0 else self._called(np.subtract, (x, y), result)
+        below = self._called(np.negative, (self._called(np.absolute, (apart,), result),), result)
+        log = self._called(np.log1p, (self._called(np.exp, (below,), result),), result)
+        larger = self._called(np.maximum, (x, y), result)
+        return Call(np.add, (larger, log), {}, (result,))
+
+    def _called(self, function: Any, operands: tuple[Any, ...], like: Value) -> Value:
+        z = self._new(like)
+        self.calls.append(Call(function, operands, {}, (z,)))
+        return z
+
     def _as_it_is(self, call: Call) -> Call:
         return call
 
@@ -174,6 +197,7 @@ _WAYS: dict[Any, Rewriting] = {
     **dict.fromkeys(_SUMS, Rewriting(_Loose._double, 2)),
     **dict.fromkeys((sum, np.sum), Rewriting(_Loose._dot, 1, ("axis", "keepdims"))),
     **dict.fromkeys((np.matmul, operator.matmul), Rewriting(lambda _, call: dotted(call), 2)),
+    **dict.fromkeys((np.logaddexp, logaddexp), Rewriting(_Loose._logaddexp, 2)),
     np.square: Rewriting(_Loose._as_it_is, 1),
 }
 """The one door to all rewritings, by what is called."""

@@ -129,3 +129,27 @@ def test_factor_that_holds_infinity_is_undefined_as_by_elimination(target):
             assert np.allclose(compiled(*each), wanted, rtol=1e-8, equal_nan=True)
             undefined += np.isnan(wanted)
     assert undefined >= 3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("number", [0, 0.0, 1.5, -300.0])
+def test_a_logarithm_of_a_sum_with_a_number_is_of_the_larger_one(number, dtype):
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(8, 9)) * 10.0 ** rng.integers(-3, 4, (8, 9))).astype(dtype)
+    x[0, :6] = np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30
+    for f in (lambda x: np.logaddexp(number, x), lambda x: np.logaddexp(x, number)):
+        g = compile(f, exact=False)
+        with np.errstate(all="ignore"):
+            for given in (x, -x, np.asfortranarray(x)):
+                found, wanted = g(given), f(given)
+                assert found.dtype == wanted.dtype
+                np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps)
+        assert "log1p(" in g.programs[-1].source
+        slope = value_and_grad(lambda x, f=f: np.sum(f(x)))
+        for a, b in zip(compile(slope, exact=False)(x[1:]), slope(x[1:]), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4 if dtype is np.float32 else 1e-13)
+    few = compile(lambda x: np.logaddexp(0.0, x), exact=False)
+    few(x[1])
+    assert "log1p(" not in few.source
+    both = compile(np.logaddexp, exact=False)
+    assert np.isneginf(both(np.full(90, -np.inf), np.full(90, -np.inf))).all()
