@@ -31,7 +31,7 @@ def with_sums_from_zero(program: Program) -> Program:
     functions = program.functions
     if functions.isdisjoint(_ADDING) or functions.isdisjoint(FILLING):
         return program
-    starts = [call.results[0] for call in program.calls if is_zeros(call)]
+    starts = [c.results[0] for c in program.calls if c.function in FILLING and is_zeros(c)]
     if not starts:
         return program
     calls = program.calls

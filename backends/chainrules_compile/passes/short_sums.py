@@ -44,7 +44,8 @@ def with_short_sums(program: Program) -> Program:
     """Return the program with other calls for sums of short rows, and of short runs."""
     if program.functions.isdisjoint(_SUMS):
         return program
-    if not any([is_short(call) or _of_runs(call) for call in program.calls]):
+    sums = [call for call in program.calls if call.function in _SUMS]
+    if not any([is_short(call) or _of_runs(call) for call in sums]):
         return program
     walk = _Walk(program)
     calls = tuple([new for call in program.calls for new in walk.instead(call)])
