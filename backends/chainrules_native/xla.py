@@ -18,7 +18,7 @@ import numpy as np
 from chainrules_compile import calls as stated
 from chainrules_compile.calls import Under, expect, expect_form, needed
 from chainrules_compile.loops import Loop, Varying, joined, picked, rows_of, stacked_rows
-from chainrules_compile.passes.rolled import rolled
+from chainrules_compile.passes.rolled import LEAST_OF_COMPILERS, rolled
 from chainrules_compile.passes.values import changed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
@@ -67,7 +67,7 @@ class Writer:
             return write_numpy(program, names, scope)._replace(instead=instead)
         inputs = (*program.inputs, *program.constants)
         outputs = tuple(dict.fromkeys(Call(None, program.outputs, {}, ()).values))
-        turned = rolled(program)
+        turned = rolled(program, LEAST_OF_COMPILERS)
         run = Jitted(turned, inputs, outputs)
         own = {x: Value(f"{x.name}_given", x.type, x.shape, x.dtype) for x in outputs}
         fits = Value("fits", bool)

@@ -20,13 +20,16 @@ _TAKEN = frozenset((store, read, *FILLING))
 
 def with_elements(program: Program) -> Program:
     """Return the program with the numbers themselves where they were written to an array."""
-    if store not in program.functions or not any(
-        [call.function is store and place_of(call, 2) is not None for call in program.calls]
-    ):
+    if store not in program.functions:
+        return program
+    stores = [call for call in program.calls if call.function is store]
+    if not any([place_of(call, 2) is not None for call in stores]):
         return program
     walk = _Walk()
+    lacks = walk.instead.keys().isdisjoint
     for call in program.calls:
-        call = replaced(call, walk.instead) if walk.instead else call
+        if walk.instead and not lacks(call.values):
+            call = replaced(call, walk.instead)
         if call.function in _TAKEN:
             walk.take(call)
         else:
@@ -110,8 +113,9 @@ def without_lost(program: Program) -> Program:
     if not instead:
         return program
     kept = []
+    lacks = instead.keys().isdisjoint
     for call in calls:
-        call = replaced(call, instead)
+        call = call if lacks(call.values) else replaced(call, instead)
         if call.function is store and call.results[0] in instead:
             instead[call.results[0]] = call.operands[0]
         else:

@@ -31,17 +31,17 @@ def with_filled(program: Program) -> Program:
     """Return the program with `np.empty` for zeros that are covered by what is added to them."""
     if program.functions.isdisjoint(FILLING):
         return program
-    starts = {call.results[0] for call in program if call.function in FILLING and is_zeros(call)}
+    zeros = [call for call in program.calls if call.function in FILLING]
+    starts = {call.results[0] for call in zeros if is_zeros(call)}
     if not starts:
         return program
     program = beside_given(program)
     calls = program.calls
-    written = [call.results[0] for call in calls if call.function in _AT]
-    uses = uses_of(program, written)
+    writing = [i for i, call in enumerate(calls) if call.function in _AT]
+    uses = uses_of(program, [calls[i].results[0] for i in writing])
     instead: dict[int, tuple[Call, ...]] = {}
-    for i, call in enumerate(calls):
-        if call.function not in _AT:
-            continue
+    for i in writing:
+        call = calls[i]
         z, *rest = call.operands
         if type(z) is not Value or z not in starts:
             continue
@@ -56,8 +56,12 @@ def with_filled(program: Program) -> Program:
             instead[i] = made, filling
     if not instead:
         return program
-    found = [x for i, call in enumerate(calls) for x in instead.get(i, (call,))]
-    return changed(program, calls=tuple(found))
+    found: list[Call] = []
+    place = 0
+    for i in sorted(instead):
+        found += (*calls[place:i], *instead[i])
+        place = i + 1
+    return changed(program, calls=(*found, *calls[place:]))
 
 
 def beside_given(program: Program) -> Program:

@@ -53,14 +53,18 @@ def with_buffers(program: Program) -> Program:
     """Return the program with calls that write into what dies at them."""
     if not program.functions.isdisjoint((duplicate, copy)):
         program = without_copies(program)
-    of, calls = roots(program), list(program.calls)
+    known = {f: into for f in program.functions if (into := _into(f)) is not None}
+    calls = list(program.calls)
+    at = [i for i, call in enumerate(calls) if call.function in known]
+    at = [i for i in at if len(calls[i].results) == 1 and is_array(calls[i].results[0])]
+    if not at:
+        return program
+    of = roots(program)
     last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
-    known: dict[Any, Any] = {f: _into(f) for f in program.functions}
-    for i, call in enumerate(calls):
+    for i in at:
+        call = calls[i]
         into = known[call.function]
-        if into is None or len(call.results) != 1 or not is_array(call.results[0]):
-            continue
         place = _place(call, i, last, foreign, of)
         if place is not None:
             if place not in into:
@@ -147,7 +151,7 @@ def _place(
         if other or not alike(x, result) or (not elementwise and call.values.count(x) > 1):
             continue
         for y in call.values:
-            if y is not x and of[y] is root:
+            if y is not x and of.get(y) is root:
                 break
         else:
             return place

@@ -65,6 +65,7 @@ _STORES = (store, plus_at, minus_at, subtract_at, v.scatter_add, v.add_at)
 _QUOTIENTS = frozenset((over, over_silently))
 _ENTERING = frozenset((read, v.lift))
 _SIGNIFICANT = 2**53
+_DOUBLE = np.float64
 _GAINS: dict[Any, int] = {root: 90, over: 12, over_silently: 12, power: 45, power_silently: 300}
 _GAINS |= dict.fromkeys(PLAIN.values(), 50)
 _GAIN, _OF_ARRAY, _BESIDE, _FROM, _READ, _ITEM, _BACK = 20, 600, 30, -37, -5, -54, -92
@@ -165,10 +166,10 @@ def together(calls: Iterable[Call]) -> dict[Value, Value]:
 def is_plain(call: Call) -> bool:
     """Tell whether a call gives a number of NumPy's that Python computes as well."""
     results = call.results
-    if len(results) != 1 or results[0].type is not np.float64 or call.options:
+    if len(results) != 1 or results[0].type is not _DOUBLE or call.options:
         return False
     for x in call.operands:
-        if (type(x) is not Value or x.type is not np.float64) and not _is_number(x):
+        if (type(x) is not Value or x.type is not _DOUBLE) and not _is_number(x):
             return False
     return call.function not in _POWERS or _has_range(call.operands[1])
 
@@ -274,21 +275,21 @@ class _Lowering:
         for x in (*self.before.inputs, *self.before.constants):
             if x in self.chosen:
                 self.made_plain(x)
-        calls, chosen, places = self.calls, self.chosen, self.places
+        calls, chosen, places, table = self.calls, self.chosen, self.places, self.table
         found, instead = self.plain, self.plain.get
         for i, call in enumerate(self.before.calls):
             results, values = call.results, call.values
             if i in places and results[0] in chosen:
-                f = self.table[call.function]
+                f = table[call.function]
                 operands: tuple[Any, ...] = tuple(map(instead, values, values))
                 given = operands
                 if len(values) != len(call.operands):
                     operands = tuple(map(self.operand, call.operands))
-                if f in _QUOTIENTS and type(operands[1]) is float and operands[1] != 0:
-                    f = operator.truediv
-                if f is operator.mul and type(operands[0]) is float and operands[0] == 1.0:
-                    found[results[0]] = operands[1]
-                    continue
+                    if f in _QUOTIENTS and type(operands[1]) is float and operands[1] != 0:
+                        f = operator.truediv
+                    if f is operator.mul and type(operands[0]) is float and operands[0] == 1.0:
+                        found[results[0]] = operands[1]
+                        continue
                 y = value_of(f"{results[0].name}.plain", float, None, None, None, None)
                 found[results[0]] = y
                 calls.append(call_of(f, operands, {}, (y,), given))

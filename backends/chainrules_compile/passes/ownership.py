@@ -39,12 +39,14 @@ def _as_it_lies(x: Value) -> tuple[Any, dict[str, Any], Layout]:
 
 
 def _with_copies(program: Program, way: Callable[[Value], Any]) -> Program:
+    if not any([is_held(x) for x in program.outputs]):
+        return program
     of = roots(program)
     shared = {of[x] for x in (*program.inputs, *program.constants)}
     calls = list(program.calls)
     outputs: list[object] = []
     for i, x in enumerate(program.outputs):
-        if type(x) is not Value or type_info(x.type or object).memory is None:
+        if not is_held(x):
             outputs.append(x)
             continue
         root = of[x]
@@ -57,6 +59,11 @@ def _with_copies(program: Program, way: Callable[[Value], Any]) -> Program:
             outputs.append(x)
         shared.add(root)
     return changed(program, calls=tuple(calls), outputs=tuple(outputs))
+
+
+def is_held(x: Any) -> bool:
+    """Tell whether an output is a value that has memory."""
+    return type(x) is Value and type_info(x.type or object).memory is not None
 
 
 def _is_part(x: Value, root: Value) -> bool:

@@ -54,6 +54,8 @@ _MUCH = 3 << 19
 """From how many bytes on memory is given back to the system after each call."""
 _ONE, _CALL, _ELEMENT = 12.0, 500.0, 0.5
 """Nanoseconds of a program: a number, any other call, an element of its results."""
+_SHORT = 64
+"""Programs of fewer calls are asked first whether they take so long that anything pays."""
 _MANY = 8
 """How many values are of an operand, for these to be a kind of their own."""
 _OBJECT, _AXIS, _PLAIN = 112, 16, 24
@@ -62,7 +64,22 @@ _OBJECT, _AXIS, _PLAIN = 112, 16, 24
 
 def with_remade(program: Program) -> Program:
     """Return the program with calls that are made again where their results would be kept."""
-    return program if program.functions.isdisjoint(_MADE) else _Peak(program).program()
+    if program.functions.isdisjoint(_MADE) or (len(program) < _SHORT and is_dear(program)):
+        return program
+    return _Peak(program).program()
+
+
+def is_dear(program: Program) -> bool:
+    """Tell whether to make anything again takes a larger share of a short program than it may."""
+    results = [y for call in program.calls for y in call.results]
+    arrays = [y for y in results if y.type is np.ndarray]
+    numbers, sizes = len(results) - len(arrays), [*map(held, arrays)]
+    top = max(sizes, default=0)
+    if numbers * _PLAIN * _FEW >= max(top, _LEAST) or sum(sizes) >= _MUCH:
+        return False
+    views = any([y.memory is not None for y in arrays])
+    time = numbers * _ONE + sum([_CALL + _ELEMENT * size(y) for y in arrays])
+    return _SHARE * time < (_VIEW if views else _ARRAY)
 
 
 class Kept(NamedTuple):
@@ -247,6 +264,7 @@ class _Peak:
         for y in order:
             at[places[y]].append(y)
         instead: dict[Value, Any] = {}
+        lacks = instead.keys().isdisjoint
         made = calls[: self._place + 1]
         for i in range(self._place + 1, len(calls)):
             for y in at.get(i, ()):
@@ -255,7 +273,8 @@ class _Peak:
                     if x in self._made and x not in instead:
                         made.append(again(self._made[x], instead))
                 made.append(again(call, instead))
-            made.append(replaced(calls[i], instead))
+            call = calls[i]
+            made.append(call if lacks(call.values) else replaced(call, instead))
         return changed(self._whole, calls=tuple(made))
 
 

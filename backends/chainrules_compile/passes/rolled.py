@@ -17,8 +17,8 @@ from chainrules_compile.passes.repeats import Line, Repeat, is_placed, may_repea
 from chainrules_compile.passes.values import changed, is_array
 from chainrules_py.program import Call, Program, Value
 
-LEAST = 256
-"""How many calls a loop saves at least: CPython's compiler takes 10 us for each."""
+LEAST, LEAST_OF_COMPILERS = 96, 256
+"""How many calls a loop saves at least: in Python to write and compile each takes 10 us."""
 _SHARE = 12
 """Turns take so many times as long, at least, as it takes to come to the next one."""
 _TURN, _SEQUENCE, _NUMBER, _ARRAY = 25, 20, 30, 350

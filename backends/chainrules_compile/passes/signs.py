@@ -49,9 +49,10 @@ def with_signs(program: Program) -> Program:
     if program.functions.isdisjoint(_NEGATIVES):
         return with_negative_numbers(program)
     signs = _Signs(program)
-    negated, calls = signs.negated.keys(), signs.calls
+    negated, others, calls = signs.negated.keys(), signs.instead.keys(), signs.calls
     for call in program.calls:
-        call = replaced(call, signs.instead) if signs.instead else call
+        if others and not others.isdisjoint(call.values):
+            call = replaced(call, signs.instead)
         f = call.function
         if f in _NEGATIVES or (f in _HANDLED and not negated.isdisjoint(call.values)):
             signs.take(call)
@@ -182,18 +183,12 @@ def with_negative_numbers(program: Program) -> Program:
             factor, x = (-1.0, *call.operands) if call.function in _NEGATIVES else numbered(call)
             if factor is not None:
                 if type(x) is Value and x in products:
-                    uses = _uses_of_folded(program) if uses is None else uses
+                    uses = counts(program) if uses is None else uses
                     call = _folded(call, factor, x, uses, products)
                 if call.function in _TIMES:
                     products[call.results[0]] = call
         calls.append(call)
     return changed(program, calls=tuple(calls))
-
-
-def _uses_of_folded(program: Program) -> Counter[Value]:
-    """Count how often what negations and products give is used."""
-    found = {c.results[0] for c in program.calls if c.function in _FOLDED}
-    return counts(program, found)
 
 
 def _folded(

@@ -187,12 +187,13 @@ class _Walk:
             how = asked_of(call.function)
         results, values = call.results, call.values
         if how & _OPERATOR and (
-            len(values) != len(call.operands) or (results and results[0].type is np.ndarray)
+            (results and results[0].type is np.ndarray)
+            or (len(values) != len(call.operands) and int in map(type, call.operands))
         ):
             same_one, call = call, canonical(call)
             how = how if call is same_one else asked_of(call.function)
         if len(results) == 1:
-            if how & _SAME and (not how & _FACTOR or len(values) != 2 or self._alike):
+            if how & _SAME and (not how & _FACTOR or self._alike or may_be_one(call)):
                 same = self._same(call)
                 if same is not None:
                     self.instead[results[0]] = same
@@ -203,14 +204,14 @@ class _Walk:
                 call = self._cheaper(call)
         if call.function is np.multiply and len(call.values) == 1:
             call = negated(call)
-        key = key_of(call)
-        found = self._seen.get(key)
-        if found is not None:
+        found = self._seen.setdefault(key_of(call), call)
+        if found is not call:
             self.instead.update(zip(results, found.results, strict=True))
             return
-        self._seen[key] = call
-        for y in results:
-            self.made[y] = call
+        if len(results) == 1:
+            self.made[results[0]] = call
+        else:
+            self.made.update(dict.fromkeys(results, call))
         self.calls.append(call)
 
     def _apart(self, call: Call, two: list[Value]) -> Call:
@@ -361,6 +362,11 @@ class _Walk:
         return y_bar if type(y_bar) in (Value, np.float64) else None
 
 
+def may_be_one(call: Call) -> bool:
+    """Tell whether something other than a value or a number, or the number one, is an operand."""
+    return not all([type(x) is Value or (type(x) is float and x != 1.0) for x in call.operands])
+
+
 def spreads(call: Call) -> bool:
     """Tell whether a call spreads an array along axes."""
     return getattr(call.function, "__name__", None) == _SPREAD
@@ -436,6 +442,16 @@ def key_of(call: Call) -> Any:
             if id(x) > id(y) and either_way(call):
                 operands = (y, x)
         return (id(call.function), *operands)
+    if len(operands) == 2 and not options:  # of a value and a number: there are many
+        x, y = operands
+        if type(x) is Value and type(y) is float and y and y == y:
+            return id(call.function), id(x), (float, y)
+        if type(y) is Value and type(x) is float and x and x == x:
+            number = float, x
+            either = either_way(call)
+            return (
+                (id(call.function), id(y), number) if either else (id(call.function), number, id(y))
+            )
     keys = [id(x) if type(x) is Value else static_key(x) for x in operands]
     if len(keys) == 2 and type(keys[0]) is tuple and either_way(call):
         keys.reverse()

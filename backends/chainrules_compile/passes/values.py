@@ -206,6 +206,7 @@ def axes_of(axis: Any, n: int) -> tuple[int, ...]:
 def roots(program: Program) -> dict[Value, Value]:
     """Return, for each value, one that stands for all that may share its memory.
 
+    Numbers of Python's that are computed are left out: nobody shares them, and there are many.
     A view may be one of any array that its call was given: passes put other values in the place of
     those that it was recorded with.
     """
@@ -219,6 +220,8 @@ def roots(program: Program) -> dict[Value, Value]:
 
     for call in program.calls:
         for y in call.results:
+            if y.type is float:
+                continue
             found[y] = y
             if y.memory is not None:
                 for x in call.values:
@@ -237,5 +240,6 @@ def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
     last = dict.fromkeys(of.values(), -1)
     for i, call in enumerate((*program.calls, Call(None, program.outputs, {}, ()))):
         for x in call.values:
-            last[of[x]] = i
+            if x.type is not float:
+                last[of[x]] = i
     return last
