@@ -12,6 +12,7 @@ import dis
 import functools
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -179,7 +180,14 @@ class Captures:
         """Return the statement that returns ``MISS`` where something has changed."""
         if not (self._held or self._prints):
             return []
-        test = testing(self._held, self._prints, lambda quicker: scope.update({name: quicker}))
+        of = weakref.ref(scope)  # which has the test
+
+        def put(quicker: Callable[[], bool]) -> None:
+            to = of()
+            if to is not None:
+                to[name] = quicker
+
+        test = testing(self._held, self._prints, put)
         scope.tests.append(test)
         name: str = scope.name(test, "captured_has_changed")
         scope.large = [(x, look, _by_parts(x, look)) for x, look, _ in self._prints if _is_large(x)]

@@ -462,32 +462,34 @@ def is_named(tree: TreeDef) -> bool:
     return named and not getattr(tree.like, "__dict__", None)
 
 
-def result_text(tree: TreeDef, leaves: Sequence[str], scope: Scope) -> str:
+def result_text(tree: TreeDef, leaves: Iterable[str], scope: Scope) -> str:
     """Return the expression that puts a result together."""
-    rest = iter(leaves)
+    return _expression(tree, iter(leaves), scope)
 
-    def text(tree: TreeDef) -> str:
-        if tree is LEAF:
-            return next(rest)
-        if is_named(tree):
-            name = scope.name(tree.cls, tree.cls.__name__)
-            return f"{name}._make(({', '.join([*map(text, tree.children), ''])}))"
-        plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
-        if tree.cls not in (tuple, list) and not plain:
-            return whole(tree)
-        children = list(map(text, tree.children))
-        if tree.cls is tuple:
-            return f"({', '.join(children)}{',' * (len(children) == 1)})"
-        if tree.cls is list:
-            return f"[{', '.join(children)}]"
-        pairs = zip(tree.keys, children, strict=True)
-        return f"{{{', '.join([f'{key!r}: {child}' for key, child in pairs])}}}"
 
-    def whole(tree: TreeDef) -> str:
-        if tree.structure is None:
-            return scope.name(tree.like, "kept")
-        name = scope.name(tree, tree.cls.__name__.lower())
-        given = ", ".join([next(rest) for _ in range(tree.num_leaves)])
-        return f"{scope.name(unflatten, 'unflatten')}({name}, [{given}])"
+def _expression(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
+    """Return the expression of a part of a result, whose leaves come next."""
+    if tree is LEAF:
+        return next(rest)
+    plain = tree.cls is dict and all([type(key) in (str, int) for key in tree.keys])
+    named = is_named(tree)
+    if not (named or plain or tree.cls in (tuple, list)):
+        return _whole(tree, rest, scope)
+    name = scope.name(tree.cls, tree.cls.__name__) if named else ""
+    children = [_expression(child, rest, scope) for child in tree.children]
+    if named:
+        return f"{name}._make(({', '.join([*children, ''])}))"
+    if tree.cls is tuple:
+        return f"({', '.join(children)}{',' * (len(children) == 1)})"
+    if tree.cls is list:
+        return f"[{', '.join(children)}]"
+    pairs = zip(tree.keys, children, strict=True)
+    return f"{{{', '.join([f'{key!r}: {child}' for key, child in pairs])}}}"
 
-    return text(tree)
+
+def _whole(tree: TreeDef, rest: Iterator[str], scope: Scope) -> str:
+    if tree.structure is None:
+        return scope.name(tree.like, "kept")
+    name = scope.name(tree, tree.cls.__name__.lower())
+    given = ", ".join([next(rest) for _ in range(tree.num_leaves)])
+    return f"{scope.name(unflatten, 'unflatten')}({name}, [{given}])"

@@ -7,8 +7,10 @@ again, and has to give what it gives without `compile`.
 
 from __future__ import annotations
 
+import gc
 import random
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -270,3 +272,23 @@ def test_layout_that_cannot_be_put_back():
 
     with pytest.raises(RecordingError, match="a view"):
         compile(f)(2.0)
+
+
+@pytest.mark.parametrize("calls", [1, 300])  # then what was captured is asked by one expression
+def test_a_program_goes_with_the_function_that_has_it(calls):
+    """It waited for the garbage collector, with all that it had captured."""
+    factor = np.linspace(1.0, 2.0, 3)
+    compiled = compile(
+        value_and_grad(lambda x: (np.sum(np.sin(x) * factor), {"x": x}), has_aux=True)
+    )
+    for k in range(calls):
+        compiled(np.full(3, 0.5 + k))
+    assert len(compiled.programs) == 1
+    gc.collect()
+    scope = weakref.ref(compiled.programs[0].scope)
+    gc.disable()
+    try:
+        del compiled
+        assert scope() is None
+    finally:
+        gc.enable()
