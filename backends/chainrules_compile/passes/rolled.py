@@ -17,7 +17,7 @@ from chainrules_compile.passes.repeats import Line, Repeat, is_placed, may_repea
 from chainrules_compile.passes.values import changed, is_array
 from chainrules_py.program import Call, Program, Value
 
-LEAST, LEAST_OF_COMPILERS = 96, 256
+LEAST, LEAST_OF_COMPILERS = 112, 256
 """How many calls a loop saves at least: in Python to write and compile each takes 10 us."""
 _SHARE = 12
 """Turns take so many times as long, at least, as it takes to come to the next one."""
@@ -132,22 +132,22 @@ class _Rolling:
     def _plan(self, i: int) -> list[Any]:
         """Return, for each operand of a turn, how it follows from turn to turn."""
         refs, (first, count) = self.line.references(self.repeats[i]), self.given[i]
-        same = (refs == refs[0]).all(0)
-        before = (refs < first).all(0)
+        same = (refs == refs[0]).all(0).tolist()
+        before = (refs < first).all(0).tolist()
+        middle = len(refs) // 2
+        begun, amid = refs[0].tolist(), (refs[middle] - middle * count - first).tolist()
         plan: list[Any] = []
         shared: dict[tuple[int, ...], _Each] = {}
-        middle = len(refs) // 2
-        for t in range(refs.shape[1]):
+        for t, away in enumerate(amid):
             if same[t]:
-                plan.append(int(refs[0, t]))
-                self._need(plan[-1])
+                plan.append(begun[t])
+                self._need(begun[t])
             elif before[t]:
                 key = tuple(refs[:, t].tolist())
                 if key not in shared:
                     shared[key] = self._each(key)
                 plan.append(shared[key])
             else:
-                away = int(refs[middle, t]) - middle * count - first
                 back = -(away // count)
                 firsts = tuple(refs[:back, t].tolist()) if back > 0 else ()
                 for x in firsts:

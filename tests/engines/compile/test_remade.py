@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.passes import FOR_NUMPY, LOOSE, PASSES
+from chainrules_compile.passes import FOR_NUMPY, LOOSE, PASSES, remade
 from chainrules_compile.passes.remade import with_remade
 from chainrules_py.extend import flatten
 from chainrules_py.program import Program
@@ -138,3 +138,33 @@ def test_complex_numbers_are_kept(monkeypatch):
 def test_the_pass_stands_where_numpy_runs():
     assert PASSES["remade"] is LOOSE["remade"] is with_remade
     assert "remade" in FOR_NUMPY
+
+
+def short(turns, numbers):
+    """Return a loss of so many steps, of which some compute with numbers and views."""
+
+    def loss(w, x):
+        total = 0.0
+        for k in range(turns):
+            z = (w[None, :] * x).reshape(-1) / (1.0 + w * w) if k % 2 else np.tanh(w * x + k)
+            total = total + np.sum(z)
+            for i in range(numbers):
+                total = total * (w[i] + 0.5) - w[i] * w[-1]
+        return total
+
+    return loss
+
+
+def test_a_short_program_is_not_searched_where_nothing_in_it_would_be_made_again():
+    answers = []
+    for n, turns, numbers in itertools.product((3, 300, 800, 30_000), (1, 2, 4), (0, 2)):
+        compiled = compile(value_and_grad(short(turns, numbers)))
+        compiled(np.full(n, 0.5), np.linspace(0.0, 1.0, n))
+        program = compiled.programs[0].recorded
+        for title, step in PASSES.items():
+            if title == "remade" and len(program) < remade._SHORT:
+                answers.append(remade.is_dear(program))
+                assert not answers[-1] or remade._Peak(program).program() is program
+            program = step(program)
+    assert len(answers) > 10
+    assert {*answers} == {True, False}

@@ -353,6 +353,23 @@ def peak(g, *xs):
     return found
 
 
+def test_a_gradient_of_forty_steps_is_a_few_lines():
+    def loss(w, x):
+        y = np.tanh(x)
+        for _ in range(40):
+            y = np.tanh(w @ y + x)
+        return y @ (w @ y)
+
+    rng, g = np.random.default_rng(0), ct.value_and_grad(loss, argnums=(0, 1))
+    compiled = compile(g)
+    for _ in range(3):
+        w, x = rng.normal(size=(12, 12)), rng.normal(size=12)
+        for found, wanted in zip(flatten(compiled(w, x))[0], flatten(g(w, x))[0], strict=True):
+            assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+    assert len(loops(compiled.programs[0].program)) == 2
+    assert len(compiled.source.splitlines()) < 60
+
+
 def test_large_arrays_are_given_back_as_they_are_used():
     x = np.linspace(0.0, 1.0, 20_000)
 
