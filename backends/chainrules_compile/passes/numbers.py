@@ -171,7 +171,10 @@ def is_plain(call: Call) -> bool:
     for x in call.operands:
         if (type(x) is not Value or x.type is not _DOUBLE) and not _is_number(x):
             return False
-    return call.function not in _POWERS or _has_range(call.operands[1])
+    if call.function not in _POWERS:
+        return True
+    x, n = call.operands
+    return _has_range(n) and not is_array(x)  # whose powers have other last bits than a number's
 
 
 def _has_range(n: Any) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chainrules_numpy  # noqa: F401 (whose arrays these are)
+import chainrules_py.vocabulary as v
 from chainrules_compile import compile, plain
 from chainrules_py.extend import flatten
 from chainrules_tape import value_and_grad
@@ -184,3 +185,14 @@ def test_a_product_with_one_is_the_other():
             for x in (0.3, -0.0, 1e300, np.inf, np.nan):
                 assert same(compiled(x), value_and_grad(f)(x))
         assert "1.0 *" not in compiled.programs[-1].source
+
+
+@pytest.mark.parametrize("made", [np.array, np.float64], ids=["no axes", "number"])
+@pytest.mark.parametrize("n", [-2, -3.0, 3, 2.5])
+def test_powers_of_arrays_without_axes_have_other_last_bits_than_those_of_numbers(made, n):
+    """NumPy takes a loop of vectors for them: of 20 powers of Python's one was another."""
+    f = value_and_grad(lambda x: v.pow(x, n) * 2.0 + 1.0)
+    compiled = compile(f)
+    for x in np.random.default_rng(0).uniform(0.5, 3.0, 100):
+        assert same(compiled(made(x)), f(made(x)))
+    assert len(compiled.programs) == 1
