@@ -16,9 +16,10 @@ def is_one_sided(x: Any, n: float) -> bool:
 
 
 def around(x: Any, n: float, far: float = 1.0) -> Any:
-    """Make up numbers to both sides of one, the first above it."""
+    """Make up numbers to both sides of one, the first above it; what increases does so still."""
     waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
-    return n + far * abs(n) * waves.reshape(x.shape)
+    made = n + far * abs(n) * waves.reshape(x.shape)
+    return np.sort(made, axis=-1) if is_sorted(x) else made
 
 
 def is_sorted(x: Any) -> bool:

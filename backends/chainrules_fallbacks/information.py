@@ -16,6 +16,18 @@ def _top(x: Any, axis: Any) -> Any:
     return v.where(v.isfinite(top), top, 0.0)
 
 
+def _largest(x: Array, axis: Any) -> Any:
+    """Return the largest element, of complex ones that with the largest real part, or 0."""
+    top = _top(x, axis)
+    if kind_of(x) != "complex":
+        return top
+    here = v.equal(v.real(x), top)
+    count = v.sum(v.astype(here, dtype=top.dtype), axis=axis, keepdims=True)
+    return v.divide(
+        v.sum(v.where(here, x, 0.0), axis=axis, keepdims=True), v.clip_below(count, 1.0)
+    )
+
+
 @v.logsumexp.fallback
 def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Shifted by the largest element."""
@@ -33,7 +45,7 @@ def softmax_standard(x: Array, *, axis: Any = None) -> Any:
     """Shifted by the largest element."""
     if 0 in x.shape:
         return x
-    shares = v.exp(v.subtract(x, _top(x, axis)))
+    shares = v.exp(v.subtract(x, _largest(x, axis)))
     return v.divide(shares, v.sum(shares, axis=axis, keepdims=True))
 
 
@@ -42,7 +54,7 @@ def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
     """Shifted by the largest element."""
     if 0 in x.shape:
         return x
-    shifted = v.subtract(x, _top(x, axis))
+    shifted = v.subtract(x, _largest(x, axis))
     return v.subtract(shifted, v.log(v.sum(v.exp(shifted), axis=axis, keepdims=True)))
 
 

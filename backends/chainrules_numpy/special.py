@@ -12,11 +12,11 @@ from chainrules_py import vocabulary as v
 _maximum: Any = np.maximum.reduce
 
 
-def _shifted(x: Any, axis: Any) -> tuple[Any, Any]:
+def _shifted(x: Any, axis: Any, of: Any = np.real) -> tuple[Any, Any]:
     """x less its largest element, or less its largest real part, and that."""
     x = np.asarray(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
-    largest = _maximum(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    largest = _maximum(of(x), axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isfinite(largest), largest, x.real.dtype.type(0))
     return x - largest, largest
 
@@ -40,12 +40,12 @@ def logsumexp_numpy(x: np.ndarray | np.generic, *, axis: Any = None, keepdims: b
 @v.softmax.implement
 def softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
     """Compute the softmax as SciPy does, to the last bit."""
-    y = np.exp(_shifted(x, axis)[0])
+    y = np.exp(_shifted(x, axis, np.asarray)[0])
     return y / np.add.reduce(y, axis=axis, keepdims=True)
 
 
 @v.log_softmax.implement
 def log_softmax_numpy(x: np.ndarray | np.generic, *, axis: Any = None) -> Any:
     """Compute the logarithm of the softmax as SciPy does, to the last bit."""
-    x = _shifted(x, axis)[0]
+    x = _shifted(x, axis, np.asarray)[0]
     return x - quietly(np.log, np.add.reduce(np.exp(x), axis=axis, keepdims=True))

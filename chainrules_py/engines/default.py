@@ -16,7 +16,7 @@ from chainrules_py.registry.explain import demand_rule
 from chainrules_py.registry.statement import Rule
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import kind_of
-from chainrules_py.tangents.zeros import NoTangent, is_zero
+from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.derived import derives
 from chainrules_py.values.holding import inside, is_real
@@ -97,13 +97,24 @@ def pull_through(
     places, rest = _apart(f, operands)
     y, pullback = _engine().vjp(rest, *[operands[i] for i in places])
 
-    n = len(operands)
-    return y, pullback if len(places) == n else partial(_placed, pullback, places, n)
+    return y, partial(_placed, pullback, places, len(operands))
 
 
-def _placed(pullback: Callable[..., Any], places: list[int], n: int, y_bar: Any) -> tuple[Any, ...]:
+def _placed(
+    pullback: Callable[..., Any],
+    places: list[int],
+    n: int,
+    y_bar: Any,
+    /,
+    *,
+    wanted: tuple[bool, ...] | None = None,
+) -> tuple[Any, ...]:
+    if wanted is not None and len(wanted) != n:
+        msg = f"wanted={wanted} has {len(wanted)} entries for {n} operands"
+        raise ProjectionError(msg)
     bars = dict(zip(places, pullback(y_bar), strict=True))
-    return tuple([bars.get(i, NoTangent()) for i in range(n)])
+    given = [bars.get(i, NoTangent()) for i in range(n)]
+    return tuple([t if wanted is None or wanted[i] else ZeroTangent() for i, t in enumerate(given)])
 
 
 def push_through(

@@ -6,11 +6,14 @@ import statistics
 import time
 import warnings
 
+import numpy as np
 import pytest
 
-from chainrules_py import Primitive, vocabulary
-from chainrules_py.testing import backend, check_rule
+from chainrules_py import Primitive, primitive, rrule, vocabulary
+from chainrules_py import vocabulary as v
+from chainrules_py.testing import RuleCheckError, backend, check_rule
 from chainrules_py.testing.data.build import instances
+from chainrules_tape import vjp
 
 WORDS = sorted(
     (w for w in vars(vocabulary).values() if isinstance(w, Primitive)), key=lambda w: w.__name__
@@ -52,3 +55,67 @@ def test_median_check_costs_less_than_150_ms():
             check(instance, 0)
             spent.append(time.process_time() - start)
     assert statistics.median(spent) < 0.15
+
+
+RNG = np.random.default_rng(0)
+REAL, COMPLEX = RNG.normal(size=(4, 3, 3)), RNG.normal(size=(3, 4)) + 1j * RNG.normal(size=(3, 4))
+SYMMETRIC = REAL + np.swapaxes(REAL, 1, 2)
+HERMITIAN = COMPLEX[:, :3] + COMPLEX[:, :3].conj().T
+RIGHT = {
+    # LAPACK makes finite eigenvalues of two by two with a NaN.
+    "eigvalsh": lambda: check_rule(np.linalg.eigvalsh, SYMMETRIC[:, :2, :2]),
+    "interp": lambda: check_rule(np.interp, REAL[0, 0] + 1.0, np.arange(4.0), COMPLEX[0]),
+    "large log_softmax": lambda: check_rule(v.log_softmax, 300 * COMPLEX, axis=-1),
+    # Where a number on the diagonal is real its reflector is none, and jumps.
+    "qr_raw": lambda: check_rule(v.qr_raw, COMPLEX[:, :3]),
+    "wide qr_raw": lambda: check_rule(v.qr_raw, COMPLEX),
+    "pinv": lambda: check_rule(v.pinv, HERMITIAN, hermitian=True),
+    "an infinity": lambda: check_rule(v.atan, np.array([0.5, np.inf, -np.inf])),
+    "moveaxis": lambda: check_rule(np.moveaxis, REAL[0, 0], 0, 0),
+    "moveaxis of a matrix": lambda: check_rule(np.moveaxis, REAL[0], 0, 1),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("judged", RIGHT.values(), ids=RIGHT)
+def test_no_false_alarm_where_there_was_one(judged):
+    assert judged().passed
+
+
+def _planted(f, slip):
+    """Make a function with a rule that is right but for one thing."""
+
+    @primitive
+    def planted(x):
+        return f(x)
+
+    @rrule.register(planted)
+    def planted_rrule(x: np.ndarray):
+        y, pull = vjp(f, x)
+        return y, lambda y_bar: (slip(x, pull(y_bar)[0]),)
+
+    return planted
+
+
+def _of_numbers(x):
+    return v.sin(v.fmax(x, -9.0))
+
+
+SLIPS = {
+    "small": (v.square, REAL[0], lambda x, t: np.where(np.abs(x) < 1e-6, 0.0 * t, t)),
+    "pinv": (lambda x: v.pinv(x, hermitian=True), HERMITIAN, lambda x, t: np.conj(t)),
+    "an imaginary part of zero": (v.square, COMPLEX, lambda x, t: np.where(x.imag == 0, t / 2, t)),
+    "a NaN beside": (
+        _of_numbers,
+        REAL[0],
+        lambda x, t: t * np.where(np.isnan(x).any(), np.nan, 1.0),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f, x, slip", SLIPS.values(), ids=SLIPS)
+def test_what_is_wrong_there_is_seen(f, x, slip):
+    assert check_rule(_planted(f, lambda _, t: t), x).passed
+    with pytest.raises(RuleCheckError):
+        check_rule(_planted(f, slip), x)

@@ -17,6 +17,7 @@ from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.coordinates import (
     Coordinates,
     Names,
+    are_zero,
     in_units,
     joined,
     lengths_along,
@@ -122,7 +123,7 @@ class Case:
         self.few = few
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
         # What is zero here is as large as it was: its unit is not that of what is beside it.
-        zero = self.inputs.vector(self.operands) == 0.0
+        zero = are_zero(self.inputs, self.operands)
         self.steps = sized_as(self.steps, near and near.steps, zero)
         self.u = self._directions(self.steps, 1 if self.is_large else _RANDOM)
         if derived and not few and 0 < len(self.steps) <= SMALL:
@@ -358,9 +359,9 @@ class Case:
         return grain(lambda t: self.value_there(wide.moved(t * d)), size)
 
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
-        wide = self.wide()
+        wide, known = self.wide(), {"branches": self.gauge is None}
         columns = [
-            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)  # type: ignore[misc]
+            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights, **known)  # type: ignore[misc]
             for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules_diagnosis import jumps, narrows, slope_behind_stairs, slopes
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.differences import derivative
+from chainrules_py.testing.data.differences import derivative, is_apart
 
 _CLOSER, _MIXED = (0, 11, 22, 33), (13, 22, 33)
 Images: TypeAlias = Callable[[Case], Any]
@@ -51,7 +51,7 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
 
 def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> None:
     """Judge anew what a function rounds: flat if its code says so, or else by what is behind."""
-    numbers = case.bars_vector(case.operands)
+    numbers, alone = case.bars_vector(case.operands), case.gauge is None
     if not case.grain or np.any((numbers != 0.0) & (np.abs(numbers) < case.steps / 4096)):
         return  # steps are of the largest number
     wide = case.wide()
@@ -75,7 +75,7 @@ def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> 
                 seen = narrows(lambda t: case.value_there(wide.moved(t)), numbers)
                 flat &= ~(seen & (error <= 5e-2 * np.abs(found)))
             off[flat] = np.inf
-        want[:, j], allowed[:, j] = found, off
+        want[:, j], allowed[:, j] = found, np.inf if alone and is_apart(there, size) else off
 
 
 def _look_from_afar(case: Case, have: Any, want: Any, allowed: Any) -> None:
@@ -139,7 +139,9 @@ def _look_at_column(case: Case, j: int, have: Any, wants: Any, slacks: Any) -> N
     size = 1.0 / np.max(np.abs(d) / case.steps)
     number = np.abs(case.bars_vector(case.operands)) @ np.abs(d)
     size = number / np.sum(d * d) if is_single and number else size
-    looked = [derivative(there, size * 2.0**-n) for n in (_CLOSER if is_single else _MIXED)]
+    known = {"branches": case.gauge is None}
+    closer_by = _CLOSER if is_single else _MIXED
+    looked = [derivative(there, size * 2.0**-n, **known) for n in closer_by]
     for found, error in looked:
         near = np.abs(have[places] - found) <= np.maximum(allowed[places], 10 * error)
         taken = near & (10 * error < 0.4 * gap)

@@ -228,6 +228,13 @@ def sizes_of(of: Coordinates, x: Any, *, alike: bool = False) -> Any:
     return np.repeat(power_of_two(np.asarray(largest, dtype=float)), counts)
 
 
+def are_zero(of: Coordinates, x: Any) -> Any:
+    """Tell which coordinates are of a number that is zero, real and imaginary part alike."""
+    found = [(leaf, np.ravel(to_numpy(values)) == 0) for leaf, values in of.leaves(x)]
+    both = [np.tile(zeros, leaf.size // max(zeros.size, 1)) for leaf, zeros in found]
+    return np.concatenate([np.zeros(0, bool), *both])
+
+
 def sized_as(sizes: Any, others: Any, places: Any) -> Any:
     """Return other sizes in some places, if there are as many of them."""
     return sizes if np.shape(others) != sizes.shape else np.where(places, others, sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 from typing import Any
 
@@ -32,7 +33,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Thunk
-from chainrules_tape import grad, jacobian, jvp, linearize
+from chainrules_tape import grad, jacobian, jvp, linearize, vjp
 
 
 @primitive
@@ -457,3 +458,49 @@ def test_an_error_of_a_call_that_is_known_tells_as_much_as_that_of_the_first():
         rrule(v.sin, np.array([1.0, 2.0], object))
     with pytest.raises(TypeError, match="not supported for the input types"):
         rrule(v.sin, np.array(["a", "b"]))
+
+
+ZERO_D = {
+    "numpy": ("numpy", "array"),
+    "torch": ("torch", "tensor"),
+    "jax": ("jax.numpy", "asarray"),
+    "dask": ("dask.array", "asarray"),
+    "array_api_strict": ("array_api_strict", "asarray"),
+    "mlx": ("mlx.core", "array"),
+}
+
+
+@pytest.mark.parametrize("x", [1.5, 2, 0.5j])
+@pytest.mark.parametrize("library", ZERO_D)
+def test_a_number_takes_0_d_seeds_of_any_library(library, x):
+    pytest.importorskip(library)
+    module, make = ZERO_D[library]
+    seed = getattr(importlib.import_module(module), make)(2.0)
+    found = {
+        "rrule": rrule(v.multiply, x, x)[1](seed)[0],
+        "frule": frule((seed, seed), v.multiply, x, x)[1] / 2,
+        "vjp": vjp(lambda x: x * x, x)[1](seed)[0] / 2,
+        "jvp": jvp(lambda x: x * x, (x,), (seed,))[1] / 2,
+    }
+    for name, t in found.items():
+        assert type(t).__module__.partition(".")[0] in (library, "jaxlib"), name
+        assert tuple(t.shape) == ()
+        back = name in ("rrule", "vjp")
+        assert complex(t) == pytest.approx(2.0 * (np.conj(x) if back else x)), name
+    refused = getattr(importlib.import_module(module), make)([2.0])
+    with pytest.raises(ProjectionError, match=r"give one of shape \(\)"):
+        vjp(lambda x: x * x, x)[1](refused)
+
+
+def test_calls_of_several_words_skip_what_is_not_wanted():
+    _, pullback = rrule(np.moveaxis, np.ones((2, 3)), 0, 1)
+    bars = pullback(np.ones((3, 2)), wanted=(True, False, False))
+    assert bars[0].shape == (2, 3)
+    assert is_zero(bars[1])
+    bars = rrule(np.hypot, 3.0, 4.0)[1](1.0, wanted=(False, True))
+    assert is_zero(bars[0])
+    assert is_zero(
+        rrule(np.interp, 0.5, np.arange(2.0), np.ones(2) * 1j)[1](1j, wanted=(0, 0, 1))[1]
+    )
+    with pytest.raises(ProjectionError, match="2 entries for 3 operands"):
+        pullback(np.ones((3, 2)), wanted=(True, False))

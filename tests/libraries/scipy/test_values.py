@@ -107,3 +107,21 @@ def test_sums_that_are_too_long():
         value, slope = value_and_grad(lambda nc: scipy.special.ncfdtr(5.0, 3.0, nc, 1.0))(nc)
         assert np.array_equal(value, scipy.special.ncfdtr(5.0, 3.0, nc, 1.0), equal_nan=True)
         assert np.isnan(slope)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_complex_softmax_is_scipys_to_the_last_bit(name, seed):
+    """Shifted by a complex number; by its real part alone, imaginary parts were others by 2πk."""
+    import array_api_strict as xp
+
+    from chainrules_py import vocabulary as v
+
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))) * 10.0 ** rng.uniform(-1, 3)
+    ours, theirs = getattr(v, name), getattr(scipy.special, name)
+    for axis in (None, -1, 0, (0, 1)):
+        want = theirs(x, axis=axis)
+        assert ours(x, axis=axis).tobytes() == want.tobytes()
+        found = np.asarray(ours(xp.asarray(x), axis=axis))  # of the standard's words
+        np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
