@@ -106,10 +106,10 @@ def with_one_question(program: Program) -> Program:
     last = covering(program, [*left.values()])
     if price(left.values()) <= price(last) + _SILENCE:
         return program
-    first = _first(program.calls, min(left), left[min(left)])
+    first, quotient = _first(program.calls, min(left), left[min(left)]), v.divide
     before = [call for i, call in enumerate(program.calls[:first]) if i not in left]
     behind = [
-        called(call, np.divide) if _divides_arrays(call) else call
+        called(call, np.divide) if call.function is quotient and _divides_arrays(call) else call
         for i, call in enumerate(program.calls[first:], first)
         if i not in left
     ]
@@ -219,7 +219,10 @@ def covering(program: Program, wanted: list[Value]) -> list[Value]:
     if len(outputs) < 2:
         return outputs
     reach = {x: 1 << k for k, x in enumerate(outputs)}
+    unreached = reach.keys().isdisjoint
     for call in reversed(program.calls):
+        if unreached(call.results):
+            continue
         found = 0
         for y in call.results:
             found |= reach.get(y, 0)

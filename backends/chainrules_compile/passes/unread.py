@@ -31,7 +31,8 @@ def without_unread(program: Program) -> Program:
     if store not in program.functions:
         return program
     calls = program.calls
-    writing = [i for i, call in enumerate(calls) if is_followed(call)]
+    writing = [i for i, call in enumerate(calls) if call.function in _WRITING]
+    writing = [i for i in writing if is_followed(calls[i])]
     if not any([calls[i].function is store for i in writing]):
         return program
     uses = uses_of(program, [calls[i].results[0] for i in writing])
