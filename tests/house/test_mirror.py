@@ -495,6 +495,7 @@ TOPICS = {
     "tests/engines/compile/test_wrappers.py": "passes/wrappers.py, in whole programs",
     "tests/engines/compile/test_rows.py": "passes/rows.py and short_sums.py, in whole programs",
     "tests/engines/compile/test_first_points.py": "compiled at one point, called at another",
+    "tests/engines/compile/test_said.py": "what NumPy says while a program runs",
     "tests/engines/compile/test_unread.py": "passes/unread.py and from_zero.py, in whole programs",
     "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",
     "tests/engines/compile/test_others.py": "libraries that make plain arrays of what is noted",
