@@ -15,7 +15,8 @@ _HOMES: dict[str, str] = {
     "chainrules_py.errors": "ContractError advisers describe refusers",
     "chainrules_py.config": "Always",
     "chainrules_py.values.arrays": (
-        "Tracer beside lazy_array_type number_home number_homes number_readers set_class stood_for"
+        "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
+        " set_class stood_for"
     ),
     "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",

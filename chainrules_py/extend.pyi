@@ -361,6 +361,7 @@ from chainrules_py.tracing.trace import (
 from chainrules_py.values.arrays import (
     Tracer,
     beside,
+    called_beside,
     lazy_array_type,
     number_home,
     number_homes,
@@ -552,6 +553,7 @@ __all__ = [
     "basis",
     "batched",
     "beside",
+    "called_beside",
     "beta_density",
     "betainc_shape",
     "bind",

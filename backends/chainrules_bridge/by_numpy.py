@@ -17,7 +17,6 @@ import numpy as np
 from chainrules_py import (
     Array,
     NotDifferentiableError,
-    TracerError,
     ZeroTangent,
     frule,
     primitive,
@@ -27,6 +26,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     TreeDef,
     any_engine,
+    called_beside,
     describe,
     flatten,
     inside,
@@ -115,7 +115,7 @@ class _Program:
                     f"with NumPy: write what makes {describe(x)} in one function with it, and call "
                     f"chainrules_scipy.by_numpy(function)"
                 )
-                raise TracerError(msg)
+                raise NotDifferentiableError(msg)
         self.given = [_Like(x) if _moves(x) else None for x in leaves]
         self.leaves = [
             None if _moves(x) else np.asarray(untraced(x)) if is_hosted(x) else x for x in leaves
@@ -142,7 +142,8 @@ class _Program:
         args, options = unflatten(
             self.treedef, [leaf if like is None else vector.next(like, np) for like, leaf in pairs]
         )
-        leaves, self.layout = flatten(self.f(*args, **options))
+        y = called_beside(np, self.f, *args, **options)  # and no more beside the other engine's
+        leaves, self.layout = flatten(y)
         self.found = [_Like(y) if _kind(y) else y for y in leaves]
         for y in self.found:
             if not isinstance(y, (_Like, *CONSTANT)):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from chainrules_bridge import CONSTANT, called_by_numpy, is_hosted
-from chainrules_py import ChainRulesError, Primitive, TracerError
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
 from chainrules_py.extend import Tracer, closed, describe, flatten, inside
 
 
@@ -93,4 +93,4 @@ def in_our_words(arguments: Any) -> Iterator[None]:
             f"that is computed of it there as one function, and call by_numpy(function), which is "
             f"chainrules_scipy's"
         )
-        raise TracerError(msg) from error
+        raise NotDifferentiableError(msg) from error

@@ -233,7 +233,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
     if row is not None:
         homes = [type_info(type(x)).home for x in (*operands, *options.values())]
         home = next((home for home in homes if home is not None), None)
-        call = arrays.inside(home, row.call, operands, options)
+        call = arrays.called_beside(home, row.call, operands, options)
         # np.where(x) is np.nonzero(x); a composite stands for SciPy's function and for itself.
         if not call.after and call.word is not f and _row(call.word) is not None:
             return resolved(call.word, tuple(call.operands.values()), call.options)
@@ -247,7 +247,7 @@ def resolved(f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Reso
             return Resolved(
                 call.word, *call.word.normalise(given, call.options), after=tuple(call.after)
             )
-        return Resolved(None, operands, options, lambda: arrays.inside(home, call))
+        return Resolved(None, operands, options, lambda: arrays.called_beside(home, call))
     primal = primal_of(f)
     if primal is not None:
         return Resolved(primal, *primal.normalise(operands, options))

@@ -51,7 +51,7 @@ def _by_row(f: Any, row: Alias, operands: tuple[Any, ...], options: dict[str, An
         return word, operands, options, native
     classes = map(type, (*operands, *options.values()))
     at_home = next((cls for cls in classes if type_info(cls).home is not None), None)
-    call = arrays.inside(_home_of(at_home), row.call, operands, options)
+    call = arrays.called_beside(_home_of(at_home), row.call, operands, options)
     words = isinstance(word, Primitive) and isinstance(call.word, Primitive)
     whole = partial(_whole, f, at_home, options)
     if not words or _does_more(call, row, operands, options):
@@ -72,7 +72,7 @@ def _whole(f: Any, at_home: type | None, options: dict[str, Any], *xs: Any) -> A
     if f not in aliases:
         plugins.see(f, (at_home or type(None),))
     row = aliases[f]
-    return arrays.inside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
+    return arrays.called_beside(_home_of(at_home), lambda: row.call(xs, options)())  # noqa: PLW0108 (both inside)
 
 
 def _is_whole(word: Primitive[..., Any], operands: tuple[Any, ...]) -> bool:

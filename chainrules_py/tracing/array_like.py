@@ -27,7 +27,7 @@ from chainrules_py.tracing.others import (
     read_for,
     suspects,
 )
-from chainrules_py.values.arrays import Tracer, inside
+from chainrules_py.values.arrays import Tracer, called_beside
 from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.tables import as_array, tables
 from chainrules_py.values.type_info import type_info
@@ -175,7 +175,7 @@ class ArrayLike(PythonProtocols):
             else:
                 y = plan(operands, keywords)
         else:  # lists beside CuPy's arrays become CuPy's, though the function is NumPy's
-            y = inside(self.home, call_native, function, operands, keywords)
+            y = called_beside(self.home, call_native, function, operands, keywords)
         if function in makers and not isinstance(y, Tracer):
             if self.home is not None and type_info(type(y)).home is not self.home:
                 y = self.home.asarray(y)

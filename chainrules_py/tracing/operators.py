@@ -31,7 +31,7 @@ from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.tracing.others import is_stranger
 from chainrules_py.tracing.shortcuts import refusing_shortcuts
-from chainrules_py.values.arrays import Tracer, inside, number_home, stood_for
+from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_read, is_table
@@ -101,7 +101,9 @@ class Member:
             return call_native(self.native, (x,), {})
         native = self.native
         if x.home is not None:
-            return lambda *xs, **keywords: inside(x.home, call_native, native, (x, *xs), keywords)
+            return lambda *xs, **keywords: called_beside(
+                x.home, call_native, native, (x, *xs), keywords
+            )
 
         def method(*operands: Any, **keywords: Any) -> Any:
             operands = (x, *operands)

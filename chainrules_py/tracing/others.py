@@ -16,7 +16,7 @@ from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.plugins import module_of, see
 from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import linear_rule
-from chainrules_py.values.arrays import Tracer, inside, number_home
+from chainrules_py.values.arrays import Tracer, called_beside, number_home
 from chainrules_py.values.forgetting import forgets, is_lasting, on_registration
 from chainrules_py.values.memory import wrapping
 from chainrules_py.values.tracers import untraced
@@ -182,7 +182,7 @@ def of_one_library(
         xs, given = all_read(operands, keywords)
         if xs is operands and given is keywords:
             return plan(operands, keywords)
-        y = inside(_home_beside(operands, keywords), again, f, xs, given)
+        y = called_beside(_home_beside(operands, keywords), again, f, xs, given)
         to = _wrapping_in((*operands, *keywords.values())) if asks_back else None
         return y if to is None else moved(y, to=to)
 

@@ -142,18 +142,18 @@ _beside: contextvars.ContextVar[Any] = contextvars.ContextVar("beside", default=
 
 
 def beside() -> Any | None:
-    """Return the namespace that lists become arrays of within `inside`, or None."""
+    """Return the namespace that lists become arrays of within `called_beside`, or None."""
     return _beside.get()
 
 
-def inside(home: Any, call: Callable[..., Any], *args: Any) -> Any:
+def called_beside(home: Any, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Make a call in which lists become arrays of a namespace; None leaves it as it is."""
     if home is None:
-        return call(*args)
+        return call(*args, **options)
     before = _beside.get()
     try:
         _beside.set(home)
-        return call(*args)
+        return call(*args, **options)
     finally:
         _beside.set(before)
 

@@ -554,7 +554,6 @@ LEAVING = {
     "NumPy's text": lambda x: np.block([[x, x]]),
     "NumPy's array": lambda x: np.asarray(x) * x,
     "a number": lambda x: float(x[0]) * x,
-    "SciPy's text": scipy.stats.zscore,
 }
 BRANCHES = {
     "a branch": lambda x: x if x[0] > 0 else 2.0 * x,
@@ -574,6 +573,22 @@ def test_code_that_leaves_an_engine_is_refused_in_our_words(name, torch, jax):
     for run in runs:
         with pytest.raises(NotDifferentiableError, match=r"write|leave it as it is"):
             run()
+
+
+def test_scipys_text_computes_with_numpy_in_other_engines(torch, jax, near):
+    """Called back whole: in a graph it was made beside JAX's arrays, or refused."""
+    import chainrules_scipy
+
+    x, weights = np.append(X, 0.4), np.arange(1.0, 4.0) ** 2
+    with chainrules_scipy.install():
+        truth = grad(lambda x: np.sum(scipy.stats.zscore(x) * weights))(x)
+    f, g = (export(scipy.stats.zscore, to=engine) for engine in ("torch", "jax"))
+    slope = torch.func.grad(lambda x: (f(x) * torch.tensor(weights)).sum())
+    of_jax = jax.grad(lambda x: (g(x) * weights).sum())
+    for found in (slope(torch.tensor(x)), torch.func.vmap(slope)(torch.tensor(x[None]))[0]):
+        near(found, truth)
+    for found in (of_jax(x), jax.jit(of_jax)(x), jax.vmap(of_jax)(x[None])[0]):
+        near(found, truth)
 
 
 def test_methods_of_scipys_distributions_are_what_stands_for_them(torch, jax, near):
