@@ -95,8 +95,8 @@ def _sums(cls: type, result: Shape, shape: Shape) -> Any:
 
 
 @functools.cache
-def _dots(cls: type, result: Shape, shape: Shape) -> Any:
-    return type_info(cls).library.dots(result, shape)  # type: ignore[misc]
+def _dots(cls: type, result: Shape, shape: Shape, other: Shape) -> Any:
+    return type_info(cls).library.dots(result, shape, other)  # type: ignore[misc]
 
 
 def sum_to(t: Any, *, result: Shape, shape: Shape) -> Any:
@@ -108,7 +108,7 @@ def sum_to(t: Any, *, result: Shape, shape: Shape) -> Any:
 def dot_to(t: Any, p: Any, *, result: Shape, shape: Shape) -> Any:
     """Sum a product of arrays, as `sum_to`."""
     cls: Any = type(t)
-    return _dots(cls, result, shape)(t, p)
+    return _dots(cls, result, shape, p.shape)(t, p)
 
 
 def copied(x: Any) -> Any:

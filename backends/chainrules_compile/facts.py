@@ -253,8 +253,10 @@ def library_of(cls: type, floats: tuple[type, ...]) -> Library:
         options = {"result": result, "shape": shape}
         return lambda t: t.recorder.call(sum_to, (t,), options)
 
-    def noted_dots(result: Any, shape: Any) -> Callable[[Any, Any], Any]:
+    def noted_dots(result: Any, shape: Any, other: Any) -> Callable[[Any, Any], Any] | None:
         options = {"result": result, "shape": shape}
+        if dots(result, shape, other) is None:  # type: ignore[misc]
+            return None
 
         def noting(t: Any, p: Any) -> Any:
             recorder = t.recorder if isinstance(t, Noted) else p.recorder

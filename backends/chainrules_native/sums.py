@@ -149,12 +149,14 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
     def lower(s: Lowering, call: Call) -> View:
         (y,), (t, *rest) = call.results, call.operands
         result, shape = call.options["result"], call.options["shape"]
-        if not all([is_array(x) and form(x) == (result, form(y)[1]) for x in (t, *rest)]):
-            raise UnwritableError
         dtype = form(y)[1]
-        if dtype.char not in "fd":
+        if not all([is_array(x) and form(x)[1] == dtype for x in (t, *rest)]):
+            raise UnwritableError
+        if form(t)[0] != result or dtype.char not in "fd":
             raise UnwritableError
         loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
+        if of_product and form(rest[0])[0] != result:
+            return _of_spread(s, y, s.view(t), s.view(rest[0]), shape, loop)
         if of_product:
             small = math.prod(shape) == 1 and math.prod(result) <= _LONG
             if small and s.exact:
@@ -165,6 +167,35 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
         return _sum(s, y, view, result, shape, loop)
 
     return lower
+
+
+def _of_spread(s: Lowering, y: Value, t: View, p: View, shape: Shape, loop: int) -> View:
+    """Sum what is multiplied by a factor that was spread, by a product of a matrix and a vector."""
+    kept = (*(1,) * (len(t.shape) - len(shape)), *shape)
+    first = [n == k for n, k in zip(t.shape, kept, strict=True)].index(False)
+    before = math.prod(t.shape[:first])
+    columns = math.prod(shape) // before
+    if not t.in_c_order or before == columns == 1:
+        raise UnwritableError
+    dims, steps = collapsed(p.shape, p.strides)
+    alone = before == 1 or columns == 1
+    if len(dims) > 1 or (min(steps) <= 0 if alone else steps != (p.dtype.itemsize,)):
+        p = s.copy(p)  # as `dot` does, and before products of several
+    (over,), rows, step = collapsed(p.shape, p.strides)[1], p.size, t.dtype.itemsize
+    out = s.result(y)
+    if columns == 1:
+        matrix = t._replace(shape=(before, rows), strides=(rows * step, step))
+        column = p._replace(shape=(rows, 1), strides=(over, step))
+        target = out._replace(shape=(before, 1), strides=(step, step))
+        s.add(Product(target, matrix, column, loop))
+        return out
+    steps = (rows * columns * step, columns * step, step)[before == 1 :]
+    stack = t._replace(shape=(before, rows, columns)[before == 1 :], strides=steps)
+    row = p._replace(shape=(1, rows), strides=(0, over))
+    steps = (columns * step, 0, step)[before == 1 :]
+    target = out._replace(shape=(before, 1, columns)[before == 1 :], strides=steps)
+    s.add(Product(target, row, stack, loop))
+    return out
 
 
 def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:

@@ -20,6 +20,7 @@ vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 _einsum: Any = getattr(np.einsum, "_implementation", np.einsum)
 _add: Any = np.add.reduce
 _LONG = 4096
+_WORTH = 64  # Elements of a matrix from which on a product of its own is less than its elements'.
 _MANY, _RUN = 1 << 14, 8  # Elements from which on products are not kept, and those side by side.
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 _ONES = [np.ones(_LONG, dtype) for dtype in _DTYPES]
@@ -65,9 +66,14 @@ def sums(result: Shape, shape: Shape) -> Callable[[Any], Any]:
     return in_numpy
 
 
-def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
-    """Return a function that sums products of arrays of one shape to another broadcast to it."""
+def dots(result: Shape, shape: Shape, other: Shape) -> Callable[[Any, Any], Any] | None:
+    """Return a function that sums products of arrays of one shape to another broadcast to it.
+
+    The second array may be of a shape that was broadcast to the first as well.
+    """
     sum_of = sums(result, shape)
+    if other != result:
+        return _spread(matrices(result, shape, other), shape, sum_of)
     if math.prod(shape) != 1 and math.prod(result) >= _MANY and result[-1] >= _RUN:
         return _at_once(result, shape, sum_of)
     if math.prod(shape) != 1 or _LONG < math.prod(result) < _MANY:
@@ -79,6 +85,47 @@ def dots(result: Shape, shape: Shape) -> Callable[[Any, Any], Any]:
         if t.dtype != p.dtype or t.dtype not in _DTYPES:
             return sum_of(t * p)
         return _shaped(vdot(t, p), shape)
+
+    return dot
+
+
+def matrices(result: Shape, shape: Shape, other: Shape) -> Shape | None:
+    """Return how a sum of products is one of matrices and a vector: their number, rows, columns.
+
+    What is summed is multiplied by one number along all axes that stay, so that neither the factor
+    is spread nor the product made. Rows are what is summed, columns what lies behind them. None
+    where it is no such sum, or where it would be slower, or less exact.
+    """
+    kept = (*(1,) * (len(result) - len(shape)), *shape)
+    summed = [i for i, n in enumerate(result) if n != kept[i]]
+    if not (shape and summed) or 0 in result:
+        return None
+    first, last = summed[0], summed[-1] + 1
+    before, after = math.prod(result[:first]), math.prod(result[last:])
+    rows = math.prod(result[first:last])
+    if math.prod(other) != rows or math.prod(shape) != before * after:
+        return None
+    worth = before == 1 or (rows <= _LONG if after == 1 else rows * after >= _WORTH)
+    return (before, rows, after) if worth else None
+
+
+def _spread(
+    form: Shape | None, shape: Shape, sum_of: Callable[[Any], Any]
+) -> Callable[[Any, Any], Any] | None:
+    """Return a function that multiplies matrices of a form by a vector."""
+    if form is None:
+        return None
+    before, rows, after = form
+    # Beside steps backwards `matmul` has no BLAS.
+    product: Any = lambda p, t: np.matmul(np.ascontiguousarray(p), t)
+    if before == 1 or after == 1:
+        form = (rows, after) if before == 1 else (before, rows)
+        product = (lambda p, t: p.dot(t)) if before == 1 else (lambda p, t: t.dot(p))
+
+    def dot(t: Any, p: Any) -> Any:
+        if t.dtype != p.dtype or t.dtype not in _DTYPES or not t.flags.c_contiguous:
+            return sum_of(t * p)
+        return product(p.reshape(rows), t.reshape(form)).reshape(shape)
 
     return dot
 

@@ -26,7 +26,7 @@ class Unbroadcast:
     Axes are counted from the end, so that axes in front, which count cotangents, stay.
     """
 
-    __slots__ = ("axes", "dots", "drop", "keepdims", "result", "shape", "ways")
+    __slots__ = ("axes", "dots", "drop", "keepdims", "result", "shape", "spread", "ways")
 
     def __init__(self, result: Shape, shape: Shape) -> None:
         lead = range(-len(result), -len(shape))
@@ -40,7 +40,9 @@ class Unbroadcast:
         known = result == tuple([n for n in result if n == n])  # Dask's may be NaN: unknown
         stated = libraries.items() if known else ()
         self.ways = {cls: lib.sums(result, shape) for cls, lib in stated if lib.sums is not None}
-        self.dots = {cls: lib.dots(result, shape) for cls, lib in stated if lib.dots is not None}
+        both = [(cls, lib.dots) for cls, lib in stated if lib.dots is not None]
+        self.dots = {cls: dots(result, shape, result) for cls, dots in both}
+        self.spread = {cls: dict[Shape, Any]() for cls, _ in both}
 
     def __call__(self, t: Any) -> Any:
         """Sum along the axes that broadcasting made."""
@@ -56,9 +58,19 @@ class Unbroadcast:
         if not same and alike((cls, type(p))):
             cls, same = hosted((cls, type(p))), True
         dot = self.dots.get(cls)
-        if dot is not None and same and t.shape == p.shape == self.result:
-            return dot(t, p)
+        if dot is not None and same and t.shape == self.result:
+            if p.shape != self.result:
+                dot = self._of_spread(cls, p.shape)
+            if dot is not None:
+                return dot(t, p)
         return self(t * p)
+
+    def _of_spread(self, cls: type, other: Shape) -> Any:
+        """Find what sums products with arrays that are broadcast themselves, if there is a way."""
+        ways = self.spread[cls]
+        if other not in ways:
+            ways[other] = libraries[cls].dots(self.result, self.shape, other)  # type: ignore[misc]
+        return ways[other]
 
     def shaped(self, t: Any) -> Any:
         """Drop the axes that the operand does not have from a sum along the plan's axes."""

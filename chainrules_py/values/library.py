@@ -129,7 +129,9 @@ class Library(NamedTuple):
         ``sums(result, shape)`` of two shapes makes what sums arrays of the first, and returns new
         ones of the second, which was broadcast to it.
     dots : callable, optional
-        ``dots(result, shape)`` makes what is given two arrays whose product it sums like this.
+        ``dots(result, shape, other)`` makes what is given two arrays whose product it sums like
+        this: one of the first shape, and one of the third, which is the first or was broadcast to
+        it. None where the product has to be made.
     half : mapping of callable to callable
         What computes a pull of a ``rule`` with fewer calls, by that pull, for one operand of this
         class. It takes what the pull takes, traced cotangents and batches among them.
@@ -155,7 +157,7 @@ class Library(NamedTuple):
     finite: Callable[[Any], bool] | None = None
     floats: tuple[type, ...] = ()
     sums: Callable[[Shape, Shape], Callable[[Any], Any]] | None = None
-    dots: Callable[[Shape, Shape], Callable[[Any, Any], Any]] | None = None
+    dots: Callable[[Shape, Shape, Shape], Callable[[Any, Any], Any] | None] | None = None
     half: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     adjoint: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     fuser: Fuser | None = None

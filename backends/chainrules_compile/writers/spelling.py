@@ -416,10 +416,11 @@ def _dot_to(s: Speller, call: Call) -> str | None:
     if way is None:
         return None
     result, shape = call.options["result"], call.options["shape"]
-    if not shape and size(x) <= _LONG and x.dtype == y.dtype and x.dtype in _FLOATS:
+    alike = x.dtype == y.dtype in _FLOATS and x.shape == y.shape
+    if alike and not shape and size(x) <= _LONG:
         vdot = direct(np.vdot)
         return f"{s.scope.name(vdot, 'vdot')}({s.text(x)}, {s.text(y)})"
-    name = s.scope.made(way, (result, shape), "dot_to")
+    name = s.scope.made(way, (result, shape, y.shape), "dot_to")
     return f"{name}({s.text(x)}, {s.text(y)})"
 
 

@@ -167,7 +167,7 @@ def test_sums_of_products_that_are_not_kept(result, shape, dtype):
     whole = a.astype(np.longdouble) * b
     bound = 50 * np.finfo(dtype).eps * np.abs(whole).sum(axes).reshape(shape)
     for x in (a, np.asfortranarray(a)):
-        found = dots(result, shape)(x, b)
+        found = dots(result, shape, result)(x, b)
         assert found.shape == shape
         assert found.dtype == dtype
         assert np.all(np.abs(found - whole.sum(axes).reshape(shape)) <= bound)

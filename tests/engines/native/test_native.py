@@ -625,3 +625,24 @@ def test_random_programs_in_the_background(monkeypatch, turn):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gradients_that_cancel(loss, kind):
     check_cancelling(loss, "c", kind, 2)
+
+
+SPREAD = [
+    ((7, 1), (5,)),
+    ((4, 3, 1), (5,)),
+    ((4, 1, 1), (3, 5)),
+    ((40, 1), (6, 1, 3)),
+    ((3, 1), (5000,)),
+    ((5, 1), (1,)),
+    ((4, 1, 3, 1), (5, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("left, right", SPREAD)
+def test_cotangents_of_factors_that_are_spread(left, right, dtype):
+    w = RNG.normal(size=np.broadcast_shapes(left, right)).astype(dtype)
+    x, y = (RNG.normal(size=s).astype(dtype) for s in (left, right))
+    loss = value_and_grad(lambda x, y: np.sum(np.sin(x * y) * w), (0, 1))
+    check(loss, x, y)
+    check(loss, y, x)

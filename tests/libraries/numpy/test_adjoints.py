@@ -10,6 +10,7 @@ import pytest
 from chainrules_compile import compile
 from chainrules_numpy import adjoints
 from chainrules_numpy import library as numpy_library
+from chainrules_numpy.broadcasting import dots
 from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import find_rule
@@ -297,6 +298,38 @@ def test_products_are_summed_without_being_made(shape, dtype):
     np.testing.assert_allclose(
         plan.of_product(t[0], np.asarray(2, dtype)), plan(2 * t[0]), rtol=eps, atol=eps
     )
+
+
+def broadcast(shapes):
+    """Make pairs of shapes that are broadcast to one, where the first is spread along axes."""
+    rng = np.random.default_rng(7)
+    for _ in range(shapes):
+        result = tuple(rng.choice([1, 1, 2, 3, 5, 9], rng.integers(1, 5)).tolist())
+        pair = []
+        for _ in range(2):
+            shape = tuple([1 if rng.random() < 0.5 else n for n in result])
+            while shape and shape[0] == 1 and rng.random() < 0.5:
+                shape = shape[1:]
+            pair.append(shape)
+        if np.broadcast_shapes(*pair) == result != pair[0]:
+            yield result, *pair
+
+
+def test_what_is_multiplied_by_a_spread_factor_is_summed_by_a_product():
+    rng, ways = np.random.default_rng(8), 0
+    for result, shape, other in broadcast(2000):
+        for dtype in (np.float64, np.float32, np.complex128):
+            t, p = (np.asarray(rng.normal(size=s), dtype) for s in (result, other))
+            plan, eps = unbroadcasting(result, shape), 50 * np.finfo(dtype).eps
+            for x in (t, np.asfortranarray(t), t[::-1]):
+                found, expected = plan.of_product(x, p), plan(x * p)
+                assert type(found) is type(expected)
+                assert (found.shape, found.dtype) == (shape, expected.dtype)
+                np.testing.assert_allclose(found, expected, rtol=eps, atol=4 * eps)
+        ways += other != result and dots(result, shape, other) is not None
+    assert ways > 100
+    assert dots((3, 5000), (3, 1), (5000,)) is None  # NumPy adds many in pairs
+    assert dots((5000, 3), (3,), (5000, 1)) is not None
 
 
 @pytest.mark.parametrize("x", [2.0, np.float64(2.0), np.array(2.0), np.array([2.0])])
