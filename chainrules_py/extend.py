@@ -102,6 +102,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
+    "chainrules_py.tracing.shortcuts": "drifts is_moving",
     "chainrules_py.tracing.others": "asks_first moved read_for",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",

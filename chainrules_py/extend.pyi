@@ -351,6 +351,10 @@ from chainrules_py.tracing.others import (
     moved,
     read_for,
 )
+from chainrules_py.tracing.shortcuts import (
+    drifts,
+    is_moving,
+)
 from chainrules_py.tracing.trace import (
     Recorder,
     Settled,
@@ -586,6 +590,7 @@ __all__ = [
     "describe",
     "direction",
     "dot_standard",
+    "drifts",
     "elementwise_composites",
     "enter",
     "exactly",
@@ -628,6 +633,7 @@ __all__ = [
     "invalidate",
     "is_captured",
     "is_library",
+    "is_moving",
     "is_mutable_destination",
     "is_opaque",
     "is_ruleless",

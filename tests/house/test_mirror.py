@@ -463,6 +463,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/libraries/test_transposed.py": "pullbacks by their seeds, pushes by their tangents",
     "tests/engines/compile/test_within.py": "compiled functions within others, a generator",
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",

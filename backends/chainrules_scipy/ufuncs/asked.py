@@ -42,7 +42,9 @@ def as_computed_rule(y: Any, *xs: Any, by: np.ufunc) -> Any:
 
 
 def _undefined(t: Any, z: Any) -> Any:
-    return v.where(v.isnan(z), math.nan * t, v.zeros_like(z))
+    # Both are masked: the adjoint multiplies what is masked, and a zero times NaN is none.
+    lost, zero = v.isnan(z), v.zeros_like(z)
+    return v.where(lost, math.nan, zero) * v.where(lost, t, zero)
 
 
 def asking(ufunc: np.ufunc, in_words: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,6 +23,8 @@ class Leaf:
 
 
 LEAF = Leaf()
+UNASKED = (None, LEAF)
+"""The record of an input that no gradient is asked for, one object."""
 
 
 class Links:

@@ -16,7 +16,7 @@ from chainrules_py.extend import (
     structure_of,
 )
 from chainrules_tape.config import config
-from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured, two
+from chainrules_tape.core.links import UNASKED, Links, OneMaybeZero, Structured, two
 from chainrules_tape.core.tape import BareTape
 
 
@@ -106,7 +106,7 @@ class OnTape(ArrayLike):
     def _leaf(self, value: Any) -> Any:
         """Return an input that no gradient is asked for."""
         tape = self.tape
-        tape.append((None, LEAF))
+        tape.append(UNASKED)
         return tape.classes[type(value)](value, tape, len(tape) - 1)
 
 

@@ -15,6 +15,8 @@ from chainrules_py.extend import (
     SettledCalls,
     Site,
     Trace,
+    drifts,
+    is_moving,
     kept,
     type_info,
 )
@@ -104,6 +106,12 @@ class Dual(SettledCalls, Writable):
         if not bound.is_elementwise or bound.may_share or bound.later is not None:
             return super().make_step(site, classes)
         return _STEPS[settled.mine](bound.run, site.general)
+
+    def drifts_from(self, other: Any) -> bool:
+        """Compare the tangents."""
+        x, x_dot = open_dual(self, self._level)
+        y, y_dot = open_dual(other, self._level)
+        return is_moving(x_dot if is_zero(y_dot) else x_dot - y_dot) or drifts(x, y)
 
     # -- writing in place (`chainrules_tape.memory.write`)
 
