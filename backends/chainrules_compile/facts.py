@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import Under, dot_to, is_finite, sum_to
-from chainrules_compile.fields import PYTHON_NUMBERS, fields_of
-from chainrules_compile.noted import Members, Noted, Subscripts
+from chainrules_compile.fields import fields_of
+from chainrules_compile.noted import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
 from chainrules_py.program import Value
@@ -299,7 +299,6 @@ class _Classes(dict[type, type[Noted]]):
     def _made(self, cls: type) -> type[Noted]:
         info = type_info(cls)
         bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
-        bases += () if cls in PYTHON_NUMBERS else (Members,)
         fields = {**fields_of(cls), "__module__": Noted.__module__}
         made: Any = type(cls.__name__, (*bases, Noted), fields)
         if info.is_array and info.library.namespace is not None:

@@ -67,7 +67,6 @@ STATIC = frozenset(
     ("shape", "ndim", "dtype", "size", "itemsize", "nbytes", "flags", "strides", "device")
 )
 """Attributes that the class, the dtype, the shape and the layout of an argument settle."""
-OF_NUMBERS = ("real", "imag", "conjugate", "as_integer_ratio", "is_integer", "hex", "fromhex")
 
 
 class Flags:
@@ -106,11 +105,19 @@ _FLAGS = {
 
 
 def fields_of(cls: type) -> dict[str, Any]:
-    """Return what the class of noted values has, by the class of what they stand for."""
-    has = [name for name in sorted(STATIC) if hasattr(cls, name)]
+    """Return what the class of noted values has, by the class of what they stand for.
+
+    Members stand one by one. CPython up to 3.12 forgets for good that a class inherits a
+    ``__getattr__``, where an instance is asked for an attribute while an exception is under way, as
+    SciPy's functions in C do after a noted value raised: the next method of an array was none.
+    """
     fields: dict[str, Any] = {
-        name: property(operator.attrgetter(f"payload.{name}")) for name in has
+        name: property(functools.partial(member_of, name=name))
+        for name in dir(cls)
+        if not (name.startswith("__") or hasattr(Noted, name))
     }
+    for name in STATIC.intersection(dir(cls)):
+        fields[name] = property(operator.attrgetter(f"payload.{name}"))
     if type_info(cls).is_array:
         fields["flags"] = property(lambda x: Flags(x.payload.flags))
         for name, instead in OF_ARRAYS.items():
@@ -129,10 +136,6 @@ def fields_of(cls: type) -> dict[str, Any]:
     if issubclass(cls, np.generic):
         fields["__getitem__"] = lambda x, where: x.recorder.read(x, where)
         fields["__iter__"] = None  # or what has items is a sequence: to NumPy a shape is empty then
-    if cls in PYTHON_NUMBERS:
-        for name in OF_NUMBERS:
-            if hasattr(cls, name):
-                fields[name] = property(functools.partial(member_of, name=name))
     if cls in stood_for or cls is np.bool_:
         fields["__class__"] = property(shown_class)
     return fields | {"__slots__": (), "__dispatch_type__": cls, "payload_type": cls}
@@ -152,5 +155,4 @@ def shown_class(x: Any) -> type:
 
 
 _ON_BEHALF = ("abc", "typing")
-PYTHON_NUMBERS = (float, complex)
 ROUNDINGS = {"__trunc__": math.trunc, "__floor__": math.floor, "__ceil__": math.ceil}

@@ -173,22 +173,6 @@ def member_of(x: Noted, name: str) -> Any:
     )
 
 
-class Members:
-    """What noted values of libraries have: everything else that their class has.
-
-    Python's own numbers have few members, which are written out: engines ask each number whether
-    it has a shape, and what has no `__getattr__` says no at once.
-    """
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        x: Any = self
-        return member_of(x, name)
-
-
 def written(x: Noted, text: str) -> str:
     """Return a text of a value, of which a program would know nothing."""
     Unfit(f"a text is made of {describe(x.payload)}, as by str, format, an f-string or print")

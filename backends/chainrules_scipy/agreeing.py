@@ -36,6 +36,10 @@ class Beside:
     theirs: Any = None
     _holds_traced = True
 
+    def __init_subclass__(cls) -> None:
+        # Python up to 3.12 forgets one that is inherited: see `chainrules_compile.fields`.
+        cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]
+
     def __getattr__(self, name: str) -> Any:
         """Look at SciPy's object for what ours has not: numbers of it have no derivative."""
         found = getattr(self.theirs, name) if name[0] != "_" else None

@@ -121,6 +121,8 @@ class Later:
 class Answer(OptimizeResult):  # type: ignore[misc]
     """A result with fields that are computed when they are read."""
 
+    __getattr__ = OptimizeResult.__getattr__  # see `Beside`
+
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if type(value) is Later:

@@ -290,7 +290,8 @@ def _make_class(primal_type: type) -> type[Tangent[Any]]:
             f"Tangent[{primal_type.__qualname__}]",
             (Tangent,),
             {"__slots__": (), "__doc__": None, "__module__": __name__, "__made_for__": primal_type}
-            | {"primal_type": primal_type, "_structure": structure},
+            | {"primal_type": primal_type, "_structure": structure}
+            | {"__getattr__": Tangent.__getattr__},  # its own: see `chainrules_compile.fields`
         )
     found = _classes.setdefault(primal_type, cast("Any", cls))  # two threads get one class
     _alive[id(primal_type)] = found

@@ -211,6 +211,9 @@ class TracedSparse(Stored):
 
     # -- what it cannot
 
+    def __init_subclass__(cls) -> None:
+        cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]  # see `Beside`
+
     def _refuse_matrix(self, what: str, instead: str) -> None:
         """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
         if self.pattern.is_matrix:
