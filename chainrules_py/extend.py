@@ -110,7 +110,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.engines.export": (
         "Kernel Resolved Support check_options is_captured lookups resolved stated"
     ),
-    "chainrules_py.composites.decompositions": "solve_triangular_standard",
+    "chainrules_py.composites.decompositions": (
+        "cholesky_tangent_standard solve_triangular_standard"
+    ),
     "chainrules_fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
     "chainrules_fallbacks.manipulation": "vander_standard",
     "chainrules_fallbacks.matrices": (

@@ -45,6 +45,7 @@ from chainrules_py.composites import manipulation as manipulation_composites
 from chainrules_py.composites import mapping as mapping_composites
 from chainrules_py.composites import products as products_composites
 from chainrules_py.composites.decompositions import (
+    cholesky_tangent_standard,
     solve_triangular_standard,
 )
 from chainrules_py.composites.products import (
@@ -573,6 +574,7 @@ __all__ = [
     "check_options",
     "checked_types",
     "cholesky_rules",
+    "cholesky_tangent_standard",
     "choose_standard",
     "closed",
     "column",

@@ -229,7 +229,7 @@ class Entry:
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
         each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
-        text = f"[*{each}] != [{self._class(float)}] * {len(x)}"
+        text = f"[*{each}].count({self._class(float)}) != {len(x)}"
         self._checks.append(text)
         self._forms[text] = path, Form(float, (len(x),), None)
         names = [self._unused(f"{path}_{i}") for i in range(len(x))]
@@ -244,14 +244,14 @@ class Entry:
         found = [self._leaf(y, name) for y, name in zip(x, names, strict=True)]
         dtype = self._scope.name(x[0].dtype, x[0].dtype.name, ("dtype", x[0].dtype))
         of, each = self._scope.name(form_of, "form"), self._scope.name(map, "map")
-        form = f"[({self._class(np.ndarray)}, {x[0].shape}, {dtype}, True)] * {len(x)}"
-        self._same[f"[*{each}({of}, {path})] != {form}"] = self._checks[n:]
+        form = f"({self._class(np.ndarray)}, {x[0].shape}, {dtype}, True)"
+        self._same[f"[*{each}({of}, {path})].count({form}) != {len(x)}"] = self._checks[n:]
         return found
 
     def _whole_numbers(self, x: Any, path: str) -> list[Any]:
         """Check a list of whole numbers, which are static, at once."""
         each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
-        self._checks.append(f"[*{each}] != [{self._class(int)}] * {len(x)}")
+        self._checks.append(f"[*{each}].count({self._class(int)}) != {len(x)}")
         self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
         self.facts.append((path, repr(x)[:40]))
         return [*x]

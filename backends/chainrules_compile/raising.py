@@ -34,8 +34,9 @@ TOTAL = frozenset(
 """The most frequent of those that raise for no number, whose results have a form of their own."""
 _OF_MATRICES = frozenset(
     (
-        *("adjugate", "cholesky", "cholesky_cotangent", "cond", "eig", "eigh", "eigvals"),
-        *("eigvalsh", "factored", "inv", "inv_again", "lstsq", "matrix_power", "matrix_rank"),
+        *("adjugate", "cholesky", "cholesky_cotangent", "cholesky_tangent", "cond", "eig"),
+        *("eigh", "eigvals", "eigvalsh"),
+        *("factored", "inv", "inv_again", "lstsq", "matrix_power", "matrix_rank"),
         *("pinv", "poly", "polyfit", "roots", "solve", "solve_again", "solve_sylvester"),
         *("solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "unitary_factor"),
     )

@@ -120,7 +120,10 @@ def _on_cpu(name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def computed(*operands: Any, **options: Any) -> Any:
         if name in _REAL and is_complex(*operands):
-            msg = f"nothing computes {name} of complex matrices: MLX's is of real ones alone"
+            msg = (
+                f"nothing computes {name} of complex matrices: MLX's is of real ones alone; write "
+                f"it of the real matrices [[a, -b], [b, a]], or call it on NumPy's arrays"
+            )
             raise NoRuleError(msg)
         operands = tuple([_single(x) if isinstance(x, mx.array) else x for x in operands])
         return function(*operands, **options, stream=mx.cpu)

@@ -259,25 +259,66 @@ def _cholesky_pull(s: Lowering, call: Call) -> View:
     if len(factor.shape) > 2 or n > _PANEL:
         raise UnwritableError
     _expect_finite(s, given)
-    inverse = s.copy(factor)
-    inverse = s.written(inverse)
-    loop = s.loop("dtrtri", "d")
-    kind = "void (*)(char*, char*, int*, char*, int*, int*)"
-    text = f'  int n = {n}, missed = 0; char l[] = "UN";\n'
-    text += f"  (({kind})L[{2 * loop}])(l, l + 1, &n, a0, &n, &missed);\n  *s = missed != 0;\n"
-    s.kernel(text, [inverse], [], may_miss=True)
+    inverse = _inverted(s, factor)
     middle = dotted(s, _like(y, factor), transposed(factor), given)
     middle = s.written(middle)
     s.kernel(_phi("a0", n), [middle], [])
     both = s.new((n, n), _DOUBLE)
-    text = f"  for (I i = 0; i < {n}; i++) for (I j = 0; j < {n}; j++)\n"
-    each = f"((double*)a1)[i * {n} + j] + ((double*)a1)[j * {n} + i]"
-    text += f"    ((double*)a0)[i * {n} + j] = {each};\n"
-    s.kernel(text, [both], [middle])
+    s.kernel(_sum_with_transpose(n, middle.strides), [both], [middle])
     whole = dotted(s, _like(y, factor), transposed(inverse), both)
     out = s.written(dotted(s, x_bar, whole, inverse))
     s.kernel(_phi("a0", n, out.strides), [out], [])
     return out
+
+
+def _cholesky_tangent(s: Lowering, call: Call) -> View:
+    """Lower the tangent of one small factor, as `chainrules_numpy.decompositions` has it."""
+    (x_dot, y), (y_dot,) = call.operands, call.results
+    if not is_array(x_dot) or form(x_dot) != form(y) or form(y)[1] != _DOUBLE or not _has_lapack():
+        raise UnwritableError
+    factor, given = matrices(s, y), s.view(x_dot)
+    n = factor.shape[0]
+    if len(factor.shape) > 2 or n > _PANEL:
+        raise UnwritableError
+    factor = _triangle_of(s, factor, False)
+    given = s.written(s.copy(given))
+    s.kernel(_triangle("a0", n, given.strides) + _phi("a0", n, given.strides), [given], [])
+    both, inverse = s.new((n, n), _DOUBLE), _inverted(s, factor)
+    s.kernel(_sum_with_transpose(n, given.strides), [both], [given])
+    left = product(s, _like(y, factor), inverse, both)
+    middle = s.written(product(s, _like(y, factor), left, transposed(inverse)))
+    s.kernel(_phi("a0", n), [middle], [])
+    return product(s, y_dot, factor, middle)
+
+
+def _inverted(s: Lowering, factor: View) -> View:
+    """Invert a matrix with zeros above its diagonal by LAPACK's function."""
+    inverse = s.written(s.copy(factor))
+    n, loop = factor.shape[0], s.loop("dtrtri", "d")
+    kind = "void (*)(char*, char*, int*, char*, int*, int*)"
+    text = f'  int n = {n}, missed = 0; char l[] = "UN";\n'
+    text += f"  (({kind})L[{2 * loop}])(l, l + 1, &n, a0, &n, &missed);\n  *s = missed != 0;\n"
+    s.kernel(text, [inverse], [], may_miss=True)
+    return inverse
+
+
+def _triangle(where: str, n: int, strides: tuple[int, ...]) -> str:
+    """Put zeros above the diagonal, whatever is there."""
+    row, column = strides
+    return (
+        f"  for (I i = 0; i < {n}; i++) for (I j = i + 1; j < {n}; j++)\n"
+        f"    AT(double, {where} + i * {row} + j * {column}) = 0.0;\n"
+    )
+
+
+def _sum_with_transpose(n: int, strides: tuple[int, ...]) -> str:
+    row, column = strides
+    one = f"AT(double, a1 + i * {row} + j * {column})"
+    other = f"AT(double, a1 + j * {row} + i * {column})"
+    return (
+        f"  for (I i = 0; i < {n}; i++) for (I j = 0; j < {n}; j++)\n"
+        f"    ((double*)a0)[i * {n} + j] = {one} + {other};\n"
+    )
 
 
 def _phi(where: str, n: int, strides: tuple[int, ...] | None = None) -> str:
@@ -303,6 +344,7 @@ TRIANGULAR: dict[Any, Any] = {
     v.solve_triangular: _solve_triangular,
     v.solve_again: _solve_again,
     v.inv_again: _inv_again,
+    v.cholesky_tangent: _cholesky_tangent,
     "solve_pull_numpy": _solve_pull,
     "cholesky_pull_numpy": _cholesky_pull,
 }

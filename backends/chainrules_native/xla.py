@@ -35,7 +35,8 @@ _INDEXED: dict[Any, int] = {v.getitem: 1, v.put_at: 2, v.scatter_add: 2, v.add_a
 """Words of indices, and after how many operands their arrays stand."""
 _RAISE: frozenset[Any] = frozenset(
     (
-        *(v.cholesky, v.solve, v.inv, v.eigh, v.eigvalsh, v.svd, v.svdvals, v.solve_triangular),
+        *(v.cholesky, v.cholesky_cotangent, v.cholesky_tangent, v.solve, v.solve_triangular),
+        *(v.inv, v.eigh, v.eigvalsh, v.svd, v.svdvals),
         *(np.linalg.cholesky, np.linalg.solve, np.linalg.inv, np.linalg.eigh, np.linalg.eigvalsh),
         *(np.linalg.svd, np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power),
     )

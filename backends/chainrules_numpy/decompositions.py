@@ -19,7 +19,7 @@ from chainrules_numpy.triangles import (
     which_triangle,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import describe
+from chainrules_py.extend import cholesky_tangent_standard, describe
 
 
 @v.pinv.implement
@@ -153,10 +153,7 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
     Murray (2016), arXiv:1602.07527, section 3.2 (chol_blocked_rev). Spelled by products and
     triangular systems of whole matrices it is six times the work.
     """
-    n = factor.shape[-1]
-    if factor.shape[-2] != n:
-        msg = f"a factor of shape {factor.shape}, which is not square"
-        raise ValueError(msg)
+    n = _rows_of(factor)
     if n <= _HALVED:
         # What stands above the diagonal of the cotangent, of zeros, may be infinite.
         lower = _lower(n)
@@ -184,6 +181,27 @@ def cholesky_cotangent_numpy(y_bar: np.ndarray, factor: np.ndarray) -> Any:
         a_bar[..., panel, panel] = corner_bar
         a_bar[..., panel, before] -= _adjoint(column_bar) @ below + both @ row
     return a_bar
+
+
+@v.cholesky_tangent.implement
+def cholesky_tangent_numpy(x_dot: np.ndarray, factor: np.ndarray) -> Any:
+    """Compute the tangent of small matrices by the inverse: a third of the time of two systems."""
+    n = _rows_of(factor)
+    if n > _HALVED:
+        return cholesky_tangent_standard(x_dot, factor)
+    lower, phi = _lower(n), _phi(n, x_dot.real.dtype.char)
+    factor, middle = np.where(lower, factor, 0), np.where(lower, x_dot, 0) * phi
+    inverse = _inverse_by_halves(factor)
+    middle = inverse @ (middle + _adjoint(middle)) @ _adjoint(inverse)
+    return factor @ (middle * phi)
+
+
+def _rows_of(factor: Any) -> int:
+    n: int = factor.shape[-1]
+    if factor.shape[-2] != n:
+        msg = f"a factor of shape {factor.shape}, which is not square"
+        raise ValueError(msg)
+    return n
 
 
 def cotangent_of_small(y_bar: Any, factor: Any) -> Any:

@@ -68,6 +68,13 @@ def cholesky_cotangent_standard(y_bar: Array, factor: Array) -> Any:
     return _half(_adjoint(v.solve_triangular(back, _adjoint(left), upper=True)))
 
 
+@v.cholesky_tangent.implement
+def cholesky_tangent_standard(x_dot: Array, factor: Array) -> Any:
+    """Compute the tangent by two triangular systems of whole matrices and a product."""
+    left = v.solve_triangular(factor, _read(x_dot))
+    return v.matmul(v.tril(factor), _half(v.solve_triangular(factor, _adjoint(left))))
+
+
 @v.unitary_factor.implement
 def unitary_factor_standard(x: Array) -> Any:
     """Compute the factor by singular vectors, whose derivatives nobody asks for."""

@@ -17,6 +17,7 @@ __all__ = [
     "QRResult",
     "cholesky",
     "cholesky_cotangent",
+    "cholesky_tangent",
     "eig",
     "eigh",
     "eigvals",
@@ -43,6 +44,11 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Any:
 @primitive
 def cholesky_cotangent(y_bar: Array, factor: Array, /) -> Any:
     """Turn a cotangent of L into that of the lower triangle of L Lᴴ: the adjoint of dL(dx)."""
+
+
+@primitive
+def cholesky_tangent(x_dot: Array, factor: Array, /) -> Any:
+    """Turn a tangent of L Lᴴ, of which the lower triangle is read, into that of L: dL(dx)."""
 
 
 @primitive

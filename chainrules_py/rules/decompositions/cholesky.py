@@ -11,8 +11,8 @@ from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
     cholesky,
     cholesky_cotangent,
+    cholesky_tangent,
     matmul,
-    solve_triangular,
     tril,
     triu,
 )
@@ -48,8 +48,8 @@ def cholesky_rule(x: Array, *, upper):
 
 def cholesky_push(x_dot, y, upper):
     if upper:
-        return adjoint(factor_push(adjoint(x_dot), adjoint(y)))
-    return factor_push(x_dot, y)
+        return adjoint(cholesky_tangent(adjoint(x_dot), adjoint(y)))
+    return cholesky_tangent(x_dot, y)
 
 
 def cholesky_pull(y_bar, y, upper):
@@ -58,22 +58,40 @@ def cholesky_pull(y_bar, y, upper):
     return cholesky_cotangent(y_bar, y)
 
 
-def factor_push(x_dot, L):
-    middle = solve_triangular(L, adjoint(solve_triangular(L, hermitian(x_dot))))
-    return matmul(L, half(middle))
+@rule(cholesky_tangent, batched="broadcast")
+def cholesky_tangent_rule(x_dot: Array, factor: Array):
+    """dL = L Φ(L⁻¹ dA L⁻ᴴ), linear in dA: Murray, eq. (8).
+
+    In L: with T the map, from dL Lᴴ + L dLᴴ = dA follows dT(dA) = -T(dL L'ᴴ + L' dLᴴ).
+    """
+    factor = tril(factor)
+    y = cholesky_tangent(x_dot, factor)
+    return y, (
+        LinearMap(cholesky_tangent, cholesky_cotangent, factor),
+        LinearMap(moved_push, moved_pull, y, factor),
+    )
+
+
+def moved_push(factor_dot, y, L):
+    middle = matmul(y, adjoint(tril(factor_dot)))
+    return -cholesky_tangent(middle + adjoint(middle), L)
+
+
+def moved_pull(y_bar, y, L):
+    a_bar = cholesky_cotangent(y_bar, L)
+    return -tril(matmul(a_bar + adjoint(a_bar), y))
 
 
 @rule(cholesky_cotangent, batched="broadcast")
 def cholesky_cotangent_rule(y_bar: Array, factor: Array):
     """Ā = Φ(L⁻ᴴ (P + Pᴴ) L⁻¹) with P = Φ(Lᴴ L̄): Murray, eq. (10).
 
-    It is linear in L̄. In L: with T the map dL(dA), and T* its adjoint, from dL Lᴴ + L dLᴴ = dA
-    follows dT(dA) = -T(dL L'ᴴ + L' dLᴴ), so that dĀ = -T*((Ā + Āᴴ) L').
+    It is linear in L̄. In L, as T* is the adjoint of T: dĀ = -T*((Ā + Āᴴ) L').
     """
     factor = tril(factor)
     a_bar = cholesky_cotangent(y_bar, factor)
     return a_bar, (
-        LinearMap(cholesky_cotangent, factor_push, factor),
+        LinearMap(cholesky_cotangent, cholesky_tangent, factor),
         LinearMap(turn_push, turn_pull, a_bar, factor),
     )
 
@@ -83,4 +101,4 @@ def turn_push(factor_dot, a_bar, L):
 
 
 def turn_pull(c, a_bar, L):
-    return -tril(matmul(a_bar + adjoint(a_bar), factor_push(c, L)))
+    return -tril(matmul(a_bar + adjoint(a_bar), cholesky_tangent(c, L)))

@@ -111,9 +111,10 @@ def _names(text: str) -> frozenset[str]:
 
 # JAX compiles each operation for each shape: these are made of many, or of loops.
 _SLOW_ON_JAX = _names(
-    "adjugate bessel_i betainc cholesky_cotangent choose eig eigh eigvals expi expm expm_frechet "
-    "fixed_point interp linear_solve lstsq lu_factor minimize odeint order_statistics partition "
-    "pinv qr qr_raw root solve_sylvester unitary_factor weighted_quantile"
+    "adjugate bessel_i betainc cholesky_cotangent cholesky_tangent choose eig eigh eigvals expi "
+    "expm expm_frechet fixed_point interp linear_solve lstsq lu_factor minimize odeint "
+    "order_statistics partition pinv qr qr_raw root solve_sylvester unitary_factor "
+    "weighted_quantile"
 )
 KNOWN = (
     Backend("numpy", "numpy"),

@@ -76,9 +76,8 @@ for _upper in (False, True):
         Sample(regular(2, 2, 2), _m(2), upper=_upper),
         Sample(regular(1, 1), _m(2, 1, 1), upper=_upper),
     )
-enter_samples(
-    v.cholesky_cotangent, *(Sample(_m(*s), regular(*s)) for s in ((3, 3), (2, 2, 2), (1, 1)))
-)
+for _word in (v.cholesky_cotangent, v.cholesky_tangent):
+    enter_samples(_word, *(Sample(_m(*s), regular(*s)) for s in ((3, 3), (2, 2, 2), (1, 1))))
 enter_samples(
     v.solve_again,
     Sample(regular(3, 3), _m(3), complex=True),

@@ -13,7 +13,7 @@ from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.scope import Form
 from chainrules_native import cache, calls, writer
 from chainrules_native.text import headed
-from chainrules_tape import grad, hvp, value_and_grad
+from chainrules_tape import grad, hvp, jvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_results import LOSSES, check_cancelling
@@ -357,6 +357,18 @@ def test_factors_and_what_is_solved_with_them():
     given = a, RNG.standard_normal(6), RNG.standard_normal((6, 2))
     lines = [line for line in check_once(f, *given).source.splitlines() if "native" in line]
     assert len(lines) == 1
+
+
+@pytest.mark.parametrize("n", [1, 6, 64])
+def test_pushes_through_a_factor(n):
+    a, a_dot = RNG.standard_normal((2, n, n))
+
+    def f(a, a_dot):
+        return jvp(lambda a: 2.0 * np.linalg.cholesky(a), (a,), (a_dot,))
+
+    for lie in (np.ascontiguousarray, np.asfortranarray):
+        g = check_once(f, lie(a @ a.T + n * np.eye(n)), lie(a_dot))
+        assert "cholesky" not in g.source
 
 
 def check_once(f, *args):

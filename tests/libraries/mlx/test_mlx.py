@@ -80,7 +80,7 @@ LACKED = {
 OF_REALS = {
     *("adjugate", "cholesky", "convolve", "det", "erf", "erfinv", "expit", "expm1", "log_expit"),
     *("logit", "lstsq", "lu_factor", "matrix_rank", "pinv", "qr", "slogdet", "svd", "svdvals"),
-    *("unitary_factor", "cholesky_cotangent"),
+    *("unitary_factor", "cholesky_cotangent", "cholesky_tangent"),
 }
 """Words that MLX computes of real numbers alone."""
 PARTLY = {"getitem", "qr", "unitary_factor"}

@@ -160,6 +160,22 @@ def test_cotangent_by_panels_is_that_of_the_formula(n, complex):
 
 
 @fields
+@pytest.mark.parametrize("n", [0, 1, 33, 64, 65, 128, 129])
+def test_tangent_by_the_inverse_is_that_of_the_systems(n, complex):
+    factor = np.linalg.cholesky(positive(2, n, n, complex=complex))
+    x_dot = draw(2, n, n, complex=complex)
+    have = v.cholesky_tangent(x_dot, factor)
+    expected = standard.cholesky_tangent_standard(x_dot, factor)
+    np.testing.assert_allclose(have, expected, rtol=1e-10, atol=1e-12 * n)
+    np.testing.assert_allclose(v.cholesky_tangent(x_dot[0], factor[0]), have[0], rtol=1e-9)
+    junk = np.triu(np.full((n, n), np.inf), 1)
+    np.testing.assert_array_equal(v.cholesky_tangent(x_dot + junk, factor + junk), have)
+    read = standard._read(x_dot)
+    product = have @ np.conj(factor.mT)
+    np.testing.assert_allclose(product + np.conj(product.mT), read, rtol=1e-8, atol=1e-12 * n)
+
+
+@fields
 @triangles
 @pytest.mark.parametrize("unit", [False, True], ids=["", "unit"])
 @pytest.mark.parametrize("n", [0, 1, 5, 33, 130])
