@@ -111,6 +111,22 @@ def is_complex(*xs: Any) -> Any:
     )
 
 
+def refuse_complex(name: str, *operands: Any) -> None:
+    """Refuse complex numbers of a function that MLX has of real ones.
+
+    Raises
+    ------
+    NoRuleError
+        With what to do instead.
+    """
+    if is_complex(*operands):
+        msg = (
+            f"nothing computes {name} of complex numbers: MLX's is of real ones alone; call it on "
+            f"arrays of NumPy, or write it of real and imaginary parts"
+        )
+        raise NoRuleError(msg)
+
+
 _REAL = ("cholesky", "det", "inv", "lu_factor", "pinv", "qr", "slogdet", "solve", "svd")
 
 
@@ -119,12 +135,8 @@ def _on_cpu(name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def computed(*operands: Any, **options: Any) -> Any:
-        if name in _REAL and is_complex(*operands):
-            msg = (
-                f"nothing computes {name} of complex matrices: MLX's is of real ones alone; write "
-                f"it of the real matrices [[a, -b], [b, a]], or call it on NumPy's arrays"
-            )
-            raise NoRuleError(msg)
+        if name in _REAL:
+            refuse_complex(name, *operands)
         operands = tuple([_single(x) if isinstance(x, mx.array) else x for x in operands])
         return function(*operands, **options, stream=mx.cpu)
 

@@ -21,6 +21,8 @@ REMEDY = re.compile(
     r"[;:,] (or )?"
     r"(write|pass|call|give|state|make|take|use|apply|read|multiply|export|solve|import)\b"
 )
+OF_MLX = re.compile(r"Not implemented for (LUF|QRF)|Cannot vmap over the sorted sequence")
+"""What MLX itself says where it has no transformation, as the page says that it does."""
 DOORS = ("grad", "jvp", "vmap", "jit")
 ENGINES = ("jax", "torch", "mlx", "autograd")
 REFUSES = ("logm", "roots", "real_if_close", "complex_outside")
@@ -71,6 +73,7 @@ def check(word, engine, most):
         (of, type(e).__name__, str(e))
         for of, e in found
         if not (isinstance(e, ChainRulesError) and REMEDY.search(str(e)))
+        and not (engine == "mlx" and of.endswith("vmap") and OF_MLX.search(str(e)))
     ]
     assert not bad
     return found

@@ -10,8 +10,7 @@ import mlx.core as mx
 
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.select import select
-from chainrules_mlx.namespace import astyped, is_complex, kept
-from chainrules_py import NoRuleError
+from chainrules_mlx.namespace import astyped, is_complex, kept, refuse_complex
 from chainrules_py import vocabulary as v
 
 _mx: Any = mx
@@ -136,6 +135,15 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 entered(v.where, _where)
 
 
+def _divmod(x: Any, y: Any) -> Any:
+    """Divide twice: ``mx.vmap`` of MLX's own asks for an axis that is none."""
+    x, y = alike(x, y)
+    return _mx.floor_divide(x, y), _mx.remainder(x, y)
+
+
+entered(v.divmod, _divmod)
+
+
 def _strong_multiply(c: Any, p: Any) -> Any:
     c, p = alike(c, p)
     return _mx.where(c == 0, _mx.zeros((), c.dtype), c * p)
@@ -209,9 +217,7 @@ def _of_reals(name: str) -> Callable[..., Any]:
     function = getattr(_mx, name)
 
     def computed(x: Any) -> Any:
-        if is_complex(x):
-            msg = f"nothing computes {name} of complex arrays: MLX's is of real ones alone"
-            raise NoRuleError(msg)
+        refuse_complex(name, x)
         return function(x)
 
     return computed

@@ -9,7 +9,7 @@ import mlx.core as mx
 from chainrules_mlx.array_types import ARRAY, alike, entered
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.arrays.select import select
-from chainrules_mlx.namespace import is_complex, linalg
+from chainrules_mlx.namespace import is_complex, linalg, refuse_complex
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjugate_by_svd
@@ -98,9 +98,7 @@ def tensordot_mlx(x1: mx.array, x2: mx.array, *, axes: Any = 2) -> Any:
 def convolve_mlx(x1: mx.array, x2: mx.array, *, mode: str = "full") -> Any:
     """Convolve arrays, with numbers as arrays of one element."""
     x1, x2 = [_mx.atleast_1d(x) for x in alike(x1, x2)]
-    if is_complex(x1):
-        msg = "nothing computes convolve of complex arrays: MLX's is of real ones alone"
-        raise NoRuleError(msg)
+    refuse_complex("convolve", x1)
     return _mx.convolve(x1, x2, mode)
 
 

@@ -9,7 +9,8 @@ import mlx.core as mx
 from chainrules_bridge import gathered_windows
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
-from chainrules_mlx.namespace import astyped, kept
+from chainrules_mlx.arrays.select import select
+from chainrules_mlx.namespace import astyped, kept, tracing
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
 
@@ -77,7 +78,10 @@ v.repeat.implement(_repeat, types=(ARRAY, object))
 
 
 def _pad(x: Any, value: Any, *, widths: Any) -> Any:
-    return _mx.pad(x, list(widths), constant_values=value) if x.ndim else x
+    if not x.ndim or not tracing():
+        return _mx.pad(x, list(widths), constant_values=value) if x.ndim else x
+    inside = _mx.pad(_mx.ones(x.shape, _mx.bool_), list(widths))
+    return select(inside, _mx.pad(x, list(widths)), _mx.array(value, x.dtype))
 
 
 entered(v.pad, _pad)

@@ -104,9 +104,43 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return torch.where(condition.to(torch.bool), x, y)
 
 
+def _compared(name: str) -> Any:
+    """Return a comparison; of complex numbers by real, then by imaginary parts, as NumPy compares.
+
+    PyTorch has them of real numbers.
+    """
+    function = getattr(torch, name)
+    strictly = torch.gt if name.startswith("greater") else torch.lt
+
+    def computed(x: torch.Tensor, y: torch.Tensor) -> Any:
+        if not x.is_complex():
+            return function(x, y)
+        known = ~(torch.isnan(x.imag) | torch.isnan(y.imag))
+        return (strictly(x.real, y.real) & known) | ((x.real == y.real) & function(x.imag, y.imag))
+
+    return computed
+
+
+def _extreme(name: str) -> Any:
+    """Return the greater or the lesser of two, by the same order."""
+    function = getattr(torch, name)
+    wins = _compared("greater_equal" if name in ("maximum", "fmax") else "less_equal")
+    keeps_nan = not name.startswith("f")
+
+    def computed(x: torch.Tensor, y: torch.Tensor) -> Any:
+        if not x.is_complex():
+            return function(x, y)
+        return torch.where(wins(x, y) | torch.isnan(x if keeps_nan else y), x, y)
+
+    return computed
+
+
+_maximum, _minimum = _extreme("maximum"), _extreme("minimum")
+
+
 def _clip(x: Any, lo: Any, hi: Any) -> Any:
     x, lo, hi = alike(x, lo, hi)
-    return torch.minimum(torch.maximum(x, lo), hi)
+    return _minimum(_maximum(x, lo), hi)
 
 
 def _choose(a: torch.Tensor, *choices: Any) -> torch.Tensor:
@@ -183,10 +217,16 @@ for _word, _function in (
 for _word, _function in (
     (v.fmod, torch.fmod),
     (v.logaddexp2, torch.logaddexp2),
-    (v.fmax, torch.fmax),
-    (v.fmin, torch.fmin),
-    (v.clip_below, torch.maximum),
-    (v.clip_above, torch.minimum),
+    (v.maximum, _maximum),
+    (v.minimum, _minimum),
+    (v.fmax, _extreme("fmax")),
+    (v.fmin, _extreme("fmin")),
+    (v.clip_below, _maximum),
+    (v.clip_above, _minimum),
+    (v.less, _compared("less")),
+    (v.less_equal, _compared("less_equal")),
+    (v.greater, _compared("greater")),
+    (v.greater_equal, _compared("greater_equal")),
     (v.gcd, torch.gcd),
     (v.lcm, torch.lcm),
 ):
