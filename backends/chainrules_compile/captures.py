@@ -162,7 +162,7 @@ class Captures:
             if type(place.x) is not types.FunctionType or place.mark == "."
         ]
         self._held += map(holding_function, functions)
-        self._held += details(self.reach, values)
+        self._held += details(self.reach, values, functions)
         self._prints = []
         for x in self.reach.arrays:
             memory = None if hasattr(x, "recorder") else type_info(type(x)).memory

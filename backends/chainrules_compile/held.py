@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import gc
 import operator
@@ -19,9 +20,10 @@ _LACKED = (
     "__bool__", "__len__", "__eq__", "__ne__", "__hash__", "__contains__", "__iter__",
     "__reversed__", "__call__", "__getattr__", "__getattribute__", "__index__", "__float__",
     "__radd__", "__rsub__", "__rmul__", "__rtruediv__", "__rpow__", "__rmatmul__", "__iadd__",
-    "__isub__", "__imul__", "__itruediv__", "__instancecheck__",
+    "__isub__", "__imul__", "__itruediv__", "__instancecheck__", "__missing__", "__lt__", "__le__",
+    "__gt__", "__ge__", "__array__", "__array_ufunc__", "__array_function__", "__array_priority__",
 )  # fmt: skip
-"""Methods for which Python does something else where a class has none of its own."""
+"""Methods for which Python, or NumPy, does something else where a class has none of its own."""
 _NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
 
 
@@ -101,26 +103,50 @@ def memories(values: Iterable[Any]) -> set[int]:
     return {id(y) for x in found for y in gc.get_referents(x) if type(y) is dict}
 
 
-def details(reach: Reach, values: Iterable[Any]) -> list[Held]:
+def details(reach: Reach, values: Iterable[Any], functions: Iterable[Any]) -> list[Held]:
     """Return what is compared of classes and arrays besides what they hold.
 
-    The methods that a class has not; names, flags and subclasses where code names these.
+    The methods that a class has not, and all that classes, functions and modules have not where
+    code may get along without; names, flags and subclasses where code names these.
     """
-    found = []
+    found, lacked = [], list[tuple[Any, frozenset[str]]]()
+    asked = frozenset(reach.names) if any([may_lack(f.__code__) for f in functions]) else _NONE
     names = [name for name in _NAMES if name in reach.names]
-    for x in {id(x): x for x in values}.values():
-        if not isinstance(x, (type, types.FunctionType)) or is_library(x.__module__ or ""):
+    for x in filter(_is_peoples, {id(x): x for x in (*reach.defined, *values)}.values()):
+        lacked.append((x, asked.union(_LACKED) if isinstance(x, type) else asked))
+        if isinstance(x, types.ModuleType):
             continue
         if names:
             found.append(_asked(x, lambda x: {name: getattr(x, name) for name in names}))
-        if isinstance(x, type):
-            found.append(_lacking(x))
-            if "__subclasses__" in reach.names:
-                found.append(_asked(x, lambda x: {id(y): y for y in type.__subclasses__(x)}))
+        if isinstance(x, type) and "__subclasses__" in reach.names:
+            found.append(_asked(x, lambda x: {id(y): y for y in type.__subclasses__(x)}))
+        if isinstance(x, abc.ABCMeta):
+            found.append(_asked(x, lambda _: {"registered": abc.get_cache_token()}))
+    lacked = [(x, names) for x, names in lacked if names]
+    if lacked:
+        found.append(_lacking(lacked))
     if "flags" in reach.names:
         plain = [x for x in reach.arrays if isinstance(x, np.ndarray)]
         found += [_asked(x, lambda x: {"writeable": x.flags.writeable}) for x in plain]
     return found
+
+
+_NONE = frozenset[str]()
+
+
+@functools.cache
+def may_lack(code: types.CodeType) -> bool:
+    """Tell whether code gets along without an attribute: it asks for it, or catches errors."""
+    if code.co_exceptiontable or not {"getattr", "hasattr"}.isdisjoint(code.co_names):
+        return True
+    return any([isinstance(c, types.CodeType) and may_lack(c) for c in code.co_consts])
+
+
+def _is_peoples(x: Any) -> bool:
+    """Tell whether a value is a class, a function or a module of somebody's program."""
+    if not isinstance(x, (type, types.FunctionType, types.ModuleType)):
+        return False
+    return not is_library((x.__name__ if isinstance(x, types.ModuleType) else x.__module__) or "")
 
 
 def _asked(x: Any, ask: Callable[[Any], dict[Any, Any]]) -> Held:
@@ -128,15 +154,26 @@ def _asked(x: Any, ask: Callable[[Any], dict[Any, Any]]) -> Held:
     return Held(lambda: ask(x) == before, lambda: ask(x), before, False, set())
 
 
-def _lacking(cls: type) -> Held:
-    """Return what tells whether a class has none of the methods yet that it had not."""
-    own = vars(cls).keys()
-    lacked = [name for name in _LACKED if name not in own]
+def _lacking(found: list[tuple[Any, frozenset[str]]]) -> Held:
+    """Return what tells whether values have none of the names yet that they had not."""
+    each = [(vars(x), names.difference(vars(x))) for x, names in found]
+    # A set looks at all that it is given: of a long one it is quicker to ask for the names.
+    short = [(own, lacked) for own, lacked in each if len(own) <= len(lacked)]
+    long = [(own.keys(), tuple(lacked)) for own, lacked in each if len(own) > len(lacked)]
+
+    def same() -> bool:
+        for own, lacked in short:
+            if not lacked.isdisjoint(own):
+                return False
+        for keys, names in long:  # noqa: SIM110 (a generator takes longer than most of them)
+            if not keys.isdisjoint(names):
+                return False
+        return True
 
     def read() -> dict[Any, Any]:
-        return {name: vars(cls)[name] for name in lacked if name in own}
+        return {(i, n): own[n] for i, (own, names) in enumerate(each) for n in names if n in own}
 
-    return Held(lambda: own.isdisjoint(lacked), read, {}, False, set())
+    return Held(same, read, {}, False, set())
 
 
 def equal(x: Any, y: Any) -> bool:

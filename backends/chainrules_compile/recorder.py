@@ -242,7 +242,8 @@ class Recorder(Notes):
         parent = self.mine(x)
         while (reading := parent.reading) is not None:
             shape, strides = parent.payload.shape, parent.payload.strides
-            twice = any([n > 1 and not step for n, step in zip(shape, strides, strict=True)])
+            held = parent.payload.size > 0
+            twice = held and any([n > 1 and not s for n, s in zip(shape, strides, strict=True)])
             if reading.place is None or twice:
                 what = "an array that holds elements twice" if twice else "a view of several arrays"
                 msg = (

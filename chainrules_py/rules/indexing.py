@@ -10,6 +10,7 @@ from chainrules_py.vocabulary import (
     add_along_axis,
     add_at,
     arange_like,
+    copy,
     equal,
     full_like,
     getitem,
@@ -45,7 +46,10 @@ def put_at_transpose(z_bar, x, y, *arrays, index):
 
 
 def put_at_transpose_value(z_bar, x, y, *arrays, index):
-    """Return the cotangents of the elements that were written, and are still there.
+    """Return the cotangents of the elements that were written, and are still there: a copy.
+
+    An engine may write the zeros in place of them into z_bar. How a cotangent lies in memory, and
+    with it the last digits of products, is not to hang on that.
 
     Only integer arrays name an element twice. Which of its values stayed is found by writing places
     instead of values, so it is the library that says which one was the last.
@@ -56,6 +60,8 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
         owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
         stayed = equal(getitem(owners, *arrays, index=index), places)
         y_bar = where(stayed, y_bar, 0)
+    else:
+        y_bar = copy(y_bar)
     # NumPy writes an array with more axes than there are, if they have length one.
     extra = y.ndim - y_bar.ndim
     return y_bar if extra <= 0 else reshape(y_bar, shape=(1,) * extra + y_bar.shape)

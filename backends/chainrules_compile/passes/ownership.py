@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from chainrules_compile.calls import laid_out
@@ -15,30 +14,10 @@ Layout = tuple[int, ...]
 
 
 def with_own_outputs(program: Program) -> Program:
-    """Return the program with copies of those outputs whose memory somebody else has."""
-    return _with_copies(program, lambda x: (duplicate, {}, _in_order(x)))
+    """Return the program with copies of those outputs whose memory somebody else has.
 
-
-def with_own_outputs_as_they_lie(program: Program) -> Program:
-    """Return the program with such copies in the order of the axes that the outputs have."""
-    return _with_copies(program, _as_it_lies)
-
-
-def _in_order(x: Value) -> Layout:
-    return contiguous(x.shape or (), x.dtype.itemsize)
-
-
-def _as_it_lies(x: Value) -> tuple[Any, dict[str, Any], Layout]:
-    """Return what copies an array, with its options, and how the copy lies."""
-    if is_contiguous(x) or x.layout is None:
-        return duplicate, {}, _in_order(x)
-    long = [i for i, n in enumerate(x.shape or ()) if n != 1]
-    step = dict(zip(long, x.layout, strict=True))
-    axes = sorted(range(len(x.shape or ())), key=lambda i: -abs(step.get(i, 0)))
-    return laid_out, {"axes": tuple(axes)}, x.layout
-
-
-def _with_copies(program: Program, way: Callable[[Value], Any]) -> Program:
+    A copy has the order in memory that the output has.
+    """
     if not any([is_held(x) for x in program.outputs]):
         return program
     of = roots(program)
@@ -51,7 +30,7 @@ def _with_copies(program: Program, way: Callable[[Value], Any]) -> Program:
             continue
         root = of[x]
         if root in shared or (x.memory is not None and _is_part(x, x.memory)):
-            copied, options, layout = way(x)
+            copied, options, layout = _copied(x)
             own = Value(f"{x.name}_own{i}", x.type, x.shape, x.dtype, None, layout)
             calls.append(Call(copied, (x,), options, (own,)))
             outputs.append(own)
@@ -59,6 +38,21 @@ def _with_copies(program: Program, way: Callable[[Value], Any]) -> Program:
             outputs.append(x)
         shared.add(root)
     return changed(program, calls=tuple(calls), outputs=tuple(outputs))
+
+
+def _copied(x: Value) -> tuple[Any, dict[str, Any], Layout]:
+    """Return what copies an array, with its options, and how the copy lies."""
+    shape, step = x.shape or (), x.dtype.itemsize  # type: ignore[union-attr]
+    if is_contiguous(x) or x.layout is None or 0 in x.layout:
+        return duplicate, {}, contiguous(shape, step)
+    long = [i for i, n in enumerate(shape) if n != 1]
+    steps = dict(zip(long, x.layout, strict=True))
+    axes = sorted(range(len(shape)), key=lambda i: -abs(steps.get(i, 0)))
+    if axes == sorted(axes):
+        return duplicate, {}, contiguous(shape, step)
+    lies: Layout = contiguous(tuple([shape[i] for i in axes]), step)
+    each = dict(zip([i for i in axes if shape[i] > 1], lies, strict=True))
+    return laid_out, {"axes": tuple(axes)}, tuple([each[i] for i in long])
 
 
 def is_held(x: Any) -> bool:

@@ -11,7 +11,7 @@ from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.elements import with_elements
 from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
-from chainrules_compile.passes.ownership import with_own_outputs_as_they_lie
+from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.signs import with_signs
@@ -95,7 +95,7 @@ def with_passes(turn: Program) -> Program:
     turn = with_own_turns(without_marks(simplified(turn)))
     turn = without_dead_code(with_signs(with_elements(turn)))
     turn = without_dead_code(with_filled(with_parts(turn)))
-    return with_buffers(with_own_outputs_as_they_lie(turn))
+    return with_buffers(with_own_outputs(turn))
 
 
 def with_few_passes(turn: Program) -> Program:

@@ -64,7 +64,10 @@ def many_or_zero(mask: Any, x: Any, zero: Any, y: Value) -> bool:
         return False
     if not (is_array(mask) and is_array(x)) or mask.dtype != bool or x.dtype != y.dtype:
         return False
-    return mask.shape == y.shape and x.dtype in _FLOATS and size(y) >= _CHOSEN and x.shape != ()
+    if mask.shape != y.shape or x.dtype not in _FLOATS or size(y) < _CHOSEN or x.shape == ():
+        return False
+    step: int = y.dtype.itemsize  # type: ignore[union-attr]
+    return mask.layout is not None and tuple([step * n for n in mask.layout]) == y.layout
 
 
 def rolled_places(n: int, shift: int) -> Any:

@@ -48,6 +48,7 @@ from chainrules_py.values.holding import (
     pairs,
     reader,
     rest,
+    slots,
     tuples_of,
 )
 from chainrules_py.values.type_info import type_info
@@ -118,6 +119,8 @@ class Reach:
     ----------
     arrays : list
         What has memory to be watched over.
+    defined : list
+        The classes, functions and modules of people.
     generators : list
         What draws random numbers.
     names : set of str
@@ -132,13 +135,14 @@ class Reach:
     """
 
     __slots__ = (
-        "libraries", "_own", "arrays", "generators", "names", "places", "roots", "varies",
-        "whole", "writes",
+        "libraries", "_own", "arrays", "defined", "generators", "names", "places", "roots",
+        "varies", "whole", "writes",
     )  # fmt: skip
 
     def __init__(self, roots: Iterable[Any], *, writes: bool = False, names: Any = ()) -> None:
         self.roots, self.writes = roots, writes
         self.arrays: list[Any] = []
+        self.defined: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
         self.varies, self.whole = False, True
@@ -248,11 +252,12 @@ class Walk:
                     self.visit(x, path, fills)
             for named in self.named:
                 self.take(named)
+        reach.defined = [each.x for each in self.named if each.fields is not of_object]
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
             lacks = not self.own & self.names <= found.keys()  # what code gives it later
-            grows = bool(type(x).__dictoffset__) and not fills
+            grows = bool(type(x).__dictoffset__ or slots(type(x))) and not fills
             place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
             inherits = isinstance(x, type) and _inherits(x, wanted, found)
             self.note(place, grows if fields is of_object else lacks or inherits)

@@ -30,14 +30,19 @@ from chainrules_py.vocabulary.creation import full_like
 
 
 def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
-    """Find a library's own for operands of one class, with its cotangents' classes, or None."""
+    """Find a library's own for operands of one class, with its cotangents' classes, or None.
+
+    Where another engine sees the calls, a cotangent may be what its arrays and numbers stand for.
+    """
     classes = {*request.operands}
     library = type_info(hosted(classes)).library
     if len(classes) > 1 and not alike(classes):
         return None
     if adjoint not in library.adjoint:
         return None
-    return library.adjoint[adjoint], frozenset((*classes, *library.floats))
+    classes |= {*library.floats}
+    classes |= {type_info(c).dispatch_type for c in classes if type_info(c).host is not None}
+    return library.adjoint[adjoint], frozenset(classes)
 
 
 class LinearRecipe(Recipe):

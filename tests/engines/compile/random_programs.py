@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import chainrules_tape as ct
 from chainrules_compile import RecordingError, compile
-from chainrules_compile.compiled import close
+from chainrules_compile.results import close, moved_results
 from chainrules_py import ChainRulesError
 from chainrules_py.extend import flatten
 from tests.engines.compile.shadow import same
