@@ -316,10 +316,10 @@ _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
     "a complex": "leave it as it is, or write x + 0j",
     "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
-    "and x.copy() for np.ascontiguousarray(x), x.astype(np.float32) for np.require(x, "
-    "np.float32), that, or np.positive(x, dtype=np.float32) of a float, for np.float32(x), and "
-    "call functions of NumPy's, which see it; a function that needs plain arrays becomes a "
-    "primitive",
+    "and x.copy() for np.ascontiguousarray(x), x.copy('F') for np.asfortranarray(x), "
+    "x.astype(np.float32) for np.require(x, np.float32), that, or np.positive(x, "
+    "dtype=np.float32) of a float, for np.float32(x), and call functions of NumPy's, which see "
+    "it; a function that needs plain arrays becomes a primitive",
     "places of a plain array": "make the array an argument, or like one, as np.arange(n, like=x), "
     "or write np.take_along_axis(a, places, 0) for a[places] of a vector, and "
     "np.compress(mask, a, axis=0) for a[mask]",
