@@ -293,10 +293,9 @@ class Result:
 
     def tangent(self, y_dot: Any, y: Any) -> Any:
         """Our tangent as autograd's."""
-        y_dot = unthunk(y_dot)
         if self.is_one:
-            return _dense(y_dot, space(y))
-        each = zip(flatten_tangent(self.treedef, y_dot), self.found, strict=True)
+            return tangent_of(y, y_dot)
+        each = zip(flatten_tangent(self.treedef, unthunk(y_dot)), self.found, strict=True)
         return new_tuple([_dense(t, space(x)) for t, x in each])
 
 
@@ -308,6 +307,11 @@ def entering(g: Any, python: bool) -> Any:
 def new_tuple(entries: Sequence[Any]) -> Any:
     """Make a tuple of autograd's, which may hold boxes."""
     return as_tuple(tuple(entries))
+
+
+def tangent_of(y: Any, y_dot: Any) -> Any:
+    """Return a tangent of one array or number as autograd takes it, which knows of no zeros."""
+    return _dense(unthunk(y_dot), space(y))
 
 
 def _dense(t: Any, of: Any) -> Any:

@@ -13,7 +13,7 @@ from autograd.tracer import box_types
 
 from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
-from chainrules_autograd.calls import is_function, run
+from chainrules_autograd.calls import is_function, run, tangent_of
 from chainrules_autograd.config import config
 from chainrules_bridge import imported_from, refuse_numpy, supported
 from chainrules_py import ChainRulesError, Primitive
@@ -265,7 +265,7 @@ def _pushed(
         if not _is_double(y):
             return give_up()
         node = _new_jvp(JVPNode)
-        node.g = y_dot
+        node.g = y_dot if type(y_dot) in _REAL else tangent_of(y, y_dot)
         return ArrayBox(y, trace, node)
 
     return record

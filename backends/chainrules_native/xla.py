@@ -32,14 +32,11 @@ from chainrules_py.vocabulary.views import duplicate
 
 _DIVISIONS = (operator.truediv, operator.floordiv, operator.mod)
 _INDEXED: dict[Any, int] = {v.getitem: 1, v.put_at: 2, v.scatter_add: 2, v.add_at: 2}
-"""Words of indices, and after how many operands their arrays stand."""
+"""Words of indices: after how many operands their arrays stand."""
+_FACTORS = (v.cholesky, v.solve, v.inv, v.eigh, v.eigvalsh, v.svd, v.svdvals)
 _RAISE: frozenset[Any] = frozenset(
-    (
-        *(v.cholesky, v.cholesky_cotangent, v.cholesky_tangent, v.solve, v.solve_triangular),
-        *(v.inv, v.eigh, v.eigvalsh, v.svd, v.svdvals),
-        *(np.linalg.cholesky, np.linalg.solve, np.linalg.inv, np.linalg.eigh, np.linalg.eigvalsh),
-        *(np.linalg.svd, np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power),
-    )
+    {*_FACTORS, v.solve_triangular, v.cholesky_cotangent, v.cholesky_tangent, np.linalg.pinv}
+    | {np.linalg.matrix_power, *[getattr(np.linalg, word.__name__) for word in _FACTORS]}
 )
 """Functions that raise in NumPy where they have no result."""
 

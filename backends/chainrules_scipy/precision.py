@@ -16,7 +16,7 @@ import numpy as np
 
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of, type_info, untraced
+from chainrules_py.extend import flatten, kind_of, type_info, untraced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -147,6 +147,8 @@ def _kind(x: Any) -> Any:
 
 def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
     """Return the dtypes of SciPy's result, built as that; None where it cannot be asked."""
+    if any([type_info(type(untraced(x))).is_hidden for x in flatten((args, options))[0]]):
+        return None  # there are no numbers to ask with
     plain = plainly(args), {name: plainly(x) for name, x in options.items()}
     try:
         key = native, _kind(plain[0]), _kind(plain[1])

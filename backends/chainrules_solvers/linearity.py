@@ -48,6 +48,7 @@ _OF_SHAPES = {*creation.__all__, "shape", "ndim", "size", "result_type", "common
 """Words, and functions of NumPy's, of whose first operand no element counts."""
 _WITH_STEPS = {"floor_divide", "fmod", "modf", "remainder"}
 """Words whose slope is the same everywhere, and that are not linear."""
+_SHIFTED = "a constant is added to it"
 _PRODUCTS = (elementwise.multiply, elementwise.divide)
 
 
@@ -61,6 +62,8 @@ class Check:
         Whether a word was applied that may add a constant.
     pending : tracer or None
         A view that was written to, until it is put back into its array: ``x[i] += y``.
+    unseen : bool
+        Whether something has to be zero of which there are no numbers to look at.
     """
 
     def __init__(self, statement: Statement, config: Config) -> None:
@@ -70,6 +73,7 @@ class Check:
         new_level()
         self.shifted = False
         self.pending: Any = None
+        self.unseen = False
 
     def refuse(self, what: str) -> NoReturn:
         """Raise the error for what is not linear.
@@ -93,8 +97,23 @@ class Check:
         """Raise if there is something else than zero of zeros, where that can be seen."""
         numbers = getattr(self.config, "numbers", untraced)  # of all that an engine maps over
         for leaf in flatten(y)[0]:
-            if self.config.sees(leaf) and _is_nonzero(numbers(leaf)):
-                self.refuse("a constant is added to it")
+            if not self.config.sees(leaf):
+                self.unseen = True
+            elif _is_nonzero(numbers(leaf)):
+                self.refuse(_SHIFTED)
+
+    def refuse_unseen(self, y: Any, f: Callable[..., Any], *zeros: Any) -> None:
+        """Raise if f, which gave y of zeros, adds a constant that was not seen while it ran.
+
+        An engine that writes down programs is asked by its own ``adds_constant``, if it has one.
+        """
+        if not self.unseen:
+            return
+        self.unseen = False
+        self.refuse_shifted(y)
+        asked = getattr(self.config, "adds_constant", None) if self.unseen else None
+        if asked is not None and asked(f, *zeros):
+            self.refuse(_SHIFTED)
 
 
 class _Marked(ArrayLike):
@@ -264,9 +283,14 @@ _Linear.results = Classes(_Linear, lambda value, _: value)
 
 
 def checked(
-    statement: Statement, config: Config, f: Callable[..., tuple[Any, ...]]
+    statement: Statement,
+    config: Config,
+    f: Callable[..., tuple[Any, ...]],
+    checks: list[Check],
 ) -> Callable[..., tuple[Any, ...]]:
     """Make a function of leaves, which is run at zero, raise unless it is linear in them.
+
+    The check of each run is appended to ``checks``, for what it could not see.
 
     Raises
     ------
@@ -278,6 +302,7 @@ def checked(
 
     def g(*leaves: Any) -> tuple[Any, ...]:
         check = Check(statement, config)
+        checks.append(check)
         if any([isinstance(x, Tracer) and x.level >= check.level for x in leaves]):
             msg = (
                 f"{type(config).__name__} differentiates at a level that is not of "

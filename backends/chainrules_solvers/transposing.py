@@ -7,6 +7,7 @@ transposed for the push. This asks the engine for reverse mode (``requires=Rever
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,17 +39,24 @@ transposed.implement(transpose, types=(object, object))
 def _transposed_push(recipe: Any, request: Request) -> Bound:
     """Bind the transpose of the push."""
     active, forward = request.active, recipe.forward(request).run
+    begun = _begun(recipe, request)
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
+        repeated = begun()
         onto = [space(xs[i]) for i in active]
         y: Any = None
+
+        def again(*leaves: Any) -> list[Any]:
+            with repeated():
+                y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
+                return flat(y_dot, space(y))
 
         def push(*leaves: Any) -> list[Any]:
             nonlocal y
             y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
             return flat(y_dot, space(y))
 
-        pullback, parts = _pullback(request, push, onto, [xs[i] for i in active])
+        pullback, parts = _pullback(request, push, again, onto, [xs[i] for i in active])
         return y, (pull, links, pullback, parts, space(y), onto)
 
     def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
@@ -62,18 +70,28 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
 def _transposed_pull(recipe: Any, request: Request) -> Bound:
     """Bind the transpose of the pull."""
     active, reverse = request.active, recipe.reverse(request).run
+    begun = _begun(recipe, request)
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
+        repeated = begun()
         y, (half, _, *saved) = reverse(None, *xs, **options)
         of, onto = space(y), [space(xs[i]) for i in active]
 
-        def pull(*leaves: Any) -> list[Any]:
+        def pulled(half: Any, saved: Any, leaves: Any) -> list[Any]:
             bars = half(assembled(of, leaves), *saved)
             return flat([bars] if len(active) == 1 else list(bars), onto)
 
+        def pull(*leaves: Any) -> list[Any]:
+            return pulled(half, saved, leaves)
+
+        def again(*leaves: Any) -> list[Any]:
+            with repeated():
+                _, (half, _, *saved) = reverse(None, *xs, **options)
+                return pulled(half, saved, leaves)
+
         if is_zero(of):
             return y, (push, links, None, [], of, onto)
-        pullback, parts = _pullback(request, pull, [of], [y])
+        pullback, parts = _pullback(request, pull, again, [of], [y])
         return y, (push, links, pullback, parts, of, onto)
 
     def push(
@@ -87,12 +105,27 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
     return Bound(request, run)
 
 
+def _begun(recipe: Any, request: Request) -> Callable[[], Callable[[], Any]]:
+    """Return what notes where a run begins that the engine may ask for again: what it draws from.
+
+    What it gives makes the context of the second run.
+    """
+    asks = hasattr(request.config, "adds_constant")
+    draws = recipe.repeated(request.statement.primal) if asks else None
+    return lambda: contextlib.nullcontext if draws is None else draws().again
+
+
 def _pullback(
-    request: Request, f: Callable[..., list[Any]], onto: list[Any], at: list[Any]
+    request: Request,
+    f: Callable[..., list[Any]],
+    again: Callable[..., list[Any]],
+    onto: list[Any],
+    at: list[Any],
 ) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
     """Build the pullback of a linear function of the tangents of some values, leaf by leaf.
 
-    Beside it are the places of those leaves of the result that are not known to be zero.
+    Beside it are the places of those leaves of the result that are not known to be zero. ``again``
+    is the same function, which also computes anew what f has of the point.
     """
     assert request.config is not None  # the statement requires what only a config offers
     parts: list[int] = []
@@ -103,8 +136,10 @@ def _pullback(
         return tuple([found[part] for part in parts])
 
     zeros, config = list(_zeros(onto, at)), request.config
+    checks: list[Check] = []
     try:
-        return config.rrule_via_ad(checked(request.statement, config, image), *zeros)[1], parts
+        y, pullback = config.rrule_via_ad(checked(request.statement, config, image, checks), *zeros)
+        check = checks[-1]
     except NotDifferentiableError:
         raise
     except Exception as error:
@@ -123,7 +158,11 @@ def _pullback(
                 raise refusal from error
         y, pullback = config.rrule_via_ad(image, *zeros)
         check.refuse_shifted(y)
-        return pullback, parts
+    check.refuse_unseen(y, lambda *leaves: [t for t in again(*leaves) if not is_zero(t)], *zeros)
+    looked_later = getattr(config, "looked_later", None) if check.unseen else None
+    if looked_later is not None:  # when a compiled program runs
+        pullback = looked_later(pullback, check.refuse_shifted, y)
+    return pullback, parts
 
 
 def _zeros(of: Any, x: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import export
+from chainrules_tape import grad, jvp
 from tests.fuzz.statements import stated
 
 X = np.array([3.0, 5.0])
@@ -109,3 +110,20 @@ def test_a_hundred(engine):
 def test_ten_thousand(engine, pen):
     fills = engine == "jax" and pen == "custom_jvp"
     check(engine, pen, 10_000, before=TABLES + 100 if fills else 100)
+
+
+IMPORTED = {"torch": "torch", "jax": "jax.numpy", "autograd": "autograd.numpy"}
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("engine", IMPORTED)
+def test_imports_that_are_made_anew(engine):
+    library = pytest.importorskip(IMPORTED[engine])
+    import_rule = importlib.import_module(f"chainrules_{engine}").import_rule
+
+    def step():
+        f = import_rule(lambda x, *, by=1.0: library.sin(x) * by, operands=1)
+        grad(lambda x: np.sum(f(x) * f(x, by=2.0)))(X)
+        jvp(lambda x: np.sum(f(x)), (X,), (X,))
+
+    assert left_behind(step, 20, 10)[0] < 100

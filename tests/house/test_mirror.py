@@ -464,6 +464,8 @@ ELSEWHERE = (
 # Test files that mirror no module, and what they are about.
 TOPICS = {
     "tests/libraries/test_transposed.py": "pullbacks by their seeds, pushes by their tangents",
+    "tests/engines/compile/test_lacking.py": "attributes that are set later",
+    "tests/engines/compile/test_orders.py": "orders in memory of results, a generator",
     "tests/engines/compile/test_within.py": "compiled functions within others, a generator",
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
@@ -602,6 +604,7 @@ TOPICS = {
     "tests/engines/torch/test_views.py": "views that are written to",
     "tests/engines/thin/test_mygrad_views.py": "results that are views, in MyGrad",
     "tests/engines/torch/test_functional.py": "PyTorch's older interfaces",
+    "tests/engines/torch/test_compiled_functional.py": "torch.func in compiled programs",
     "tests/engines/torch/test_written.py": "tensors that are written to meanwhile",
     "tests/engines/torch/test_programs.py": "programs that call exported functions",
     "tests/engines/torch/test_words.py": "every word",

@@ -42,7 +42,7 @@ def with_own_outputs(program: Program) -> Program:
 
 def _copied(x: Value) -> tuple[Any, dict[str, Any], Layout]:
     """Return what copies an array, with its options, and how the copy lies."""
-    shape, step = x.shape or (), x.dtype.itemsize  # type: ignore[union-attr]
+    shape, step = x.shape or (), x.dtype.itemsize
     if is_contiguous(x) or x.layout is None or 0 in x.layout:
         return duplicate, {}, contiguous(shape, step)
     long = [i for i, n in enumerate(shape) if n != 1]

@@ -66,7 +66,7 @@ def many_or_zero(mask: Any, x: Any, zero: Any, y: Value) -> bool:
         return False
     if mask.shape != y.shape or x.dtype not in _FLOATS or size(y) < _CHOSEN or x.shape == ():
         return False
-    step: int = y.dtype.itemsize  # type: ignore[union-attr]
+    step: int = y.dtype.itemsize
     return mask.layout is not None and tuple([step * n for n in mask.layout]) == y.layout
 
 

@@ -46,6 +46,7 @@ from chainrules_jax.engine.mesh_axes import (
     varying_alike,
 )
 from chainrules_jax.engine.pytrees import split
+from chainrules_jax.engine.zeros import ZEROS, Zeros, zeros_of
 from chainrules_py.extend import (
     Cache,
     TreeDef,
@@ -110,6 +111,11 @@ class Mapped:
     def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
         """Raise unless the calls are linear in what moves."""
         self.program.check_linear(self._one(ins), moves)
+
+    def is_zero(self, ins: Leaves, zeros: Sequence[bool]) -> bool:
+        """Tell whether the calls are stated to be zero where these operands are."""
+        found: bool = self.program.is_zero(self._one(ins), zeros)
+        return found
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all the calls share have no axis."""
@@ -280,6 +286,16 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
 
 
 batching.fancy_primitive_batchers[call_p] = _batch
+
+
+def _zeros(step: Any, ins: Zeros) -> Zeros:
+    program, avals = step.params["program"], [x.aval for x in step.invars]
+    if program.is_zero(avals, ins):
+        return [True] * len(step.outvars)
+    return zeros_of(jax.make_jaxpr(program.value)(*avals), ins)
+
+
+ZEROS[call_p.name] = _zeros
 
 define_series(call_p)
 define_series(linear_p)

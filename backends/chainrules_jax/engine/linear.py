@@ -21,6 +21,7 @@ from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax.array_types import Concrete, is_traced, silent
 from chainrules_jax.engine.mesh_axes import batched_type, has_name, traced
+from chainrules_jax.engine.zeros import ZEROS, Zeros, zeros_of
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -270,3 +271,14 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: Lin
 
 
 batching.fancy_primitive_batchers[linear_p] = _batch
+
+
+def _zeros(step: Any, ins: Zeros) -> Zeros:
+    pair, n = step.params["pair"], step.params["pair"].residuals
+    if all(ins[n:]):
+        return [True] * len(step.outvars)
+    made = jax.make_jaxpr(lambda *xs: pair.forward(xs[:n], xs[n:]))
+    return zeros_of(made(*[x.aval for x in step.invars]), ins)
+
+
+ZEROS[linear_p.name] = _zeros

@@ -277,9 +277,8 @@ class Program:
         NotDifferentiableError
             It says what to write.
         """
-        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
-        statement = None if rule is None else rule.reverse
-        pen = None if statement is None else statement.recipe.pen
+        recipe = self._recipe(ins)
+        pen = None if recipe is None else recipe.pen
         if pen == "linear_rule" or (pen == "bilinear_rule" and sum(self._wanted(moves)) == 1):
             return
         msg = (
@@ -287,6 +286,21 @@ class Program:
             f"state it by linear_rule, or take jax.vjp"
         )
         raise NotDifferentiableError(msg)
+
+    def is_zero(self, ins: Leaves, zeros: Sequence[bool]) -> bool:
+        """Tell whether the result is stated to be zero where these operands are."""
+        recipe = self._recipe(ins)
+        if recipe is None or recipe.pen not in ("linear_rule", "bilinear_rule"):
+            return False
+        rest, each = iter(zeros), self.treedef.children
+        found = [of.num_leaves and all([next(rest) for _ in range(of.num_leaves)]) for of in each]
+        counted = [z for z, s in zip(found, recipe.stated_in(len(each)), strict=True) if s]
+        return any(counted) and (recipe.pen == "bilinear_rule" or all(counted))
+
+    def _recipe(self, ins: Leaves) -> Any:
+        """Return what is stated about the reverse mode of a call, None if nothing is."""
+        rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
+        return None if rule is None or rule.reverse is None else rule.reverse.recipe
 
     # ------------------------------------------------------------------------ its derivative
 

@@ -101,14 +101,14 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         return found
 
     def computed(*operands: Any, **options: Any) -> Any:
-        before = asked(operands) if _compiler._is_compiling_flag else ()
+        before = asked() if _compiler._is_compiling_flag else ()
         try:
             y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
-            forget(operands, before)
+            forget(before)
             return _elsewhere(f, body, operands, options, error)
         if isinstance(y, torch.Tensor):
             return y

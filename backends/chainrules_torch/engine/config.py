@@ -27,7 +27,8 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
-from chainrules_torch.engine.opaque import is_writing_down
+from chainrules_torch.engine.looking import looked_later
+from chainrules_torch.engine.opaque import is_abstract, is_writing_down
 
 _C: Any = torch._C
 _func: Any = torch.func
@@ -297,9 +298,24 @@ class TorchConfig(Config):
 
     def sees(self, x: Any) -> bool:
         """Tell whether a value's numbers can be looked at: not where a program is written down."""
-        if isinstance(x, torch.Tensor) and x.is_meta:
+        if isinstance(x, torch.Tensor) and (x.is_meta or is_abstract(x)):
             return False
         return super().sees(x) and not is_writing_down()
+
+    def looked_later(
+        self, pullback: Callable[..., tuple[Any, ...]], look: Callable[[Any], None], ys: Any
+    ) -> Callable[..., tuple[Any, ...]]:
+        """Return a pullback that gives nothing before a compiled program looked at some values."""
+        seen = [y for y in ys if is_abstract(y)]
+        if not seen or is_writing_down():
+            return pullback
+
+        def looking(y_bar: Any) -> tuple[Any, ...]:
+            bars = pullback(y_bar)
+            later = iter(looked_later(list(filter(is_tensor, bars)), look, seen))
+            return tuple([next(later) if is_tensor(bar) else bar for bar in bars])
+
+        return looking
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._guards import TracingContext
-from torch._subclasses.fake_tensor import UnsupportedFakeTensorException
 from torch.autograd import forward_ad
 
 from chainrules_bridge import (
@@ -65,7 +63,9 @@ from chainrules_torch.engine.opaque import (
     captured_there,
     is_abstract,
     is_elsewhere,
+    leave_out,
     refuse_captured,
+    unseen,
 )
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
@@ -153,10 +153,8 @@ class Exported:
             try:
                 return seen(_of_graph(tuple(numbers)), _of_graph(options))
             except ChainRulesError as error:
-                if TracingContext.try_get() is None:
-                    raise
-                # The compiler calls it again, outside of the graph, and what is said here is seen.
-                raise UnsupportedFakeTensorException(str(error)) from None
+                leave_out(error)
+                raise
 
         self._out_of_graph = _unseen(lambda xs, kw: self(*xs, **kw), reason=_OUT_OF_GRAPH)
         self._in_graph: Any = torch.compiler.allow_in_graph(_with_own_code(exported))
@@ -203,6 +201,7 @@ class Exported:
             refuse_operator(error, f"{whose}{name_of(self.function)}", "PyTorch")
             raise
 
+    @unseen
     def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if is_cast():
             return uncast(self._call, operands, options)
@@ -324,6 +323,7 @@ def _needs(x: Any) -> bool:
     return isinstance(x, Tensor) and x.requires_grad
 
 
+@unseen
 def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
     """Run an eager call; remember what runs those where all operands are plain and wanted."""
     needs = tuple(map(_requires_grad if plan.all_tensors else _needs, operands))
@@ -438,6 +438,7 @@ def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
         raise captured_there(plan.primal.__name__)
 
 
+@unseen
 def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:

@@ -44,7 +44,7 @@ from chainrules_torch.engine.functorch import (
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.leaving import leaves_torch, refused, unless_left
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
-from chainrules_torch.engine.opaque import is_writing_down
+from chainrules_torch.engine.opaque import is_writing_down, unseen
 from chainrules_torch.engine.outputs import owned, split, wrap
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
@@ -233,6 +233,7 @@ def transforming(of: AnyCall | None) -> Any:
             ctx.set_materialize_grads(False)
 
         @staticmethod
+        @unseen
         def backward(ctx: Any, *bars: Any) -> Any:
             """Pull back."""
             needs = ctx.needs_input_grad
@@ -249,7 +250,8 @@ def transforming(of: AnyCall | None) -> Any:
                 return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 
         @staticmethod
-        def jvp(ctx: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        @unseen
+        def jvp(ctx: Any, *dots: Any) -> Any:
             """Push forward."""
             return below(ctx.record.push, ctx.saved_tensors, dots[given:], ctx.record.call)
 

@@ -17,7 +17,7 @@ from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import refuse_operator, refused_rule
-from chainrules_py import MutationError
+from chainrules_py import ChainRulesError, MutationError
 from chainrules_torch.engine.config import (
     Apart,
     Unlost,
@@ -25,6 +25,7 @@ from chainrules_torch.engine.config import (
     is_tensor,
     varies_still,
 )
+from chainrules_torch.engine.opaque import leave_out
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -136,12 +137,16 @@ class Half:
         trace: TracebackType | None,
     ) -> None:
         self._lost.__exit__(kind, error, trace)
+        if isinstance(error, ChainRulesError):
+            leave_out(error)
         if isinstance(error, TypeError):
             refuse_left(error, self.call)
         if error is None or not asks_for_values(error):
             return
         primal = plan_of(self.call).primal
-        raise refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch") from error
+        refusal = refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch")
+        leave_out(refusal)
+        raise refusal from error
 
 
 def _half(call: Any, tensors: Sequence[Any]) -> Any:

@@ -118,6 +118,7 @@ def import_rule(
         names, rest = parameters_of_imported(f, operands)
         primal = declared(f, names, rest, lambda xs, given: computed_by_torch(f, xs, given))
     primal.opaque = primal.opaque or to is None
+    half = _halves(f)
 
     def frule(tangents: tuple[Any, ...], *operands: Any, **options: Any) -> tuple[Any, Any]:
         check_flat(f, operands)
@@ -128,7 +129,7 @@ def import_rule(
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
         with run.again(), _as_ours(f):
-            found = _pushed(_with(f, options), at)(*[tangents[i] for i in at], *operands)
+            found = half(_pushed, options, at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
         return y, assembled(onto, entries)
@@ -145,7 +146,7 @@ def import_rule(
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
             with run.again(), _as_ours(f):
-                found = _pulled(_with(f, options), at, len(bars))(*bars, *operands)
+                found = half(_pulled, options, at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
 
@@ -177,21 +178,26 @@ def _as_ours(f: Callable[..., Any]) -> Generator[None]:
         raise NotDifferentiableError(msg) from error
 
 
-@functools.lru_cache(maxsize=1024)
-def _holding(
-    f: Callable[..., Any], options: tuple[tuple[str, Any], ...], _shown: str
-) -> Callable[..., Any]:
-    return functools.partial(f, **dict(options))
+def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function that is given its options."""
+    return functools.partial(f, **options) if options else f
 
 
-def _with(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function that is given its options, the same one for the same."""
-    if not options:
-        return f
-    try:
-        return _holding(f, tuple(options.items()), repr(options))  # 2 and 2.0 are equal
-    except TypeError:  # which has no hash
-        return functools.partial(f, **options)
+def _halves(f: Callable[..., Any]) -> Callable[..., Primitive[..., Any]]:
+    """Return what makes the halves of a function, the same ones for the same; they go with it."""
+
+    @functools.lru_cache(maxsize=1024)
+    def known(make: Any, options: tuple[tuple[str, Any], ...], _shown: str, *of: Any) -> Any:
+        return make(_given(f, dict(options)), *of)
+
+    def half(make: Any, options: dict[str, Any], *of: Any) -> Primitive[..., Any]:
+        try:
+            hash(key := tuple(options.items()))
+        except TypeError:
+            return make(_given(f, options), *of)  # type: ignore[no-any-return]
+        return known(make, key, repr(options), *of)  # type: ignore[no-any-return]  # 2 == 2.0
+
+    return half
 
 
 def _first(
@@ -246,7 +252,6 @@ def _moves(of: Any) -> bool:
     return type(of) is Space and of.kind in ("real", "complex")
 
 
-@functools.lru_cache(maxsize=1024)
 def _pulled(f: Callable[..., Any], at: tuple[int, ...], n: int) -> Primitive[..., Any]:
     """From n cotangents of the results, and the operands, to cotangents of some of these."""
 
@@ -259,7 +264,6 @@ def _pulled(f: Callable[..., Any], at: tuple[int, ...], n: int) -> Primitive[...
     return import_rule(pulled)
 
 
-@functools.lru_cache(maxsize=1024)
 def _pushed(f: Callable[..., Any], at: tuple[int, ...]) -> Primitive[..., Any]:
     """From tangents of some operands, and the operands, to the tangents of the results."""
 
@@ -314,7 +318,7 @@ def computed_by_torch(
     f: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any] | None = None
 ) -> Any:
     """Call f with tensors that share the memory of the operands; its result in their library."""
-    f = _with(f, options or {})
+    f = _given(f, options or {})
     like = next((x for x in operands if is_tensor(x)), None)
     if like is not None:
         return f(*[_tensor(x, like) for x in operands])

@@ -22,7 +22,7 @@ from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.config import Unlost, floats, is_tensor
 from chainrules_torch.engine.functorch import asks_for_values, transformed
 from chainrules_torch.engine.loops import each_of
-from chainrules_torch.engine.opaque import asked, forget, is_abstract, run_later
+from chainrules_torch.engine.opaque import asked, forget, is_abstract, leave_out, run_later
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -61,7 +61,7 @@ def unless_left(
 
     With ``refusals`` also where it is our own, of what is done with what is being differentiated.
     """
-    before = asked(leaves)
+    before = asked()
     try:
         return run()
     except UNFIT as error:
@@ -70,7 +70,7 @@ def unless_left(
             or (refusals and type(error) is NotDifferentiableError)
         ):
             raise
-        forget(leaves, before)
+        forget(before)
         return instead(error)
 
 
@@ -234,11 +234,13 @@ class Opaque(Function):
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Refuse."""
+        leave_out(ctx.refusal)
         raise ctx.refusal
 
     @staticmethod
     def jvp(ctx: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Refuse."""
+        leave_out(ctx.refusal)
         raise ctx.refusal
 
     @staticmethod

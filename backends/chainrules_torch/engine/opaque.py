@@ -7,17 +7,17 @@ in its graph, and runs when the compiled program does.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._guards import TracingContext
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from chainrules_py import TracerError
+from chainrules_py import ChainRulesError, TracerError
 
 
 class Later(Protocol):
@@ -33,6 +33,7 @@ class Later(Protocol):
 
 
 _C: Any = torch._C
+_frames: Any = _C._dynamo.eval_frame
 
 
 def is_abstract(x: Any) -> bool:
@@ -80,24 +81,47 @@ def is_writing_down() -> bool:
     return torch.compiler.is_exporting()
 
 
-def asked(tensors: Iterable[Any]) -> tuple[Any, ...]:
+def unseen(f: Any) -> Any:
+    """Have a compiler look neither into a function, nor what that calls, outside of its graphs.
+
+    `torch.compiler.disable` would load the compiler.
+    """
+    if hasattr(_frames, "set_code_exec_strategy"):
+        skip = _frames._FrameAction.SKIP
+        _frames.set_code_exec_strategy(f.__code__, _frames._FrameExecStrategy(skip, skip))
+    return f
+
+
+def leave_out(error: ChainRulesError) -> None:
+    """Have a compiler leave a call with this error out of its graph, where it writes one down.
+
+    It calls it again there, and what is said here is seen.
+
+    Raises
+    ------
+    UnsupportedFakeTensorException
+        In our words.
+    """
+    if TracingContext.try_get() is not None and get_proxy_mode() is None:
+        raise UnsupportedFakeTensorException(str(error)) from None
+
+
+def asked() -> tuple[Any, ...]:
     """Return the symbols for values that a compiler's tensors were asked for until now."""
-    env = _symbols(tensors)
+    env = _symbols()
     return () if env is None else tuple(env.pending_fresh_unbacked_symbols)
 
 
-def forget(tensors: Iterable[Any], until: tuple[Any, ...]) -> None:
+def forget(until: tuple[Any, ...]) -> None:
     """Forget the symbols of a program that came to nothing: only those until then remain."""
-    env = _symbols(tensors)
+    env = _symbols()
     if env is not None:
         env.pending_fresh_unbacked_symbols[:] = until
 
 
-def _symbols(tensors: Iterable[Any]) -> Any:
-    if not torch.compiler.is_compiling():
-        return None
-    fakes = [x for x in tensors if isinstance(x, FakeTensor)]
-    return fakes[0].fake_mode.shape_env if fakes else None
+def _symbols() -> Any:
+    context = TracingContext.try_get()
+    return None if context is None or context.fake_mode is None else context.fake_mode.shape_env
 
 
 _OUTSIDE = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()

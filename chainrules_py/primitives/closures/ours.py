@@ -11,7 +11,7 @@ from chainrules_py.values.pytree import TreeDef
 from chainrules_py.values.structure import fields_of, structure_of
 
 _OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
-                  "stated", "fixed", "is_program"}  # fmt: skip
+                  "stated", "fixed", "is_program", "signature"}  # fmt: skip
 
 
 def held_for_others(x: Any) -> Any:

@@ -257,7 +257,8 @@ class Walk:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
             lacks = not self.own & self.names <= found.keys()  # what code gives it later
-            grows = bool(type(x).__dictoffset__ or slots(type(x))) and not fills
+            cls: Any = type(x)
+            grows = bool(cls.__dictoffset__ or slots(cls)) and not fills
             place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
             inherits = isinstance(x, type) and _inherits(x, wanted, found)
             self.note(place, grows if fields is of_object else lacks or inherits)

@@ -21,13 +21,15 @@ from chainrules_py import (
     NotDifferentiableError,
     TracerError,
     UnsupportedKeywordError,
+    ZeroTangent,
+    frule,
     primitive,
     rule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import Support
-from chainrules_py.extend import find_rule
+from chainrules_py.extend import Thunk, find_rule
 from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad as tape_grad
 from tests.engines.battery import CONSTANT, ONE_MODE, Entry, points
@@ -502,3 +504,48 @@ def test_autograd_and_the_tape_do_not_nest_and_say_so():
     for nested in of_both:
         with pytest.raises(NoRuleError, match="multiply"):
             nested()
+
+
+def pushed_as_zero():
+    f = primitive(lambda x: x * 0.0 + 1.0)
+    frule.register(f)(lambda ts, x: (f(x), ZeroTangent()))
+    return f
+
+
+def pushed_as_number():
+    f = primitive(lambda x: x * 2.0)
+    frule.register(f)(lambda ts, x: (f(x), Thunk(lambda: 2.0 * ts[0])))
+    return f
+
+
+POINTS = (1.3, np.float64(1.3), np.array(1.3), np.array([1.3, -0.4]))
+STEPS = {w.__name__: w for w in (v.sign, v.floor, v.ceil, v.round, v.trunc)}
+STEPS |= {
+    "a heaviside": primitive(lambda x: v.heaviside(x, 0.5)),
+    "a tangent of a rule": pushed_as_zero(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Output seems independent of input")
+@pytest.mark.parametrize("name", STEPS)
+def test_what_has_steps_has_tangents_that_are_arrays_or_numbers(name):
+    f = adapter.export(STEPS[name])
+    for x in POINTS:
+        for _ in range(3):  # the first call learns what the others do
+            for along in (f, lambda x: f(x) * 2.0, lambda x: anp.sum(f(x))):
+                _, y_dot = make_jvp(along)(x)(x)
+                assert isinstance(y_dot, (float, np.ndarray, np.generic))
+                assert not np.any(y_dot)
+            total, slope = (lambda x: anp.sum(f(x) * x)), anp.ones_like(x) * f(x)
+            np.testing.assert_array_equal(make_jvp(total)(x)(x)[1], anp.sum(slope * x))
+            np.testing.assert_array_equal(make_jvp(make_jvp_of(f, x))(x)(x)[1], 0 * x)
+
+
+def make_jvp_of(f, u):
+    return lambda x: make_jvp(f)(x)(u)[1] + 0.0 * x
+
+
+def test_tangents_that_are_computed_later_are_numbers_when_autograd_has_them():
+    f = adapter.export(pushed_as_number())
+    for _ in range(3):
+        assert make_jvp(f)(1.5)(1.0) == (3.0, 2.0)

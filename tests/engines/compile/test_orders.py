@@ -1,8 +1,8 @@
 """Orders in memory: results of programs lie as those of their functions do, and so do their sums.
 
-The last digits of a sum hang on the order in which NumPy walks over an array, and those of a product
-of matrices on whether BLAS may read its operands where they are. A seed that is the same number in
-all elements is a plain one beside noted arrays, which libraries pull otherwise.
+The last digits of a sum hang on the order in which NumPy walks over an array, and those of a
+product of matrices on whether BLAS may read its operands where they are. A seed that
+is the same number in all elements is a plain one beside noted arrays, which libraries pull.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ FUNCTIONS = {
     "maximum": lambda x, y: np.maximum(x, y),
     "summed": lambda x, y: np.cumsum(x * y, axis=0),
     "written": written,
+    "several uses": lambda x, y: np.sin(x) + x + y * x,
+    "uses of one number": lambda x, y: x + x.T.T + 2.0 * x + x[::-1],
+    "uses apart": lambda x, y: np.concatenate([np.sin(x), x, x * y], 0),
+    "scaled": lambda x, y: (x + x) / np.sum(x) - np.max(y),
+    "by rows": lambda x, y: np.stack([x[0] * y[1], x[1], np.sin(x[0])]),
 }
 LOSSES = {
     "sum": lambda f: lambda x, y: np.sum(f(x, y)),
@@ -114,5 +119,3 @@ def test_arrays_of_no_elements_are_written_to():
     y, x_bar = f(np.zeros((0, 4)))
     assert y == 0.0
     assert x_bar.shape == (0, 4)
-
-

@@ -37,6 +37,9 @@ CONVERTS = ("bfloat16", "bool", "cdouble", "cfloat", "double", "float", "half", 
 DIFFERENT = {
     "tensordot": "PyTorch sums over what it would have to repeat",
     "linalg.pinv hermitian": "the samples are not Hermitian, and of a triangle ours reads",
+    "linalg.svd": "PyTorch leaves out cotangents of vectors that complete a basis",
+    "svd": "PyTorch leaves out cotangents of vectors that complete a basis",
+    "linalg.norm subgradients_at_zero": "of zeros PyTorch's norms of singular values have another",
 }
 """By function, why a sample is another."""
 

@@ -198,3 +198,38 @@ def test_what_flows_nowhere_is_no_nan() -> None:
 def test_other_values_are_left_alone() -> None:
     assert by_numpy(np.sin)(0.5) == np.sin(0.5)
     assert grad(by_numpy(lambda x: np.sum(np.sin(x))))(X).tolist() == np.cos(X).tolist()
+
+
+def _slow(*values: str) -> list[Any]:
+    return [pytest.param(x, marks=pytest.mark.slow) for x in values]
+
+
+SINGLE = {
+    "softmax": ("special", np.array([0.5, 1.0, 2.0])),
+    "logsumexp": ("special", np.array([0.5, 1.0, 2.0])),
+    "log_softmax": ("special", np.array([0.5, 1.0, 2.0])),
+    "expm": ("linalg", np.array([[0.5, 1.0], [0.2, -0.3]])),
+    "dct": ("fft", np.array([0.5, 1.0, 2.0])),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", *_slow("float16", "float64")])
+@pytest.mark.parametrize("name", SINGLE)
+def test_functions_of_what_jax_traces_in_any_precision(name, dtype):
+    jax = pytest.importorskip("jax")
+    export = importlib.import_module("chainrules_jax").export
+    of, x = SINGLE[name]
+    ours = getattr(importlib.import_module(f"chainrules_scipy.{of}"), name)
+    theirs = getattr(importlib.import_module(f"scipy.{of}"), name)
+    if dtype == "float16" and name in ("expm", "dct"):
+        pytest.skip("JAX has none of half precision")
+    with jax.enable_x64(dtype == "float64"):
+        x = jax.numpy.asarray(x, dtype)
+        for f in (ours, export(ours), export(theirs)):
+            slope = jax.grad(lambda x, f=f: jax.numpy.sum(f(x) ** 2))
+            for one in (f, slope):
+                want, close = one(x), {"rtol": 1e-2 if dtype == "float16" else 1e-5}
+                found = {"jit": jax.jit(one)(x), "vmap": jax.vmap(one)(x[None])[0]}
+                for how, y in found.items():
+                    assert y.dtype == want.dtype, how
+                    np.testing.assert_allclose(y, want, **close, err_msg=how)

@@ -189,3 +189,14 @@ def test_what_was_started_is_somebodys_program(monkeypatch):
     scope = {"w": np.ones(2), "__name__": "__main__"}
     exec("def f(x): return x * w", scope)
     assert [x is scope["w"] for x in Reach([scope["f"]]).arrays] == [True]
+
+
+def test_what_a_function_remembers_of_itself_is_not_looked_up():
+    """A call by name, which asks for the signature, changes nothing of what is watched."""
+    f = primitive(lambda x, w: w * x)
+    rrule.register(f)(lambda x, w: (f(x, w), lambda bar: (bar * w, bar * x)))
+    before = Reach((f,))
+    assert f(2.0, w=3.0) == f(w=3.0, x=2.0) == 6.0
+    assert "signature" in vars(f)
+    after = Reach((f,))
+    assert (bool(after), after.libraries) == (bool(before), before.libraries) == (False, set())
