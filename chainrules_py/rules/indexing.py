@@ -60,7 +60,7 @@ def put_at_transpose_value(z_bar, x, y, *arrays, index):
         owners = put_at(full_like(places, shape=x.shape, fill=0), places, *arrays, index=index)
         stayed = equal(getitem(owners, *arrays, index=index), places)
         y_bar = where(stayed, y_bar, 0)
-    else:
+    elif y_bar.ndim:
         y_bar = copy(y_bar)
     # NumPy writes an array with more axes than there are, if they have length one.
     extra = y.ndim - y_bar.ndim

@@ -9,9 +9,8 @@ from chainrules_py.testing.data.build import Instance
 
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"
-_NO_ORDER = "the library does not order complex numbers"
 _NOT_YET = "the library has the function, which is not used yet"
-REASONS = (_NO_FUNCTION, _RULE_NEEDS, _NO_ORDER, _NOT_YET)
+REASONS = (_NO_FUNCTION, _RULE_NEEDS, _NOT_YET)
 """All the reasons that there are."""
 
 
@@ -25,23 +24,12 @@ UNSUPPORTED: dict[str, dict[str, str]] = {
         **_of("iv ive jv kv kve yv logm sqrtm solve_sylvester", _NO_FUNCTION),
         **_of("ellipk ellipkm1 unitary_factor", _RULE_NEEDS),  # ellipe, solve_sylvester
     },
-    "torch": _of("clip_above clip_below fmax fmin maximum minimum", _NO_ORDER),
     # JAX's sqrtm is complex also where the root is real.
     "jax": {**_of("logm", _NO_FUNCTION), **_of("sqrtm", _NOT_YET)},
 }
-"""By library, then by word, the reason. A word that is computed of some dtypes only, as PyTorch's
-bounds are of real numbers, is judged at those."""
-
-_OF_COMPLEX = {
-    ("torch", name) for name, reason in UNSUPPORTED["torch"].items() if reason == _NO_ORDER
-}
+"""By library, then by word, the reason."""
 
 
 def unsupported(library: str, instance: Instance) -> str:
     """Why a sample does not run on a library; empty if it does."""
-    name = instance.word.__name__
-    if (library, name) in _OF_COMPLEX:
-        drawn = [getattr(x, "kind", "") for x in instance.sample.operands]
-        if not instance.complex and "complex" not in drawn:
-            return ""
-    return UNSUPPORTED.get(library, {}).get(name, "")
+    return UNSUPPORTED.get(library, {}).get(instance.word.__name__, "")
