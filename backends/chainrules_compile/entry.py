@@ -228,8 +228,7 @@ class Entry:
 
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
-        each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
-        text = f"[*{each}].count({self._class(float)}) != {len(x)}"
+        text = self._others_than(float, x, path)
         self._checks.append(text)
         self._forms[text] = path, Form(float, (len(x),), None)
         names = [self._unused(f"{path}_{i}") for i in range(len(x))]
@@ -250,11 +249,15 @@ class Entry:
 
     def _whole_numbers(self, x: Any, path: str) -> list[Any]:
         """Check a list of whole numbers, which are static, at once."""
-        each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
-        self._checks.append(f"[*{each}].count({self._class(int)}) != {len(x)}")
+        self._checks.append(self._others_than(int, x, path))
         self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
         self.facts.append((path, repr(x)[:40]))
         return [*x]
+
+    def _others_than(self, cls: type, x: Any, path: str) -> str:
+        """Write the question whether anything in a list is of another class."""
+        each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
+        return f"[*{each}].count({self._class(cls)}) != {len(x)}"
 
     def _before(self, name: str, where: str) -> None:
         """Take a field out, after what has to hold for that was checked."""

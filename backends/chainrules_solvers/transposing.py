@@ -46,15 +46,18 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
         onto = [space(xs[i]) for i in active]
         y: Any = None
 
-        def again(*leaves: Any) -> list[Any]:
-            with repeated():
-                y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
-                return flat(y_dot, space(y))
+        def pushed(leaves: Any) -> tuple[Any, list[Any]]:
+            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
+            return y, flat(y_dot, space(y))
 
         def push(*leaves: Any) -> list[Any]:
             nonlocal y
-            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
-            return flat(y_dot, space(y))
+            y, found = pushed(leaves)
+            return found
+
+        def again(*leaves: Any) -> list[Any]:
+            with repeated():
+                return pushed(leaves)[1]
 
         pullback, parts = _pullback(request, push, again, onto, [xs[i] for i in active])
         return y, (pull, links, pullback, parts, space(y), onto)

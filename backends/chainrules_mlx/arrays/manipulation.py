@@ -78,8 +78,10 @@ v.repeat.implement(_repeat, types=(ARRAY, object))
 
 
 def _pad(x: Any, value: Any, *, widths: Any) -> Any:
-    if not x.ndim or not tracing():
-        return _mx.pad(x, list(widths), constant_values=value) if x.ndim else x
+    if not x.ndim:
+        return x
+    if not tracing():
+        return _mx.pad(x, list(widths), constant_values=value)
     inside = _mx.pad(_mx.ones(x.shape, _mx.bool_), list(widths))
     return select(inside, _mx.pad(x, list(widths)), _mx.array(value, x.dtype))
 
