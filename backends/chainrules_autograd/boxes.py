@@ -171,7 +171,11 @@ def _class_for(payload: type) -> type:
     except KeyError:
         see(None, (payload,))
         base = TracedNumber if payload in (int, float, complex) else Traced
-        state = {"__slots__": (), "__module__": __name__, "__dispatch_type__": payload}
+        state: dict[str, Any] = {
+            "__slots__": (),
+            "__module__": __name__,
+            "__dispatch_type__": payload,
+        }
         if payload in stood_for:
             state["__class__"] = property(answer_as)
         made = _classes[payload] = type(f"Traced[{payload.__name__}]", (base,), state)

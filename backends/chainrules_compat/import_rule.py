@@ -208,11 +208,9 @@ def state_imported(
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
     both = InWholeNumbers(f, frule, rrule)
-    recipes: tuple[tuple[str, Any], ...] = (
-        ("forward", _Imported(both.frule, False)),
-        ("reverse", RruleRecipe(both.rrule, False)),
-    )
-    for mode, recipe in recipes:
+    forward: Any = _Imported(both.frule, False)
+    reverse: Any = RruleRecipe(both.rrule, False)
+    for mode, recipe in (("forward", forward), ("reverse", reverse)):
         recipe.pen, recipe.engine = f"import_rule of {engine}", engine
         recipe.functions = (*recipe.functions, f)  # what it looks up, and draws from
         enter(

@@ -6,7 +6,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -415,7 +415,7 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
         msg = f"{describe(f)} cannot be called, so there is nothing to compile; give a function"
         raise RuleError(msg)
     listed = not isinstance(static, (int, str, bytes)) and isinstance(static, Iterable)
-    found = tuple(static) if listed else (static,)
+    found: tuple[Any, ...] = tuple(cast("Any", static)) if listed else (static,)
     for name in found:
         if isinstance(name, bool) or not isinstance(name, (int, str)):
             msg = (

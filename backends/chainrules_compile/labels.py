@@ -68,9 +68,10 @@ def _title(f: Any) -> str:
 
 def _chosen(f: Any, argnums: Any, argnames: Any) -> list[str]:
     """Return the names of the arguments in which a derivative is taken."""
-    numbers = () if argnums is None and argnames is not None else argnums
-    alone = numbers is None or hasattr(numbers, "__index__")  # as NumPy's integers have
-    numbers = (numbers or 0,) if alone else tuple(numbers)
+    if argnums is None or hasattr(argnums, "__index__"):  # as NumPy's integers have
+        numbers = (argnums or 0,) if argnums is not None or argnames is None else ()
+    else:
+        numbers = tuple(argnums)
     named = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
     known = [*named_parameters(f)]
     found = [known[i] if -len(known) <= i < len(known) else f"args[{i}]" for i in numbers]

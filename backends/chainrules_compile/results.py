@@ -165,7 +165,7 @@ def _moved(x: Any, by: Any) -> Any:
     """Return a number or an array that is moved by so many units of its rounding."""
     if type(x) not in (np.ndarray, float, complex) and not isinstance(x, np.inexact):
         return x
-    y = np.asarray(x)
+    y: Any = np.asarray(x)
     if y.dtype.kind not in "fc" or not y.size:
         return x
     y = y + (by * float(np.finfo(y.dtype).eps) * (np.abs(y) + (largest([y]) or 1.0))).astype(

@@ -65,8 +65,11 @@ def _by_type(name: str, given: Any, functions: list[Any], like: Any) -> list[Any
     if type(given) is tuple and len(given) > 1 and {*map(type, given)} == {int}:
         return [(*given[:-1], given[-1] + 1), (given[0] + 1, *given[1:]), given[::-1]]
     if given is None and name not in _NO_NUMBERS:
-        wave = [] if like is None else [0.75 + np.cos(np.arange(1.0, like.size + 1)) / 4]
-        return [*words_in(functions), 1, 0.5, *[x.reshape(like.shape) for x in wave]]
+        found = [*words_in(functions), 1, 0.5]
+        if like is None:
+            return found
+        wave = 0.75 + np.cos(np.arange(1.0, like.size + 1)) / 4
+        return [*found, wave.reshape(like.shape)]
     return []
 
 
@@ -139,7 +142,7 @@ def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str
             kind = tuple if given is None else type(given)
             for n in range(max(3, ndim), ndim + 2):
                 yield name, kind((*range(1, n), 0))
-            yield name, kind((*range(1, n - 1), -1, 0))
+            yield name, kind((*range(1, ndim), -1, 0))
 
 
 _ORDERS = "axes", "perm", "permutation", "dims"

@@ -189,7 +189,7 @@ def cholesky_tangent_numpy(x_dot: np.ndarray, factor: np.ndarray) -> Any:
     n = _rows_of(factor)
     if n > _HALVED:
         return cholesky_tangent_standard(x_dot, factor)
-    lower, phi = _lower(n), _phi(n, x_dot.real.dtype.char)
+    lower, phi = _lower(n), _phi(n, np.real(x_dot).dtype.char)
     factor, middle = np.where(lower, factor, 0), np.where(lower, x_dot, 0) * phi
     inverse = _inverse_by_halves(factor)
     middle = inverse @ (middle + _adjoint(middle)) @ _adjoint(inverse)

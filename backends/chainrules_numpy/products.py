@@ -31,12 +31,10 @@ def adjugate_numpy(x: np.ndarray) -> Any:
     if x.size:
         small = x.ndim == 2 and 0 < len(x) == x.shape[1] <= _SMALL and has_triangles(x)
         try:
-            if small:
-                determinant, inverse = determinant_and_inverse(x)
-            else:
-                inverse = np.linalg.inv(x)
+            found = determinant_and_inverse(x) if small else (1.0, np.linalg.inv(x))
         except np.linalg.LinAlgError:
             return _adjugate_as(x, small)
+        determinant, inverse = found
         if small:
             if _length(x) * _length(inverse) < _WELL:
                 return inverse * determinant

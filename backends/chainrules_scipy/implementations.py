@@ -209,7 +209,7 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
     n = x.shape[-1]
     shape, dtype = np.broadcast_shapes(x.shape, t.shape), np.result_type(x, t)
     if n > _SMALL:
-        found = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
+        found: Any = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
         return found.astype(as_precise(found.dtype, dtype), copy=False)
     both = np.zeros((*shape[:-2], 2 * n, 2 * n), dtype)
     both[..., :n, :n] = both[..., n:, n:] = x

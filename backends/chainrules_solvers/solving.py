@@ -173,8 +173,8 @@ def linear_solve(
         )
     product = system.residual(found)
     wrong = norm(combine(rhs, -1.0, product))
-    tol = eps_of(rhs) ** (1 / 3) if tol is None else max(tol, eps_of(rhs) ** 0.5)
-    if not wrong <= tol * (norm(rhs) + norm(product)):
+    bound = eps_of(rhs) ** (1 / 3) if tol is None else max(tol, eps_of(rhs) ** 0.5)
+    if not wrong <= bound * (norm(rhs) + norm(product)):
         msg = (
             f"linear_solve: matvec of what was found is not b: the norm of the residual is "
             f"{wrong:.3g}, that of b {norm(rhs):.3g}; matvec may not be linear, or not act on each "
@@ -184,7 +184,7 @@ def linear_solve(
         )
         raise ConvergenceError(msg)
     if symmetric or solver == "cg":
-        _check_symmetric(system, found, product, tol, "symmetric=True" if symmetric else "'cg'")
+        _check_symmetric(system, found, product, bound, "symmetric=True" if symmetric else "'cg'")
     return system.tree.build(found)
 
 

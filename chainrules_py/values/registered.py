@@ -31,7 +31,7 @@ def taking_apart(
 
     def items(x: Any) -> list[tuple[Any, Any]]:
         found = to_fields(x)
-        pairs = [*found] if isinstance(found, Iterable) else [None]
+        pairs: list[Any] = [*found] if isinstance(found, Iterable) else [None]
         if not all([isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs]):
             _refuse(x, f"to_fields gave {describe(found)}", "return (key, value) pairs, in a list")
         if len({key for key, _ in pairs}) < len(pairs):

@@ -33,10 +33,11 @@ _UNITED: tuple[tuple[Any, ...], ...] = (
     *((float, int), (str, np.floating), (int, np.ndarray), (collections.abc.Sequence, complex)),
     *((float, None), (np.ndarray, None), (np.float64, None)),
 )
+_Union: Any = typing.Union
 UNIONS: tuple[Any, ...] = (
-    *[typing.Union.__getitem__(types) for types in _UNITED],
+    *[_Union.__getitem__(types) for types in _UNITED],
     *(typing.Hashable, typing.Sized, typing.Iterable, typing.Sequence, typing.Callable),
-    (str, typing.Union.__getitem__((float, np.ndarray))),
+    (str, _Union.__getitem__((float, np.ndarray))),
 )
 
 

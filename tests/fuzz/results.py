@@ -307,10 +307,8 @@ def _jax(how: str) -> Callable[[Any], Any]:
 
 def _autograd(how: str) -> Callable[[Any], Any]:
     def found(f: Any) -> Any:
-        import autograd
-        import autograd.numpy as anp
-
-        g = _loss(export(f, to="autograd"), anp.sum)
+        autograd: Any = importlib.import_module("autograd")
+        g = _loss(export(f, to="autograd"), importlib.import_module("autograd.numpy").sum)
         if how == "jvp":
             return _pushed(lambda t: autograd.make_jvp(g)(X)(t)[1], np.asarray)
         return autograd.grad(g)(X)

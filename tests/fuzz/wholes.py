@@ -227,7 +227,8 @@ DOORS = TAPE | IN_K | ENGINES
 
 def everything(doors: Any = (*TAPE, *IN_K)) -> list[Draw]:
     """List all draws: form, dtype, operand, door."""
-    return list(itertools.product(FORMS, KINDS, POINTS, doors))
+    found: Any = itertools.product(FORMS, KINDS, POINTS, doors)
+    return [*found]
 
 
 def wrong(form: str, kind: str, point: str, door: str) -> str:

@@ -101,7 +101,7 @@ def _with_plain_numbers(program: Program, suits: Callable[[Plain], bool]) -> Pro
         return program
     at, plain = {*places}, [calls[i] for i in places]
     of = together(plain)
-    others = [i for i, call in enumerate(calls) if i not in at]
+    others = [i for i in range(len(calls)) if i not in at]
     made = {calls[i].results[0]: calls[i] for i in others if calls[i].function in _ENTERING}
     compared = [calls[i].results[0] for i in others if calls[i].function in _COMPARISONS]
     uses = used_by(program, others, {*[x for x in of if x.type is np.float64], *compared})
@@ -270,7 +270,7 @@ class _Lowering:
         self.places = places
         self.table = table
         self.calls: list[Call] = []
-        self.plain: dict[Value, Value] = {}
+        self.plain: dict[Value, Any] = {}
         self.back: dict[Value, Value] = {}
 
     def program(self) -> Program:

@@ -122,7 +122,8 @@ def _options_of(word: Any, call: Call) -> dict[str, Any] | None:
 
 
 def _is_of_doubles(call: Call) -> bool:
-    (x, *_), (y,) = call.operands or (None,), call.results
+    x: Any = call.operands[0] if call.operands else None
+    (y,) = call.results
     if not is_array(x) or x.dtype != _FLOAT or not size(x) or not x.shape:
         return False
     return y.dtype == _FLOAT and y.type in (np.ndarray, np.float64)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import chainrules_compile.writers.number_spelling  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from chainrules_compile.calls import expect, is_finite, plain_number
 from chainrules_compile.passes.lifetimes import Into, writes
-from chainrules_compile.writers import number_spelling  # noqa: F401 (it enters spellings)
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value

@@ -36,10 +36,10 @@ def with_zeros(program: Program) -> Program:
             calls += several
             continue
         results = tuple([call.results[0] for call in several])
-        if len(results) > 1:
+        if several[1:]:
             calls.append(Call(zeros_of, (), {"shapes": (form,) * len(results)}, results))
         else:
-            options = {"shape": form, "fill": 0, "dtype": results[0].dtype}
+            options = {"shape": form, "fill": 0, "dtype": several[0].results[0].dtype}
             calls.append(Call(full_like, several[0].operands, options, results))
     return changed(program, calls=tuple(calls))
 

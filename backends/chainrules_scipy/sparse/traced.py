@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from scipy import sparse
@@ -253,13 +253,13 @@ class TracedSparse(Stored):
         is_other = self.like is not None and self.format not in ("csr", "csc")
         theirs = self.plain()[index] if is_other else None  # most raise
         a = canonical(self)
-        places = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1))
+        places: Any = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1))
         is_old = a.pattern.is_matrix
         places = (sparse.csr_matrix if is_old else sparse.csr_array)(places)[index]
         if isinstance(places, np.matrix):
             self._refuse_matrix("elements at pairs of places", "A.toarray()[rows, columns]")
         if not isinstance(places, _spbase):
-            y = v.where(places > 0, a.elements[np.maximum(places, 1) - 1], 0.0)
+            y = v.where(cast("Any", places > 0), a.elements[np.maximum(places, 1) - 1], 0.0)
             return TracedLine(y) if isinstance(theirs, _spbase) and y.ndim == 1 else y
         found = places.tocoo()
         data = v.take(a.elements, found.data - 1, axis=0)

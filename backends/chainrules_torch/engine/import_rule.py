@@ -327,7 +327,7 @@ def computed_by_torch(
     shared = {_memory(x) for x in given if is_tensor(x)}
 
     def back(y: Any) -> Any:
-        if isinstance(y, Tracer) or (is_tensor(y) and _C._functorch.is_functorch_wrapped_tensor(y)):
+        if _is_escaping(y):
             refuse_traced_captures(f, _is_escaping)
         if not is_tensor(y):
             return y

@@ -38,7 +38,7 @@ from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
-_hooks: Any = torch._C._autograd
+_C: Any = torch._C
 
 
 @final
@@ -205,7 +205,7 @@ class Record:
         PyTorch checks those that it keeps, unless `torch.autograd.graph` has them kept otherwise.
         Beside each stands the tensor that is outside.
         """
-        if _hooks._top_saved_tensors_default_hooks(True) is not None:
+        if _C._autograd._top_saved_tensors_default_hooks(True) is not None:
             tensors = [(x, y) for x, y in seen if isinstance(x, Tensor) and not x.is_inference()]
             held = [y for x, y in tensors if knows(closures, functools.partial(operator.is_, x))]
             self.versions = [(weakref.ref(x), x._version) for x in held]

@@ -26,7 +26,8 @@ from chainrules_torch.engine.opaque import asked, forget, is_abstract, leave_out
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
-_is_wrapped: Callable[[Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
+_C: Any = torch._C
+_is_wrapped: Callable[[Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
 
 
 def may_leave(x: Any) -> bool:

@@ -11,9 +11,6 @@ from torch.autograd.function import Function
 from chainrules_torch.engine.opaque import run_later
 
 Tensor = torch.Tensor
-_C: Any = torch._C
-_unwrapped: Callable[[Tensor], Tensor] = _C._functorch.get_unwrapped
-_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 
 
 def looked_later(
@@ -28,16 +25,10 @@ def looked_later(
     look : callable
         It is given the others, with numbers in them, and may raise.
     seen : sequence of tensor
-        The others. Their batches are looked at as a whole.
+        The others. Their batches are looked at as a whole. What is returned has a derivative in
+        them, which is zero: a compiler that drops what nothing hangs on keeps the look.
     """
-    return Looked.apply(_Look(look, len(given)), *given, *map(_whole, seen))  # type: ignore[no-any-return]
-
-
-def _whole(x: Tensor) -> Tensor:
-    """Return what is in all transformations, without a derivative."""
-    while _is_wrapped(x):
-        x = _unwrapped(x)
-    return x.detach()
+    return Looked.apply(_Look(look, len(given)), *given, *seen)  # type: ignore[no-any-return]
 
 
 @final
@@ -68,18 +59,22 @@ class Looked(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Keep how many are not returned."""
-        ctx.rest = len(inputs) - 1 - len(output)
+        """Keep what is looked at."""
+        ctx.look, seen = inputs[0].look, inputs[1 + len(output) :]
+        ctx.save_for_backward(*seen)
+        ctx.save_for_forward(*seen)
 
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
-        """Pass them back."""
-        return None, *bars, *(None,) * ctx.rest
+        """Pass them back, once the others were looked at."""
+        seen = ctx.saved_tensors
+        return None, *looked_later([*bars, *map(torch.zeros_like, seen)], ctx.look, seen)
 
     @staticmethod
     def jvp(ctx: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Pass them on."""
-        return dots[1 : len(dots) - ctx.rest]
+        """Pass them on, once the others were looked at."""
+        seen = ctx.saved_tensors
+        return looked_later(dots[1 : len(dots) - len(seen)], ctx.look, seen)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, program: _Look, *tensors: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -337,7 +337,8 @@ def check_nested_values(case: Case) -> None:
     """Under two levels of tracing the value is, bit for bit, what it is without."""
     engine = default_engine()
     both = case.has_push and (case.has_pull or _is_transposed(case))
-    not_judged_if(engine is None or not both, "no engine is installed, or only one mode is stated")
+    if engine is None or not both:
+        raise NotJudgedError("no engine is installed, or only one mode is stated")
     active, value = of_varying(case)
     if not active:
         return

@@ -101,7 +101,7 @@ def _settled(
     jumps: list[Any] = []
     unit = float(power_of_two(size))
     value = error = np.full_like(center, np.inf)
-    good = np.zeros(np.shape(center), bool)
+    good, largest = np.zeros(np.shape(center), bool), np.abs(center)
     rounding = kink = None
     for count, k in enumerate(steps, 1):
         h = unit * 2.0**-k * _ODD[count % len(_ODD)]

@@ -123,7 +123,10 @@ def affine(mode, of_constant):
     return export(f)
 
 
-TRANSPOSED = {"push": ("grad", "vjp", "vmap of grad"), "pull": ("jvp", "vmap of jvp")}
+TRANSPOSED = {
+    "push": ("grad", "vjp", "vmap of grad", "jacrev", "grad of grad", "hessian"),
+    "pull": ("jvp", "vmap of jvp", "jacfwd"),
+}
 
 
 @pytest.mark.parametrize(
