@@ -80,6 +80,11 @@ def members(cls: type) -> dict[str, Any]:
     return found
 
 
+def of_module(x: types.ModuleType) -> dict[str, Any]:
+    """Return what a module defines: not what imported it, which under pytest holds the session."""
+    return {n: y for n, y in vars(x).items() if n not in ("__loader__", "__spec__")}
+
+
 def of_object(x: Any) -> dict[str, Any]:
     """Return the attributes of an object, and its class, if it may be given another."""
     return attributes(x) | ({"__class__": type(x)} if type(x).__dictoffset__ else {})

@@ -30,6 +30,7 @@ from chainrules_py.primitives.closures.contents import (
     looked_up,
     members,
     names_of,
+    of_module,
     of_object,
     see,
 )
@@ -300,7 +301,7 @@ class Walk:
             if is_library(x.__name__):
                 self.reach.libraries.add(x.__name__)
             else:
-                self.by_names(x, vars, path, fills)
+                self.by_names(x, of_module, path, fills)
         elif issubclass(cls, type):
             if is_library(home := x.__module__):
                 self.reach.libraries.update([home] if type(home) is str else ())

@@ -200,3 +200,14 @@ def test_what_a_function_remembers_of_itself_is_not_looked_up():
     assert "signature" in vars(f)
     after = Reach((f,))
     assert (bool(after), after.libraries) == (bool(before), before.libraries) == (False, set())
+
+
+def test_what_imported_a_module_is_not_reached():
+    module = types.ModuleType("model")
+    module.__dict__.update(scale=np.ones(3), __loader__=types.SimpleNamespace(session=[]))
+    module.__loader__.session += [types.SimpleNamespace(at=i) for i in range(20_000)]
+    reach = Reach([lambda x: vars(module).get(x, 0.0)])
+    assert reach.whole
+    assert len(reach.arrays) == 1
+    module.scale = np.zeros(3)
+    assert reach.changed() == "module.scale was float64[3] and is float64[3]"
