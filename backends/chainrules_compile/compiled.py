@@ -144,7 +144,7 @@ class Compiled(Generic[P, R]):
         except Unfit as said:
             return self._as_before(said, args, keywords)
         except GivesFunctions:
-            self._halves = Halves(f, self._setting.static, self._like)
+            self._halves = Halves(f, self._setting.static, self._like, self._stay)
             return self._record(args, keywords)
         except Exception as error:
             why = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
