@@ -86,7 +86,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.given": "flowing functions_in refuse_functions",
     "chainrules_py.registry.bind.kept": "owning",
-    "chainrules_py.registry.bind.reals": "NOT_REAL as_counts once_more",
+    "chainrules_py.registry.bind.reals": "NOT_REAL as_counts either_of once_more",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",

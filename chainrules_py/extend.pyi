@@ -187,6 +187,7 @@ from chainrules_py.registry.bind.kept import (
 from chainrules_py.registry.bind.reals import (
     NOT_REAL,
     as_counts,
+    either_of,
     once_more,
 )
 from chainrules_py.registry.bind.transpose import (
@@ -769,6 +770,7 @@ __all__ = [
     "zero_block",
     "zeta_shape",
     "asks_first",
+    "either_of",
     "moved",
     "read_for",
     "wrapping",

@@ -33,6 +33,7 @@ from chainrules_py.extend import (
     captured,
     check_captured,
     describe,
+    either_of,
     flatten,
     flowing,
     frozen,
@@ -170,7 +171,8 @@ class PushedRecipe(_Custom):
 
         y, y_dot = run(xs)
         y = y if home is None else home(y, xs)
-        _, y_dot = once_more(xs, y, run) or (y, y_dot)
+        if (found := once_more(xs, y, run)) is not None:
+            y_dot = either_of(found[0], found[1], y_dot)
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
@@ -236,11 +238,13 @@ class AugmentedRecipe(_Custom):
             if self.fixed:
                 xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
-            y, saved, of, onto, read = self._augmented(request, xs, given)
+            y, saved, of, onto, read, own = self._augmented(request, xs, given)
             again = spare = None
             if read is not xs:
                 spare = frozen(self.augmented)[0], given, as_counts(xs)
-            if self.recompute:
+            if own is not None:
+                saved = (saved, *own)
+            elif self.recompute:
                 again, saved = (frozen(self.augmented)[0], wanted | options), read
             # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
             leaves, tree = saved, None
@@ -249,17 +253,19 @@ class AugmentedRecipe(_Custom):
             if is_later and backward is self.backward:
                 backward = None
             named = [options[k] if k in options else wanted[k] for k in self.options]
-            made = again, spare, tree
+            made = again, spare, tree, own is not None
             return y, (pull, links, backward, made, of, *onto, *named, *leaves)
 
         def pull(y_bar: Any, backward: Any, made: Any, of: Any, *kept: Any) -> Any:
-            again, spare, tree = made
+            again, spare, tree, is_either = made
             onto, named, kept = kept[:n], kept[n : n + m], kept[n + m :]
             saved = kept if tree is None else unflatten(tree, kept)
             if again is not None:
                 augmented, options = again
                 given = {k: x for k, x in options.items() if k not in hidden}
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
+            same, own = saved[1:] if is_either else (True, None)
+            saved = saved[0] if is_either else saved
             options = dict(zip(self.options, named, strict=True))
             rest = (y_bar, of), onto, options
             try:
@@ -270,6 +276,9 @@ class AugmentedRecipe(_Custom):
                 augmented, given, whole = spare
                 _, saved = self._pair(statement, whole, augmented(*whole, **given))
                 bars = self._pulled(statement, backward or self.backward, saved, *rest)
+            if own is not None:
+                others = self._pulled(statement, backward or self.backward, own, *rest)
+                bars = [either_of(same, a, b) for a, b in zip(bars, others, strict=True)]
             for i in closures:
                 flowing(bars[i], statement)
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
@@ -278,15 +287,23 @@ class AugmentedRecipe(_Custom):
         return Bound(request, run, may_be_zero=True)
 
     def _augmented(self, request: Request, xs: tuple[Any, ...], options: Any) -> Any:
-        """Compute the value and what is saved, the spaces, and the operands that it is saved of."""
+        """Compute the value and what is saved, the spaces, and the operands that it is saved of.
+
+        Last comes None, or what is saved of the operands as they are, behind what tells whether it
+        counts.
+        """
         statement, home = request.statement, request.home
 
-        def run(xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-            return *self._pair(statement, xs, self.augmented(*xs, **options)), xs
+        def run(xs: tuple[Any, ...]) -> tuple[Any, Any]:
+            y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
+            return y, (saved, xs)
 
-        y, saved, read = run(xs)
+        y, (saved, read) = run(xs)
         y = y if home is None else home(y, xs)
-        _, saved, read = once_more(xs, y, run) or (y, saved, read)
+        own = None
+        if (found := once_more(xs, y, run)) is not None:
+            own = None if found[0] is True else (found[0], saved)
+            saved, read = found[1]
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:
@@ -298,7 +315,7 @@ class AugmentedRecipe(_Custom):
                     f"the adjoint, as everywhere here, or complex='jax' for its conjugate"
                 )
                 raise NotDifferentiableError(msg)
-        return y, saved, of, onto, read
+        return y, saved, of, onto, read, own
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
         """Split the forward half's answer into the value and what is saved."""

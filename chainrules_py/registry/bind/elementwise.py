@@ -100,8 +100,7 @@ class ElementwiseRecipe(Pushes):
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
-            self.check(request, y, *xs)
-            values = (y, *xs)
+            values = (y, *self.check(request, y, *xs))
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
             if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:

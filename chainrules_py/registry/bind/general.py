@@ -12,7 +12,7 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import NOT_REAL, agrees, as_counts, once_more
+from chainrules_py.registry.bind.reals import NOT_REAL, agrees, as_counts, either_of, once_more
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -132,7 +132,10 @@ class GeneralRecipe(_Written):
             if all([a is b for a, b in zip(xs, reals, strict=True)]):
                 return maps
             found = _checked(statement, stated(*reals, **options), n)
-            return found[1] if ours or agrees(y, found[0]) else maps
+            same = ours or agrees(y, found[0])
+            if same is True or same is False:
+                return found[1] if same else maps
+            return tuple([_either_map(same, a, b) for a, b in zip(found[1], maps, strict=True)])
 
         return answer
 
@@ -340,7 +343,8 @@ class FruleRecipe(_Written, OneMode):
             y = y if home is None else home(y, xs)
             if not ours:
                 again = lambda reals: pair_of(frule(tuple(slots), *reals, **options), statement, "")
-                _, y_dot = once_more(xs, y, again) or (y, y_dot)
+                if (found := once_more(xs, y, again)) is not None:
+                    y_dot = either_of(found[0], found[1], y_dot)
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)
@@ -398,12 +402,31 @@ class RruleRecipe(_Written, OneMode):
             if not ours:
                 again = lambda xs: rrule(*xs, **options)
                 if (found := once_more(xs, y, again)) is not None:
-                    pullback = _either(found[1], again, as_counts(xs))
+                    reals = _either(found[1], again, as_counts(xs))
+                    pullback = _either_pull(found[0], reals, pullback)
             if (fields := keyed(y)) is not None:
                 pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
+
+
+def _either_map(same: Any, reals: Any, own: Any) -> Any:
+    """Return the map of real numbers, or that of the operands as they are, by what is traced."""
+    if type(reals) is not LinearMap or type(own) is not LinearMap:
+        return reals
+
+    def half(of_reals: Any, of_own: Any) -> Any:
+        if of_reals is None or of_own is None:
+            return None
+        return lambda t, same, a, b: either_of(same, of_reals(t, *a), of_own(t, *b))
+
+    push, pull = half(reals.push, own.push), half(reals.pull, own.pull)
+    return LinearMap(push, pull, same, reals.saved, own.saved)
+
+
+def _either_pull(same: Any, reals: Any, own: Any) -> Any:
+    return reals if same is True else lambda y_bar: either_of(same, reals(y_bar), own(y_bar))
 
 
 def _either(pullback: Any, again: Callable[..., Any], xs: tuple[Any, ...]) -> Any:

@@ -17,6 +17,7 @@ from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_partial
 from chainrules_py.registry.bind.kept import watched
+from chainrules_py.registry.bind.reals import unwrapped
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
@@ -52,13 +53,20 @@ class Pushes(Recipe):
             return p
         return watched(p, statement, True, "result", "operand")
 
-    def check(self, request: Request, y: Any, *xs: Any) -> None:
-        """Raise for what hides its numbers, and for complex ones, of which nobody said a word."""
+    def check(self, request: Request, y: Any, *xs: Any) -> tuple[Any, ...]:
+        """Raise for structures, what wraps, and complex numbers that nobody said a word of.
+
+        Returns
+        -------
+        tuple
+            The operands as partials take them.
+        """
         known = request.results
         if known is not None and (type(y), getattr(y, "dtype", None)) not in known:
             self._check_result(request, known.shown(y, xs))
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
             self.refuse_complex(request.statement)
+        return xs if request.statement.source.is_ours else unwrapped(request, y, xs)
 
     def _check_result(self, request: Request, y: Any) -> None:
         """Raise for a structure: a partial derivative is of one number by another."""
@@ -99,8 +107,7 @@ class Pushes(Recipe):
         primal, terms = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
-            self.check(request, y, *xs)
-            values = numbers_like(y, xs)
+            values = numbers_like(y, self.check(request, y, *xs))
             y_dot: Any = None
             for (term, partial), t in zip(terms, tangents, strict=True):
                 if is_zero(t):
@@ -141,8 +148,7 @@ class Pushes(Recipe):
 
         def saving(*xs: Any) -> tuple[Any, tuple[Any, ...]]:
             y = primal(*xs)
-            self.check(request, y, *xs)
-            values = numbers_like(y, xs)
+            values = numbers_like(y, self.check(request, y, *xs))
             return y, (known_space(y), *[p(*values) for p in computed])
 
         return saving

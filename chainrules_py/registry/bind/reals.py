@@ -6,12 +6,17 @@ the value does not: so a rule is run once more, with the real numbers that whole
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.tangents.promotion import counts, real_numbers
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import flatten, partition, unflatten
 from chainrules_py.values.structure import is_structure_type
@@ -19,6 +24,7 @@ from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import reductions
 from chainrules_py.vocabulary.linalg import resolution
+from chainrules_py.vocabulary.selection import where
 
 _PLAIN = frozenset((float, int, bool, complex, str, type(None)))
 _known: set[tuple[type, Any]] = set()
@@ -35,7 +41,8 @@ def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]
 
     Numbers that it takes for places, bits or lengths stay whole, as wide as the library has them.
     Where it gives another value then (numbers that are to wrap, as those of a hash; that are drawn
-    at random), what it gave of the operands as they are counts.
+    at random), what it gave of the operands as they are counts. Where values cannot be looked at
+    yet, as in a program that is traced, both count, by what the values will be.
 
     Parameters
     ----------
@@ -45,6 +52,11 @@ def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]
         The value of them.
     run : callable
         Gives a tuple of them: a value first, then what is asked for.
+
+    Returns
+    -------
+    (bool or array, object) or None
+        Whether the value is the same, and what was asked for.
     """
     if not any([_may_wrap(x) for x in xs]):
         return None
@@ -56,8 +68,73 @@ def once_more(xs: tuple[Any, ...], y: Any, run: Callable[[tuple[Any, ...]], Any]
             found = run(reals)
         except Exception:  # as it says that it takes no real numbers
             continue
-        return found if agrees(y, found[0]) else None
+        same = agrees(y, found[0])
+        return None if same is False else (same, found[1])
     return None
+
+
+def either_of(same: Any, reals: Any, own: Any) -> Any:
+    """Return what a rule gave of real numbers, or of its own: where values are the same, the first.
+
+    Parameters
+    ----------
+    same : bool or array
+        As `agrees` tells it.
+    reals, own
+        Tangents, or tuples of them.
+    """
+    if same is True:
+        return reals
+    reals, own = unthunk(reals), unthunk(own)
+    if type(reals) is tuple and type(own) is tuple and len(reals) == len(own):
+        return tuple([either_of(same, a, b) for a, b in zip(reals, own, strict=True)])
+    if is_zero(reals) or is_zero(own):
+        (given, tree), zeros = flatten(own if is_zero(reals) else reals), [0.0]
+        pairs = [(*zeros, t) if is_zero(reals) else (t, *zeros) for t in given]
+        return reals if is_zero(own) and is_zero(reals) else _where(same, tree, pairs)
+    (firsts, tree), (others, of) = flatten(reals), flatten(own)
+    return reals if tree != of else _where(same, tree, zip(firsts, others, strict=True))
+
+
+def _where(same: Any, tree: Any, pairs: Iterable[tuple[Any, Any]]) -> Any:
+    return unflatten(tree, [a if a is b else where(same, a, b) for a, b in pairs])
+
+
+def unwrapped(request: Any, y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands as partials take them, whose whole numbers may not wrap.
+
+    Where values cannot be looked at yet, whole numbers that turn out to wrap are NaN.
+
+    Raises
+    ------
+    NotDifferentiableError
+        Where they wrap on the way to the value; with what to write.
+    """
+    if not any([_may_wrap(x) for x in xs]):
+        return xs
+    reals = tuple([_read(x, real_numbers, y) for x in xs])
+    try:
+        z = request.primal(*reals)
+    except Exception:  # as it says that it takes no real numbers
+        return xs
+    same = agrees(y, z)
+    if same is False:
+        name = request.statement.primal.__name__
+        msg = (
+            f"{name} gives {_shown(y)} of the whole numbers that it was given, which wrap, and "
+            f"{_shown(z)} of the real numbers that they are, of which partial derivatives are "
+            f"computed; pass real numbers, or state the rule by @rule"
+        )
+        raise NotDifferentiableError(msg)
+    if same is True:
+        return xs
+    return tuple(
+        [x if a is x else where(same, a, math.nan) for x, a in zip(xs, reals, strict=True)]
+    )
+
+
+def _shown(y: Any) -> str:
+    return describe(y) if getattr(y, "shape", ()) else f"{y}"
 
 
 def as_counts(xs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -99,31 +176,39 @@ def _reals(y: Any) -> Iterator[Any]:
     return (leaf for leaf in _leaves(y) if kind_of(leaf) == "real")
 
 
-def agrees(y: Any, z: Any) -> bool:
+def agrees(y: Any, z: Any) -> Any:
     """Tell whether values are those of the same numbers, up to rounding.
 
-    What is whole may have wrapped. What has no numbers to look at (a traced value of another
-    engine's) agrees.
+    What is whole may have wrapped. Of what cannot be looked at yet (a traced value of another
+    engine's) an array is returned, which will tell.
     """
     ys, zs = _leaves(untraced(y)), _leaves(untraced(z))
-    return len(ys) == len(zs) and all(map(_near, ys, zs))
+    if len(ys) != len(zs):
+        return False
+    told = list(map(_near, ys, zs))
+    later = [t for t in told if t is not True]
+    if any([t is False for t in later]):
+        return False
+    return functools.reduce(operator.and_, later) if later else True
 
 
-def _near(p: Any, q: Any) -> bool:
-    if kind_of(p) not in ("real", "complex") or type_info(type(p)).is_hidden:
+def _near(p: Any, q: Any) -> Any:
+    if kind_of(p) not in ("real", "complex"):
         return True
     try:
-        if _holds(p == q):
-            return True
         same = (p == q) | ((p != p) & (q != q))
         most = _rounding(p) * (abs(p) + abs(q) + _size(p))
-        return _holds(same | (abs(p - q) <= most))
-    except Exception:  # as an engine says that it has no numbers yet
+        near = _all(same | (abs(p - q) <= most))
+    except Exception:  # as an engine says that it has no numbers
         return True
+    try:
+        return near if type_info(type(p)).is_hidden else bool(near)
+    except Exception:  # as it says that it has none yet
+        return near
 
 
-def _holds(same: Any) -> bool:
-    return bool(reductions.all(same)) if getattr(same, "shape", ()) else bool(same)
+def _all(same: Any) -> Any:
+    return reductions.all(same) if getattr(same, "shape", ()) else same
 
 
 def _size(p: Any) -> Any:
