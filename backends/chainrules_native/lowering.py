@@ -64,6 +64,8 @@ class Lowering:
         The number of each loop of NumPy's, by ufunc and types.
     exact : bool
         Whether results need NumPy's bits.
+    may_leave : bool
+        Whether calls can stay NumPy's, as in a program that is saved none can.
     masks : dict
         For each mask that was lowered, which item finds its places, and where these are.
     vectors : set of (str, int)
@@ -74,8 +76,9 @@ class Lowering:
         The arrays of which the program goes on only if they are not.
     """
 
-    def __init__(self, exact: bool = True) -> None:
+    def __init__(self, exact: bool = True, may_leave: bool = True) -> None:
         self.exact = exact
+        self.may_leave = may_leave
         self.vectors: set[tuple[str, int]] = set()
         self.items: list[Item] = []
         self.inputs: list[Value] = []
@@ -400,6 +403,17 @@ def strides_like(view: View, step: int) -> Shape:
         strides[d] = step
         step *= view.shape[d]
     return tuple(strides)
+
+
+def strides_of_product(a: View, b: View) -> Shape:
+    """Return the strides that NumPy gives the product of two arrays of one shape."""
+    if a.in_c_order and b.in_c_order:
+        return contiguous(a.shape, a.dtype.itemsize)
+    # Of two elements along each axis at most: the order of axes hangs on their steps.
+    few = tuple([min(n, 2) for n in a.shape])
+    given = [x._replace(shape=few).shadow()[0] for x in (a, b)]
+    made: Any = np.nditer([*given, None], ["zerosize_ok"]).operands[-1]
+    return strides_like(a._replace(strides=made.strides), a.dtype.itemsize)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -64,7 +64,7 @@ class _Saving:
     """Program as it is saved."""
 
     def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
-        self.lowering = lowering = Lowering()
+        self.lowering = lowering = Lowering(may_leave=False)
         self.arguments: list[tuple[str, View]] = []
         self.constants: list[tuple[str, View, np.ndarray]] = []
         for x in program.inputs:
