@@ -23,6 +23,7 @@ from chainrules_py import (
     Primitive,
     RuleError,
     TracerError,
+    vocabulary,
 )
 from chainrules_py.extend import (
     Tracer,
@@ -79,7 +80,8 @@ def warn_called_back(f: Any, error: BaseException, module: str, part: str = "bod
         Where warnings are errors.
     """
     key = (f.__name__ + where_defined(f), module, part)
-    if key in _warned or f.opaque:  # another engine's, which computes there as it is meant to
+    written = [s for s in f.stated[0] if not s.source.is_ours]
+    if key in _warned or (f.opaque and not written):  # another engine's, as it is meant to be
         return
     _warned.add(key)
     said = str(error).strip().partition("\n")[0]
@@ -88,7 +90,7 @@ def warn_called_back(f: Any, error: BaseException, module: str, part: str = "bod
         instead = f"in primitives that {module}.callback calls back"
     msg = (
         f"the {part} of {f.__name__} ({where_defined(f)}) does not run on what {module} traces "
-        f"({type(error).__name__}: {said}): it is called back with NumPy's arrays; write it in "
+        f"({type(error).__name__}: {said}): it is called back with plain arrays; write it in "
         f"words, or {instead}"
     )
     warnings.warn(msg, CalledBackWarning, stacklevel=2)
@@ -219,6 +221,8 @@ _WORDS = {
 def refuse_operator(error: TypeError, what: str, engine: str) -> None:
     """Raise for an operator that has an array of NumPy's on the left of an engine's.
 
+    And for a function of NumPy's that takes an engine's array for something else, as ``np.sum``.
+
     Parameters
     ----------
     error : TypeError
@@ -233,6 +237,7 @@ def refuse_operator(error: TypeError, what: str, engine: str) -> None:
     NotDifferentiableError
         If that is what the error is about: it says what to write.
     """
+    _refuse_function(error, what, engine)
     said = str(error).partition("\n")[0]
     if said.startswith("Concatenation operation is not implemented for NumPy"):
         said = "unsupported operand type(s) for +: 'numpy.ndarray' and another"
@@ -246,6 +251,22 @@ def refuse_operator(error: TypeError, what: str, engine: str) -> None:
     msg = (
         f"{what} has an array of NumPy's on the left of one of {engine}'s, which its operators "
         f"({sign}) do not take: write {instead}, or make W one of {engine}'s where it is used"
+    )
+    raise NotDifferentiableError(msg) from error
+
+
+def _refuse_function(error: TypeError, what: str, engine: str) -> None:
+    """Raise for a function of NumPy's or SciPy's that called a method of an engine's array."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+    frames = [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
+    if not any([_is_foreign(x) for frame in frames for x in frame.f_locals.values()]):
+        return
+    name, library = frames[-1].f_code.co_name, _LIBRARIES[_root_of(frames[-1])]
+    word = f"vocabulary.{name}" if hasattr(vocabulary, name) else "the words of the vocabulary"
+    said = str(error).partition("\n")[0]
+    msg = (
+        f"{what} gives an array of {engine}'s to {library}'s {name}, which calls a method of it "
+        f"as NumPy's arrays have it ({said}): write {word}"
     )
     raise NotDifferentiableError(msg) from error
 

@@ -589,6 +589,7 @@ TOPICS = {
     "tests/engines/torch/test_written_down.py": "programs that PyTorch writes down",
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_layouts.py": "arrays of any layout where they become another engine's",
+    "tests/engines/test_bodies_of_numpy.py": "bodies in NumPy's words, in PyTorch and MLX",
     "tests/engines/test_wrapping.py": "whole numbers that wrap, in every engine",
     "tests/engines/test_whole_numbers.py": "whole numbers that imported functions are given",
     "tests/engines/test_bare.py": "functions of libraries that nothing is stated of, exported",

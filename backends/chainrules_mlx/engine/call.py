@@ -10,7 +10,16 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import check_hidden, looking_again, may_hide, own_function, refused_rule
+from chainrules_bridge import (
+    UNFIT,
+    check_hidden,
+    looking_again,
+    may_hide,
+    own_function,
+    raised_in,
+    refuse_operator,
+    refused_rule,
+)
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.trial import asked_for_values, given, note, noting, tied, trying
 from chainrules_mlx.engine.values import (
@@ -25,6 +34,7 @@ from chainrules_mlx.engine.values import (
 )
 from chainrules_mlx.namespace import kept
 from chainrules_py import (
+    NoRuleError,
     NoTangent,
     NotDifferentiableError,
     ZeroTangent,
@@ -48,6 +58,7 @@ from chainrules_py.extend import (
     is_captured,
     looked_into,
     lookups,
+    map_leaves,
     partition,
     unflatten,
     unflatten_tangent,
@@ -124,11 +135,7 @@ class Program:
             if trying():  # its own derivative is its rule's, so that it may look at values
                 some = [_mx.full(x.shape, 0.5, x.dtype) for x in leaves]
                 return [tied(y, leaves) for y in self._value(some)]
-            msg = (
-                f"{self.primal.__name__} looks at values, by NumPy or to choose its steps, and of "
-                f"what mx.vmap and mx.compile trace there are none: call it outside of these"
-            )
-            raise NotDifferentiableError(msg) from error
+            raise _looks(self.primal) from error
         assert self._out is not None
         note(self.primal, leaves, ys, self._out)
         return ys
@@ -230,6 +237,8 @@ class Program:
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
                 raise refused_dtype(self.primal) from error
+            if isinstance(error, TypeError):
+                refuse_operator(error, f"the rule of {self.primal.__name__}", "MLX")
             if not leaves_mlx(error):
                 raise
             raise _refused(self.primal, error) from error
@@ -264,6 +273,13 @@ _asking = Cache()
 
 def _refused(word: Word, error: BaseException) -> NotDifferentiableError:
     return refused_rule(word, error, "MLX", "traces", "chainrules_mlx")
+
+
+def _looks(word: Word) -> NotDifferentiableError:
+    return NotDifferentiableError(
+        f"{word.__name__} looks at values, by NumPy or to choose its steps, and of what mx.vmap "
+        f"and mx.compile trace there are none: call it outside of these"
+    )
 
 
 def _once(refusal: Exception, half: Callable[..., list[Any]]) -> Any:
@@ -353,6 +369,42 @@ def transformed(program: Any, leaves: Leaves) -> list[Any]:
     return list(call(list(leaves)))
 
 
+def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes a primitive: its body, on arrays of MLX's, and where that fails NumPy's.
+
+    The derivative is the rule's; without a rule there is none of what NumPy computes. What is found
+    elsewhere comes back as it is.
+    """
+    if found is not word.__wrapped__ or not word.has_body or isinstance(word, HigherOrder):
+        return found
+
+    def computed(*operands: Any, **options: Any) -> Any:
+        try:
+            return found(*operands, **options)
+        except UNFIT as error:
+            given = partition(operands, is_array)[0]
+            if isinstance(error, NoRuleError) or not given or leaves_mlx(error):
+                raise
+            if any(map(varies, given)) and looked_into(word, tuple(map(type, operands)), config):
+                if not isinstance(error, (AttributeError, TypeError)):
+                    raise
+                msg = (
+                    f"{word.__name__} is computed by NumPy and has no rule, so that its derivative "
+                    f"would be lost; state one, as in scalar_rule({word.__name__}, ...)"
+                )
+                raise NoRuleError(msg) from error
+            try:
+                plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
+                return as_values((found(*plain, **options),))[0]
+            except Exception as again:
+                misfit = lacks_dtype(again) or leaves_mlx(again)
+                if misfit or raised_in(error, ("numpy", "scipy")):
+                    raise again from error
+                raise error from None  # it is the body that is wrong, or its operands
+
+    return computed
+
+
 def run(
     word: Word,
     operands: tuple[Any, ...],
@@ -362,7 +414,8 @@ def run(
     """Call a primitive with all its options, differentiated by its rule."""
     operands = tuple([closed(x, is_array) if callable(x) else x for x in as_values(operands)])
     classes = tuple(map(type, operands))
-    compute = compute or word.implementation(classes) or word.plain_implementation(classes)
+    found = compute or word.implementation(classes) or word.plain_implementation(classes)
+    compute = of_body(word, found)
     check_options(word, options, varies, operands)
     own_function(word, "MLX", varies)
     leaves, treedef = partition(operands, is_array)
@@ -371,14 +424,19 @@ def run(
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))
-        return compute(*operands, **options)
+        try:
+            return compute(*operands, **options)
+        except (ValueError, RuntimeError) as error:
+            if computing.get() or not leaves_mlx(error):
+                raise
+            raise _looks(word) from error
     if looked_into(word, classes, config):
         return kept(compute, *operands, **options)  # MLX differentiates through the body
     if word.fixed:
         is_captured(word, varies, True, operands)
     asked = lookups(word) and is_captured(word, is_floating, False)
     if asked and is_captured(word, varies, any(map(varies, leaves))):
-        return compute(*operands, **options)
+        return found(*operands, **options)
     program = Program(word, treedef, options, compute, find_rule(word, classes, config))
     program.guard = looking_again(program, word, list(filter(callable, operands)))
     return program.closed(transformed(program, leaves))

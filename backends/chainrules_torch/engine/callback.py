@@ -3,18 +3,23 @@
 An eager program calls them at once. Under vmap they are called for each element of the batch. The
 compiler, which runs a program on tensors without elements, sees one operation; what its result is
 like is said, or tried.
+
+Tensors and NumPy's arrays have methods of one name with two meanings: ``std``, ``repeat``. Which
+of them a body is given does not depend on what runs it: plain tensors, as in an eager program, and
+NumPy's arrays where it does not run on those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.utils._python_dispatch import _disable_current_modes
 
-from chainrules_bridge import UNFIT, by_numpy, check_promised, tried, warn_called_back
+from chainrules_bridge import UNFIT, by_numpy, check_promised, raised_in, tried, warn_called_back
 from chainrules_py import MutationError, NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
     Cache,
@@ -91,7 +96,7 @@ BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere,
 
 
 def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what computes a primitive: its body, on tensors, and where that fails by NumPy.
+    """Return what computes a primitive: its body, on tensors, and where that fails apart.
 
     A body that was written for another library does not run on the tensors that vmap and compilers
     pass, nor on those whose dtype NumPy lacks. What is found elsewhere comes back as it is.
@@ -124,17 +129,17 @@ def _elsewhere(
     options: dict[str, Any],
     error: Exception,
 ) -> Any:
-    """Call a body with NumPy's arrays, since it raised for tensors."""
+    """Call a body with plain tensors, or NumPy's arrays, since it raised for these tensors."""
     try:
-        y = _Kernel(f, body, None, options, foreign=f.opaque)(operands)
+        y = _Kernel(f, body, None, options, takes_tensors=True)(operands)
     except (NoRuleError, RuleError) as refusal:
         if isinstance(error, NotDifferentiableError):
             raise error from None
         raise refusal from error
     except MutationError:
         raise
-    except Exception:
-        raise error from None  # it is the body that is wrong, or its operands
+    except Exception as again:  # it is the body that is wrong, or its operands
+        raise (again if raised_in(error, ("numpy", "scipy")) else error) from None
     warn_called_back(f, error, "chainrules_torch")
     return y
 
@@ -194,7 +199,7 @@ def _dtype(x: torch.Tensor) -> Any:
 class _Kernel:
     """A function with options."""
 
-    __slots__ = ("body", "f", "foreign", "name", "options", "result")
+    __slots__ = ("body", "f", "name", "options", "result", "takes_tensors")
 
     def __init__(
         self,
@@ -203,10 +208,10 @@ class _Kernel:
         result: Callable[..., Any] | None,
         options: dict[str, Any],
         *,
-        foreign: bool = False,
+        takes_tensors: bool = False,
     ) -> None:
         self.f = f
-        self.foreign = foreign
+        self.takes_tensors = takes_tensors
         self.name = f.__name__
         self.body = body
         self.result = result
@@ -223,38 +228,80 @@ class _Kernel:
             raise NoRuleError(msg)
         if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
             if not _transforms_active():
-                return self.compute(operands)
+                return self.compute(operands, again=self.takes_tensors)
             with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
                 return self.compute(operands)
         later = _Late(self, layout)
         return later.result(run_later(later, tensors))
 
-    def compute(self, operands: Sequence[Any]) -> Any:
-        """Compute with NumPy, and return tensors on the device of the operands."""
+    def compute(self, operands: Sequence[Any], *, again: bool = False) -> Any:
+        """Compute apart, and return tensors on the device of the operands.
+
+        With ``again`` the body has just raised for them.
+        """
         device, narrow = _home(operands)
-        if self.foreign:  # another library's, which takes memory from PyTorch
-            plain = _map_tensors(lambda x: _bare(x).contiguous(), operands)
+        error: Exception | None = None
+        for plain, is_host in self._forms(operands, again):
             try:
-                return _made_tensors(self.body(*plain, **self.options), plain)
-            except TypeError:  # or a person's with derivatives of its own, by NumPy
-                if not any([x.dtype in NARROW for x in _tensors(operands)]):
-                    raise
-        plain = _map_tensors(_array, operands)
-        y = self.body(*plain, **self.options)
-        return map_leaves(lambda leaf: _as_tensor(leaf, device, narrow), y)
+                y = self.body(*plain, **self.options)
+            except UNFIT as raised:
+                error = raised
+                continue
+            back = _Back(_tensors(plain), device, narrow if is_host else _SAME)
+            return map_leaves(back, y)
+        assert error is not None
+        raise error
+
+    def _forms(self, operands: Sequence[Any], again: bool) -> Iterator[tuple[Sequence[Any], bool]]:
+        """Yield what a body is given, until it does not raise, and whether that is the host's.
+
+        Plain tensors come first, as in an eager program, so that methods mean the same everywhere.
+        """
+        if self.takes_tensors:
+            tensors = _tensors(operands)
+            if not again or not all(map(_is_plain, tensors)):
+                bare = (lambda x: _bare(x).contiguous()) if self.f.opaque else _bare
+                yield _map_tensors(bare, operands), False
+            if not all([x.is_cpu and x.dtype not in NARROW for x in tensors]):
+                yield _map_tensors(_on_host, operands), True
+        yield _map_tensors(_array, operands), True
 
     def tried(self, operands: Sequence[Any]) -> Any:
         """Return tensors like those of the result, as far as a trial tells."""
         shown = _map_tensors(_Shown, operands)
-        y = tried(self.f, self.body, shown, self.options, "chainrules_torch")
-        device, narrow = _home(operands)
+        given = flatten(tuple(operands))[0]
+        device = _home(operands)[0]
 
-        def like(leaf: Any) -> Any:
-            leaf = np.asarray(leaf)
-            dtype = getattr(torch, leaf.dtype.name)
-            return torch.empty(leaf.shape, dtype=narrow.get(dtype, dtype), device=device)
+        def body(*arrays: Any, **_: Any) -> Any:
+            leaves, treedef = flatten(arrays)
+            pairs = zip(leaves, given, strict=True)
+            made = [torch.from_numpy(a).to(x.dtype) if is_tensor(x) else a for a, x in pairs]
+            return self.compute(unflatten(treedef, made))
 
-        return map_leaves(like, y)
+        with _disable_current_modes(), temporarily_clear_interpreter_stack():
+            y = tried(self.f, body, shown, self.options, "chainrules_torch")
+        return map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
+
+
+@final
+class _Back:
+    """What makes tensors of a body's results, in memory that no operand has."""
+
+    __slots__ = ("device", "narrow", "tensors")
+
+    def __init__(
+        self, tensors: Sequence[torch.Tensor], device: torch.device, narrow: Mapping[Any, Any]
+    ) -> None:
+        self.tensors, self.device, self.narrow = tensors, device, narrow
+
+    def __call__(self, y: Any) -> Any:
+        if not is_tensor(y):
+            return _as_tensor(y, self.device, self.narrow)
+        y = y.detach()
+        where = y.untyped_storage().data_ptr()
+        if any([x.untyped_storage().data_ptr() == where for x in self.tensors]):
+            y = y.clone()
+        return y.to(self.device, self.narrow.get(y.dtype, y.dtype))
 
 
 @final
@@ -291,13 +338,23 @@ def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
     return map_leaves(lambda x: f(x) if is_tensor(x) else x, tuple(operands))
 
 
+def _is_plain(x: torch.Tensor) -> bool:
+    """Tell whether a tensor is as bare as it gets, so that a body raises for it again."""
+    strange = x.requires_grad or is_differentiated(x) or x.is_conj() or x.is_neg()
+    return not strange and x.is_contiguous()
+
+
 def _bare(x: torch.Tensor) -> torch.Tensor:
     return x.detach().resolve_conj().resolve_neg()
 
 
-def _array(x: torch.Tensor) -> Any:
+def _on_host(x: torch.Tensor) -> torch.Tensor:
     x = _bare(x).cpu()
-    return (x.float() if x.dtype in NARROW else x).numpy()
+    return x.float() if x.dtype in NARROW else x
+
+
+def _array(x: torch.Tensor) -> Any:
+    return _on_host(x).numpy()
 
 
 _SAME: Mapping[Any, Any] = {}
