@@ -78,7 +78,8 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
         where = x.data_ptr()
     except RuntimeError:  # of a transformation, which may map
         return count
-    if not (x.is_cpu and where):
+    # A compiler's tensors lie nowhere, and their views at an offset from there.
+    if not (x.is_cpu and where) or where == x.storage_offset() * x.element_size():
         return count, where
     if x.nbytes <= SMALL and x.is_contiguous():
         return count, ctypes.string_at(where, x.nbytes), x.shape, x.dtype

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias, final
 
 import torch
@@ -71,6 +72,10 @@ class AnyCall(abc.ABC):
     def unchecked(self) -> AnyCall:
         """Return it for a result of few digits, which a rule that is run again need not have."""
         return self
+
+    def same_draws(self) -> AbstractContextManager[Any]:
+        """Return a context in which it is run again, and draws what it drew."""
+        return nullcontext()
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
@@ -215,8 +220,8 @@ class Plan(AnyCall):
         Whether functions are among the operands.
     transformed : type or None
         Its function of autograd for `torch.func`, once it was called there.
-    views : bool
-        Whether a call in a transformation gave an operand, or a view.
+    views : set of int
+        Which leaves of a result in a transformation were an operand, or a view.
     """
 
     __slots__ = (
@@ -266,7 +271,7 @@ class Plan(AnyCall):
         self._bound: dict[Any, Bound | None] = {}
         self._silent: Any = _UNKNOWN
         self.is_stored = False
-        self.views = False
+        self.views: set[int] = set()
         self.transformed: Any = None
         self.short: dict[Any, Callable[..., Any]] = {}
 

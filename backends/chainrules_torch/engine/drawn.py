@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 import torch
@@ -46,6 +47,10 @@ class Drawn(AnyCall):
         made = copy.copy(self)
         made.checks = False
         return made
+
+    def same_draws(self) -> AbstractContextManager[Any]:
+        """Draw the same."""
+        return self.draws.again()
 
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Those of the call."""

@@ -70,7 +70,7 @@ from chainrules_torch.engine.opaque import (
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
 from chainrules_torch.engine.solve import solving
-from chainrules_torch.engine.views import viewed
+from chainrules_torch.engine.views import VIEWS, unwritten, viewed
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
@@ -315,6 +315,8 @@ def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
     if word in _PROGRAMS:
         return True
+    if word in VIEWS and (rule := find_rule(word, classes, config)) is not None:
+        return rule.is_core
     return looked_into(word, classes, config)
 
 
@@ -481,7 +483,9 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:
-            return unwrap(eager(call, needs)(*map(outside, leaves)))
+            y = unwrap(eager(call, needs)(*map(outside, leaves)))
+            copied = plan.views and any(map(is_abstract, leaves))
+            return unwritten(call, leaves, y) if copied else y
     if plan.solves:
         y = unwrap(call.value(leaves))
         refuse_hidden(y)

@@ -45,7 +45,8 @@ from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.leaving import leaves_torch, refused, unless_left
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.opaque import is_writing_down, unseen
-from chainrules_torch.engine.outputs import owned, split, wrap
+from chainrules_torch.engine.outputs import another, owned, shares, split, wrap
+from chainrules_torch.engine.views import as_views
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
@@ -81,7 +82,7 @@ def kept(
     if not all(map(_is_open, record[2:])):
         # A closure that has the result leads back to itself, by a way that only PyTorch sees.
         mine, before = set(map(id, leaves)), flatten(y)[0]
-        y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else x.data, y)
+        y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else another(x, leaves), y)
         ctx.record = saved = Record(call, bound, record, leaves, needs, y)
         closures = [x for x in record[2:] if not _is_open(x)]
         seen = [*zip(leaves, leaves, strict=True), *zip(before, flatten(y)[0], strict=True)]
@@ -130,6 +131,8 @@ def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bo
             if found is None:
                 return _later(ctx, call, leaves)
             y, record = found
+            if pushes and plan.views:  # PyTorch's transpose of the push gave copies
+                y = as_views(call, leaves, y)
         return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
     y = plan.run(plan.compute, *operands, **plan.options)
     ctx.record = Constant(spaces_of(leaves, needs), error)
@@ -211,7 +214,7 @@ def transforming(of: AnyCall | None) -> Any:
             outputs = (out,) if isinstance(out, Tensor) else out
             found = tuple([owned(x, leaves) for x in outputs])
             if any(map(operator.is_not, found, outputs)):
-                plan_of(call).views = True
+                plan_of(call).views |= {i for i, x in enumerate(outputs) if shares(x, leaves)}
             return found[0] if isinstance(out, Tensor) else found
 
         @staticmethod

@@ -50,6 +50,7 @@ _SMOOTH: frozenset[Any] = frozenset(
         v.real, v.imag, v.conj, v.where,
         v.sum, v.mean,
         v.reshape, v.permute_dims, v.matrix_transpose, v.broadcast_to, v.expand_dims, v.squeeze,
+        v.sliding_window_view,
         v.flip, v.roll, v.tile, v.astype, v.copy, v.to_device,
         v.concat, v.stack, v.getitem, v.take, v.take_along_axis,
         v.matmul, v.tensordot, v.vecdot, v.outer, v.inner, v.dot, v.einsum,

@@ -92,3 +92,16 @@ def owned(x: Any, leaves: Sequence[Any]) -> Any:
                 return x.clone()
         return x.clone() if x._is_view() else x
     return x
+
+
+def shares(x: Any, leaves: Sequence[Any]) -> bool:
+    """Tell whether a value is one of the operands, or a view of one."""
+    if not isinstance(x, Tensor):
+        return False
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+    return any([x is t or x._base is (t if t._base is None else t._base) for t in tensors])
+
+
+def another(x: Tensor, leaves: Sequence[Any]) -> Tensor:
+    """Return another tensor with the memory of a result; for a view of an operand, a view of it."""
+    return x.view_as(x) if shares(x, leaves) else x.data

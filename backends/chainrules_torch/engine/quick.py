@@ -59,8 +59,13 @@ def eager(call: AnyCall, needs: tuple[bool, ...]) -> Callable[..., Any]:
         return functools.partial(_plain, call)
     found = call.short.get(needs)
     if found is None:
-        found = call.short[needs] = _shorter(call, needs) or functools.partial(_plain, call)
+        found = call.short[needs] = _shorter(call, needs) or functools.partial(_named(call), call)
     return found
+
+
+def _named(plan: Plan) -> Callable[..., Any]:
+    """Return what applies `Plain` under the name of a function, which PyTorch's errors say."""
+    return applied_to(types.new_class(plan.primal.__name__, (Plain,)))
 
 
 def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:

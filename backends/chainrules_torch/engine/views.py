@@ -1,23 +1,37 @@
-"""Results that are an operand, or a view of one, where `torch.func` or dual numbers are."""
+"""Results that are an operand, or a view of one, and are written to.
+
+What words give so is PyTorch's own view. What the rule of somebody gives is one in eager programs;
+where `torch.func` or dual numbers are it is a copy, of which forward mode makes a view again, and
+which reverse mode lets nobody write to.
+"""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd import forward_ad
 
-from chainrules_py import ChainRulesError
-from chainrules_py.extend import flatten
+from chainrules_py import ChainRulesError, MutationError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import flatten, unflatten
 from chainrules_torch.engine.call import AnyCall
 from chainrules_torch.engine.config import computing, has_no_tangent, is_tensor
-from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.opaque import is_abstract
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
+
+VIEWS: frozenset[Any] = frozenset(
+    (
+        v.astype, v.broadcast_to, v.conj, v.diagonal, v.expand_dims, v.getitem, v.imag,
+        v.matrix_transpose, v.permute_dims, v.positive, v.real, v.reshape, v.sliding_window_view,
+        v.squeeze, v.take, v.to_device,
+    )
+)  # fmt: skip
+"""Words that may give an operand or a view, which PyTorch differentiates as their rules do."""
 
 
 def viewed(call: AnyCall, leaves: Any, y: Any) -> Any:
@@ -35,15 +49,19 @@ def viewed(call: AnyCall, leaves: Any, y: Any) -> Any:
     y
         Its result, with the tangents that the rule gave.
     """
+    if any([_is_pulled(x) for x in leaves if is_tensor(x)]):
+        return unwritten(call, leaves, y)
+    return as_views(call, leaves, y)
+
+
+def as_views(call: AnyCall, leaves: Any, y: Any) -> Any:
+    """Return the result of a call as PyTorch's own views, if it has the same numbers so."""
     plan, before = call.plan, computing.get()
-    # What somebody pulls back through has kept the result: PyTorch refuses it when written to.
-    pulled = any([is_abstract(x) or _is_pulled(x) for x in leaves if is_tensor(x)])
-    if pulled or plan.solves:
+    if plan.solves or any(map(is_abstract, leaves)):
         return y
-    same_draws = call.draws.again() if isinstance(call, Drawn) else nullcontext()
     try:
         computing.set(True)
-        with same_draws:
+        with call.same_draws():
             found = plan.compute(*call.operands(leaves), **plan.options)
         pairs = zip(flatten(found)[0], flatten(y)[0], strict=True)
         same = all([not is_tensor(x) or _same(x, of) for x, of in pairs])
@@ -54,13 +72,56 @@ def viewed(call: AnyCall, leaves: Any, y: Any) -> Any:
     return found if same else y
 
 
+def unwritten(call: AnyCall, leaves: Any, y: Any) -> Any:
+    """Return the result of a call that somebody pulls back through, which raises when written to.
+
+    A write to a copy would be lost: what it was a view of has the numbers, and the derivative, from
+    before. PyTorch raises where one is written to that is of several views which it gave at once.
+    It does not look where gradients are off, nor at what is detached: the operands' gradients do.
+    """
+    outputs, treedef = flatten(y)
+    shown = list(outputs)
+    for place in call.plan.views:
+        if is_tensor(shown[place]) and _is_pulled(shown[place]):
+            (x,) = shown[place].unsqueeze(0).unbind()
+            shown[place] = x
+            check = _unwritten_check(call.plan.primal.__name__, _levels(x.detach()))
+            for leaf in leaves:
+                for of in _levels(leaf) if is_tensor(leaf) else ():
+                    # A parameter would keep it beyond the transformation.
+                    lasts = of.is_leaf and not _functorch.is_functorch_wrapped_tensor(of)
+                    if of.requires_grad and not lasts:
+                        of.register_hook(check)
+    return unflatten(treedef, shown)
+
+
+def _unwritten_check(name: str, levels: list[Any]) -> Callable[[Any], None]:
+    """Return a hook that raises if a result was written to since."""
+    versions = [x._version for x in levels]
+
+    def check(_: Any) -> None:
+        if [x._version for x in levels] != versions:
+            msg = (
+                f"the result of {name}, which is an operand or a view of one, was written to where "
+                f"a transformation has a copy of it, so that the operand would not be written to: "
+                f"write {name}(x).clone() before writing to it, or write to x"
+            )
+            raise MutationError(msg)
+
+    return check
+
+
+def _levels(x: Any) -> list[Any]:
+    """Return a tensor, and what is in it at each level."""
+    levels = [x]
+    while _functorch.is_functorch_wrapped_tensor(levels[-1]):
+        levels.append(_functorch.get_unwrapped(levels[-1]))
+    return levels
+
+
 def _is_pulled(x: Any) -> bool:
     """Tell whether a tensor needs a gradient, at any level."""
-    while _functorch.is_functorch_wrapped_tensor(x):
-        if x.requires_grad:
-            return True
-        x = _functorch.get_unwrapped(x)
-    return bool(x.requires_grad)
+    return any([of.requires_grad for of in _levels(x)])
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -1,16 +1,22 @@
 """Exported functions that give an operand, or a view of one, and writes to either."""
 
+import itertools
+import re
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from chainrules_compat import custom_jvp, custom_vjp  # noqa: E402
 from chainrules_py import (  # noqa: E402
     LinearMap,
     MutationError,
     frule,
     linear_rule,
+    overriding,
     primitive,
+    rrule,
     rule,
     scalar_rule,
 )
@@ -189,3 +195,255 @@ def test_a_derivative_that_is_another_is_kept():
         np.testing.assert_allclose(y_dot, -X)
         np.testing.assert_allclose(y, X)
         np.testing.assert_allclose(torch.func.jacfwd(lambda x: F(x).sum())(X), -np.ones((2, 3)))
+
+
+# --------------------------------------------- writes, of which the operand alone is used further
+
+
+BACK = {
+    "operand": lambda g: g,
+    "row": lambda g: torch.stack([0 * g, g]),
+    "reshape": lambda g: g.reshape(2, 3),
+}
+"""The pulls of some, in functions that have names on the tape."""
+
+
+def pull_of(body):
+    return next(BACK[name] for name in BACK if BODIES[name] is body)
+
+
+def of_rrule(body):
+    f, back = primitive(lambda x: body(x)), pull_of(body)
+
+    @rrule.register(f)
+    def f_rrule(x):
+        y = f(x)
+        return y, lambda g: (back(g + 0 * y),)
+
+    return f
+
+
+def of_custom_vjp(body):
+    f, back = custom_vjp(lambda x: body(x)), pull_of(body)
+    f.defvjp(lambda x: (body(x), None), lambda _, g: (back(g),))
+    return f
+
+
+def of_custom_jvp(body):
+    f = custom_jvp(lambda x: body(x))
+    f.defjvp(lambda primals, dots: (body(*primals), 1.0 * body(*dots)))
+    return f
+
+
+def stated_by(pen):
+    def stated(body):
+        f = primitive(lambda x: body(x))
+        pen(f, body)
+        return f
+
+    return stated
+
+
+def of_several(body):
+    f = primitive(lambda x: (2 * x, body(x)))
+
+    def pull(g):
+        return 2 * g[0] + transposed(body)(g[1])
+
+    rule(f)(lambda x: (f(x), (LinearMap(lambda t: (2 * t, 1.0 * body(t)), pull),)))
+    return lambda x: f(x)[1]
+
+
+def of_scalar_rule(body):
+    f = primitive(lambda x: body(x))
+    scalar_rule(f, lambda y, x: 1.0 + 0 * x)
+    return f
+
+
+FORMS = {
+    **{name: stated_by(pen) for name, pen in PENS.items()},
+    "rrule": of_rrule,
+    "custom_vjp": of_custom_vjp,
+    "custom_jvp": of_custom_jvp,
+    "several results": of_several,
+    "scalar_rule": of_scalar_rule,
+}
+
+
+def without_gradients(y):
+    with torch.no_grad():
+        y.mul_(2)
+
+
+def set_to_number(y):
+    y[..., 0] = 3.0
+
+
+HOW = {
+    "mul_": lambda y: y.mul_(2),
+    "zero_": lambda y: y.zero_(),
+    "item": set_to_number,
+    "view of it": lambda y: y.unsqueeze(0).mul_(2),
+    "no_grad": without_gradients,
+    "detached": lambda y: y.detach().mul_(2),
+}
+
+
+def eager_backward(p):
+    q = X.clone().requires_grad_()
+    return torch.autograd.grad(p(q), q)[0]
+
+
+def hessian_of_mapped(p):
+    return torch.func.hessian(lambda q: torch.func.vmap(p)(q).sum())(torch.stack([X, 2 * X]))
+
+
+PULLED = {
+    "backward": eager_backward,
+    "grad": lambda p: torch.func.grad(p)(X),
+    "grad_and_value": lambda p: torch.func.grad_and_value(p)(X),
+    "vjp": lambda p: torch.func.vjp(p, X)[1](torch.ones((), dtype=X.dtype)),
+    "jacrev": lambda p: torch.func.jacrev(p)(X),
+    "hessian": lambda p: torch.func.hessian(p)(X),
+    "vmap of grad": lambda p: torch.func.vmap(torch.func.grad(p))(torch.stack([X, 2 * X])),
+    "grad of grad": lambda p: torch.func.grad(lambda q: torch.func.grad(p)(q).sin().sum())(X),
+    "jvp of grad": lambda p: torch.func.jvp(torch.func.grad(p), (X,), (X,)),
+    "grad of jvp": lambda p: torch.func.grad(lambda q: torch.func.jvp(p, (q,), (X,))[1])(X),
+    "hessian of vmap": hessian_of_mapped,
+}
+
+
+def base_alone(F, how):
+    """Return a program that writes to a result, and goes on with what it may be a view of."""
+
+    def program(q):
+        z = q * 1
+        how(F(z))
+        return (z * z).sum()
+
+    return program
+
+
+def silent(F, body, ways):
+    """Return the ways that give something else than PyTorch's own view, without a word."""
+    wrong = []
+    for (way, run), (name, how) in itertools.product(ways.items(), HOW.items()):
+        try:
+            found = run(base_alone(F, how))
+        except (MutationError, RuntimeError) as error:
+            if not ("inplace" in str(error) or "clone()" in str(error)):
+                raise
+            continue
+        if not same(found, run(base_alone(body, how))):
+            wrong.append((way, name))
+    return wrong
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*BACK])
+def test_no_write_is_lost(name, form):
+    body = BODIES["operand" if form == "scalar_rule" else name]
+    f = FORMS[form](body)
+    assert not silent(export(f), body, PULLED)
+    assert not silent(f, body, PULLED)
+
+
+def test_a_write_is_refused_with_what_to_write():
+    f = of_rrule(BODIES["row"])
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        torch.func.grad(base_alone(export(f), HOW["mul_"]))(X)
+    for how in ("no_grad", "detached"):
+        with pytest.raises(MutationError, match=r"\(x\)\.clone\(\) before writing to it"):
+            torch.func.grad(base_alone(export(f), HOW[how]))(X)
+
+
+RESHAPE = export(np.reshape)
+WORDS = {
+    "reshape": (lambda z: RESHAPE(z, (3, 2)), BODIES["reshape"]),
+    "transpose": (export(np.transpose), BODIES["transpose"]),
+    "matrix_transpose": (export(v.matrix_transpose), BODIES["transpose"]),
+    "squeeze": (export(np.squeeze), BODIES["operand"]),
+    "expand_dims": (lambda z: export(np.expand_dims)(z, 0), BODIES["expanded"]),
+    "real": (export(np.real), BODIES["operand"]),
+    "conj": (export(np.conj), BODIES["operand"]),
+    "positive": (export(np.positive), BODIES["operand"]),
+    "astype": (lambda z: export(v.astype)(z, dtype=z.dtype), BODIES["operand"]),
+    "diagonal": (export(np.diagonal), BODIES["diagonal"]),
+    "windows": (
+        lambda z: export(v.sliding_window_view)(z, window_shape=(1,), axis=(1,)),
+        lambda z: z.unfold(1, 1, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_views_of_words_are_written_to_as_those_of_pytorch(word):
+    ours, theirs = WORDS[word]
+    for (way, run), (name, how) in itertools.product({**PULLED, **WAYS}.items(), HOW.items()):
+        found, expected = run(base_alone(ours, how)), run(base_alone(theirs, how))
+        assert same(found, expected), (way, name)
+
+
+def test_parts_of_complex_numbers_are_written_to_as_those_of_pytorch():
+    def loss(real):
+        def of(x):
+            z = torch.complex(x, x * x)
+            real(z).mul_(2)
+            return (z * z).real.sum()
+
+        return of
+
+    ours, theirs = loss(export(np.real)), loss(torch.real)
+    assert same(torch.func.grad(ours)(X), torch.func.grad(theirs)(X))
+    assert same(torch.func.hessian(ours)(X), torch.func.hessian(theirs)(X))
+
+
+def test_a_word_with_a_rule_of_somebody_keeps_it():
+    f = export(v.matrix_transpose)
+
+    def seven(x):
+        return v.matrix_transpose(x), (LinearMap(lambda t: 7 * t.mT, lambda g: 7 * g.mT),)
+
+    with overriding(v.matrix_transpose, seven):
+        np.testing.assert_allclose(torch.func.grad(lambda x: f(x).sum())(X), 7 * np.ones((2, 3)))
+        with pytest.raises(RuntimeError, match="inplace"):
+            torch.func.grad(base_alone(f, HOW["zero_"]))(X)
+    np.testing.assert_allclose(torch.func.grad(lambda x: f(x).sum())(X), np.ones((2, 3)))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+@pytest.mark.parametrize("form", ["rule", "frule", "rrule"])
+def test_no_write_is_lost_in_compiled_programs(form):
+    body = BODIES["row"]
+    F, wrong = export(FORMS[form](body)), []
+    ways = {
+        "grad": lambda p: torch.compile(torch.func.grad(p), backend="aot_eager")(X),
+        "backward": lambda p: eager_backward(torch.compile(p, backend="aot_eager")),
+    }
+    for (way, run), name in itertools.product(ways.items(), ("mul_", "no_grad")):
+        torch.compiler.reset()
+        try:
+            found = run(base_alone(F, HOW[name]))
+        except Exception as error:  # of the compiler, around what PyTorch or we say
+            if not re.search(r"inplace|clone\(\)|outs_to_grad", str(error)):
+                raise
+            continue
+        expected = {"grad": torch.func.grad, "backward": lambda p: lambda _: eager_backward(p)}
+        if not same(found, expected[way](base_alone(body, HOW[name]))(X)):
+            wrong.append((way, name))
+    assert not wrong
+
+
+def test_views_of_words_are_written_to_in_compiled_programs():
+    ours, theirs = WORDS["reshape"]
+    program = base_alone(ours, HOW["mul_"])
+    compiled = torch.compile(torch.func.grad(program), backend="aot_eager", fullgraph=True)
+    expected = torch.func.grad(base_alone(theirs, HOW["mul_"]))(X)
+    np.testing.assert_allclose(compiled(X), expected)
+
+
+def test_a_compiled_closure_that_holds_a_view_is_not_read_where_nothing_lies():
+    F = export(of_rrule(BODIES["row"]))
+    torch.compiler.reset()
+    compiled = torch.compile(lambda q: F(q * 1).sum(), backend="aot_eager")
+    np.testing.assert_array_equal(eager_backward(compiled), [[0, 0, 0], [1, 1, 1]])
