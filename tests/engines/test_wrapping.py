@@ -148,3 +148,21 @@ def test_so_it_is_nan_where_nobody_can_look():
     slope = jax.jit(jax.grad(export(by_scalar_rule(factor), to="jax")))
     assert np.isnan(slope(1.0, jax.numpy.uint8(number)))
     assert slope(1.0, jax.numpy.uint8(1)) == 110.0
+
+
+def test_a_key_keeps_its_bits():
+    jax = pytest.importorskip("jax")
+
+    @primitive
+    def noisy(x, key):
+        return x * jax.random.normal(key, x.shape)
+
+    @rule(noisy)
+    def noisy_rule(x, key):
+        n = jax.random.normal(key, x.shape)
+        return noisy(x, key), (LinearMap(lambda t, n: t * n, lambda g, n: g * n, n), NoTangent())
+
+    f, key, x = export(noisy, to="jax"), jax.random.PRNGKey(0), jax.numpy.ones(3)
+    slope = jax.grad(lambda x: f(x, key).sum())
+    for found in (slope(x), jax.jit(slope)(x)):
+        np.testing.assert_allclose(found, jax.random.normal(key, (3,)), rtol=1e-6)

@@ -330,11 +330,6 @@ ELSEWHERE = (
     ),
     ("backends/chainrules_autograd/*", "tests/engines/autograd/test_autograd.py", ROOM),
     (
-        "backends/chainrules_jax/engine/install.py",
-        "tests/engines/jax/engine/test_import_rule.py",
-        "both put functions into JAX",
-    ),
-    (
         "backends/chainrules_jax/engine/host.py",
         "tests/engines/jax/engine/test_callback.py",
         "callbacks compute on the host",
@@ -590,6 +585,8 @@ TOPICS = {
     "tests/engines/test_left.py": "an array of NumPy's on the left of an engine's",
     "tests/engines/test_layouts.py": "arrays of any layout where they become another engine's",
     "tests/engines/test_bodies_of_numpy.py": "bodies in NumPy's words, in PyTorch and MLX",
+    "tests/engines/jax/engine/test_literals.py": "numbers that JAX hands on, wherever they enter",
+    "tests/engines/test_callable_structures.py": "dataclasses that can be called, as operands",
     "tests/engines/test_wrapping.py": "whole numbers that wrap, in every engine",
     "tests/engines/test_whole_numbers.py": "whole numbers that imported functions are given",
     "tests/engines/test_bare.py": "functions of libraries that nothing is stated of, exported",

@@ -257,6 +257,7 @@ if (_table := _linearizations()) is not None:
 
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
     size, name = axis.size, axis.name if has_name(axis.name) else None
+    leaves = [*map(as_array, leaves)]
     is_shared = all([d is None for d in dims])
     one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
     named = name is not None and program.names(*one)

@@ -259,7 +259,12 @@ def _alike(f: Function, runs: list[Run]) -> Function:
 
 
 def _is_leaf(x: Any) -> bool:
-    return kind_of(x) != "none"
+    return _is_key(x) or kind_of(x) != "none"
+
+
+def _is_key(x: Any) -> bool:
+    """Tell whether a value is a key of `jax.random.key`, an array that holds no numbers."""
+    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
 def _moves(x: Any) -> bool:
@@ -280,6 +285,8 @@ def _precision(xs: Sequence[Any]) -> Any:
 
 def _entered(x: Any) -> Any:
     """Convert an array of another library to JAX's, sharing memory where that is possible."""
+    if _is_key(x):
+        return x
     if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.isnative:
         return jnp.asarray(x.astype(x.dtype.newbyteorder("=")))
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack__"):
@@ -292,7 +299,7 @@ def _entered(x: Any) -> Any:
 
 def _left(y: Any, xs: Sequence[Any]) -> Any:
     """Convert a result to arrays of the operands' library, or to numbers if they are numbers."""
-    like = next((x for x in xs if type_info(type(x)).is_array), None)
+    like = next((x for x in xs if type_info(type(x)).is_array and not _is_key(x)), None)
     leaves, layout = split(y, numbers=True)
     return unflatten(layout, [_as_given(leaf, like) for leaf in leaves])
 

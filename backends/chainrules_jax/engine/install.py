@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from chainrules_jax.array_types import Concrete
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import made
 
 DEFAULT = ("linalg.eig", "fix")
 """What JAX has no derivative of, or no function at all, and we have."""
@@ -56,9 +58,47 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
     """
     installed = Installed(jnp)
     for name, function in chosen(np, names or (() if functions else DEFAULT), functions).items():
-        _keep(name.rpartition(".")[2], original(jnp, name))
-        installed.attribute(name, export(function))
+        own = original(jnp, name)
+        _keep(name.rpartition(".")[2], own)
+        installed.attribute(name, _outside(own, function))
     return installed.put()
+
+
+# Where JAX's functions are computed, and ours by JAX's. Not where functions of the user's are
+# called, which may be handed an installed one: the loops, and JAX's transformations.
+_INSIDE = (
+    *("jax.numpy", "jax._src.numpy", "jax.scipy", "jax._src.scipy", "jax.nn", "jax._src.nn"),
+    *("jax.random", "jax._src.random", "jax._src.lax.linalg", "jax._src.image"),
+    *("jax._src.third_party", "chainrules_bridge", "chainrules_jax.array_types"),
+    *("chainrules_jax.arrays.matrices", "chainrules_jax.arrays.special"),
+    *("chainrules_jax.engine.host", "chainrules_jax.engine.item"),
+    *("chainrules_jax.engine.linear_pairs", "chainrules_jax.engine.pytrees"),
+    *("chainrules_py.primitives", "chainrules_py.registry"),
+    *("chainrules_py.composites", "chainrules_fallbacks"),
+)
+_HANDED = ("jax._src.numpy.vectorize",)
+
+
+@functools.cache
+def _is_inside(module: str) -> bool:
+    within = lambda names: any([f"{module}.".startswith(f"{name}.") for name in names])
+    return within(_INSIDE) and not within(_HANDED)
+
+
+def _outside(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is ours, and JAX's own where JAX or one of our words computes."""
+    ours = export(function)
+    if not callable(own):
+        return ours
+
+    def installed(*operands: Any, **options: Any) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__")
+        f = own if type(caller) is str and _is_inside(caller) else ours
+        return f(*operands, **options)
+
+    found = made(installed, function, export)
+    found.__name__ = ours.__name__
+    return found  # type: ignore[no-any-return]
 
 
 def _keep(name: str, function: Any) -> None:

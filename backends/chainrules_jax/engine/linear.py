@@ -261,6 +261,7 @@ ad.primitive_transposes[linear_p] = _transpose
 
 def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
     n, size, name = pair.residuals, axis.size, axis.name if has_name(axis.name) else None
+    operands = [*map(as_array, operands)]
     if all([d is None for d in dims]) and (
         name is None or not traced(lambda *xs: pair.forward(xs[:n], xs[n:]), *operands)[1]
     ):

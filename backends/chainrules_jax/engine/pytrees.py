@@ -35,7 +35,25 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
-_NUMBERS = (float, complex, int, bool)
+def _literals() -> tuple[type, ...]:
+    """Return JAX's classes of numbers in programs, which it has not made public."""
+    try:
+        from jax._src.literals import typed_scalar_types
+    except ImportError:  # of another version, whose numbers there are Python's
+        return ()
+    return tuple(typed_scalar_types)
+
+
+# Where JAX compiles nothing, functions are given these for Python's numbers. They have a dtype, and
+# nothing else that arrays have.
+_LITERALS = _literals()
+_NUMBERS = {float, complex, int, bool, *_LITERALS}
+
+
+def plain(x: Any) -> Any:
+    """Return the number of Python's that a literal of JAX's stands for."""
+    classes: tuple[Any, ...] = (int, float, complex)
+    return next(cls(x) for cls in classes if isinstance(x, cls))
 
 
 def split(
@@ -104,13 +122,21 @@ def _converted(x: Any) -> Any:
         return x
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
         return jnp.asarray(x)
-    if type(x) not in _plain and isinstance(x, (int, float, complex)) and hasattr(x, "dtype"):
-        return jnp.asarray(x)  # JAX passes numbers on as classes of its own, which have a dtype
+    if type(x) in _LITERALS:
+        return jnp.asarray(x)
     _learn(x)
     if is_structure_type(type(x)):
-        leaves, layout = partition(x, lambda leaf: isinstance(leaf, (np.ndarray, np.generic)))
-        return unflatten(layout, [_converted(leaf) for leaf in leaves]) if leaves else x
+        leaves, layout = partition(x, lambda leaf: isinstance(leaf, _GIVEN))
+        return unflatten(layout, [_held(leaf) for leaf in leaves]) if leaves else x
     return x
+
+
+_GIVEN = (np.ndarray, np.generic, *_LITERALS)
+
+
+def _held(x: Any) -> Any:
+    """Convert what a structure holds; its numbers are static, those of JAX's programs as well."""
+    return plain(x) if type(x) in _LITERALS else _converted(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}

@@ -22,6 +22,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.closures.copy import Copy
 from chainrules_py.primitives.closures.search import Search
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
@@ -163,11 +164,13 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     """
     if isinstance(f, (Closure, Operator)):
         return f
-    search = Search(_is_tracer if is_captured is None else is_captured)
+    found = _is_tracer if is_captured is None else is_captured
+    search = Search(found)
     search.look(f)
     if not search.found:
         return f
-    if is_structure_type(type(f)) and {*map(id, find_tracers(f))} == {*map(id, search.found)}:
+    opens = is_structure_type(type(f))
+    if opens and {*map(id, filter(found, flatten(f)[0]))} == {*map(id, search.found)}:
         return f
     holes = {id(x): Hole(n) for n, x in enumerate(search.found)}
     tainted = search.tainted()

@@ -131,11 +131,8 @@ class GeneralRecipe(_Written):
                     reals[i] = read(xs[i], y)
             if all([a is b for a, b in zip(xs, reals, strict=True)]):
                 return maps
-            found = _checked(statement, stated(*reals, **options), n)
-            same = ours or agrees(y, found[0])
-            if same is True or same is False:
-                return found[1] if same else maps
-            return tuple([_either_map(same, a, b) for a, b in zip(found[1], maps, strict=True)])
+            again = lambda: _checked(statement, stated(*reals, **options), n)
+            return again()[1] if ours else _maps_of_reals(y, maps, again)
 
         return answer
 
@@ -409,6 +406,18 @@ class RruleRecipe(_Written, OneMode):
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
+
+
+def _maps_of_reals(y: Any, maps: Any, again: Callable[[], Any]) -> Any:
+    """Return maps of real numbers, or those of the operands as they are, where these count."""
+    try:
+        z, found = again()
+    except NOT_REAL:  # of numbers that are a key's, say, of so many bits
+        return maps
+    same = agrees(y, z)
+    if same is True or same is False:
+        return found if same else maps
+    return tuple([_either_map(same, a, b) for a, b in zip(found, maps, strict=True)])
 
 
 def _either_map(same: Any, reals: Any, own: Any) -> Any:

@@ -218,3 +218,12 @@ def test_the_default_is_what_jax_lacks(near):
     with install() as installed:
         assert "linalg.eig" in installed.names
         near(jax.grad(lambda x: jnp.fix(x) * x)(2.7), 2.0)
+
+
+def test_a_key_of_jax_is_an_operand_without_a_derivative(near):
+    key = jax.random.key(0)
+    f = import_rule(lambda key, x: x * jax.random.normal(key, x.shape))
+    drawn = jax.random.normal(key, (3,))
+    near(grad(lambda x: np.sum(f(key, x)))(X), drawn)
+    near(jax.grad(lambda x: f(key, x).sum())(jnp.asarray(X)), drawn)
+    near(jax.jit(jax.grad(lambda x, k: f(k, x).sum()))(jnp.asarray(X), key), drawn)
