@@ -131,7 +131,10 @@ class GeneralRecipe(_Written):
                     reals[i] = read(xs[i], y)
             if all([a is b for a, b in zip(xs, reals, strict=True)]):
                 return maps
-            again = lambda: _checked(statement, stated(*reals, **options), n)
+
+            def again() -> Any:
+                return _checked(statement, stated(*reals, **options), n)
+
             return again()[1] if ours else _maps_of_reals(y, maps, again)
 
         return answer

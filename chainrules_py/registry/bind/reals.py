@@ -88,10 +88,14 @@ def either_of(same: Any, reals: Any, own: Any) -> Any:
     reals, own = unthunk(reals), unthunk(own)
     if type(reals) is tuple and type(own) is tuple and len(reals) == len(own):
         return tuple([either_of(same, a, b) for a, b in zip(reals, own, strict=True)])
-    if is_zero(reals) or is_zero(own):
-        (given, tree), zeros = flatten(own if is_zero(reals) else reals), [0.0]
-        pairs = [(*zeros, t) if is_zero(reals) else (t, *zeros) for t in given]
-        return reals if is_zero(own) and is_zero(reals) else _where(same, tree, pairs)
+    if is_zero(reals) and is_zero(own):
+        return reals
+    if is_zero(reals):
+        leaves, tree = flatten(own)
+        return _where(same, tree, [(0.0, t) for t in leaves])
+    if is_zero(own):
+        leaves, tree = flatten(reals)
+        return _where(same, tree, [(t, 0.0) for t in leaves])
     (firsts, tree), (others, of) = flatten(reals), flatten(own)
     return reals if tree != of else _where(same, tree, zip(firsts, others, strict=True))
 
