@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import torch
+from torch._functorch import eager_transforms
 from torch._functorch.pyfunctorch import (
     temporarily_clear_interpreter_stack,
     temporarily_pop_interpreter_stack,
@@ -40,6 +41,11 @@ _is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
 def in_forward_mode() -> bool:
     """Tell whether a level of dual numbers is open."""
     return forward_ad._current_level >= 0
+
+
+def _is_users_level() -> bool:
+    """Tell whether a level of dual numbers is open that no transformation opened."""
+    return in_forward_mode() and not eager_transforms.JVP_NESTING
 
 
 def varies(x: Any) -> bool:
@@ -350,7 +356,7 @@ class TorchConfig(Config):
         call = Opened(f, operands, options, _moves, floats)
         moved = tuple(map(_as_tensor, call.moved))
         dots = tuple(map(_dense, call.dots(tangents), moved))
-        push = _twice_transposed if in_forward_mode() and not _transforms_active() else _func.jvp
+        push = _twice_transposed if _is_users_level() else _func.jvp
         with _unhooked():
             found, found_dot = push(call, moved, dots)
         y = call.closed(found)

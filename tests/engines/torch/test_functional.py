@@ -175,3 +175,26 @@ def test_a_view_within_functionalize_is_written_to():
     flat = export(np.ravel, to="torch")
     have = functionalize(lambda x: doubled(x, flat))(x)
     torch.testing.assert_close(have, doubled(x, torch.ravel))
+
+
+# ------------------------------------------------------------------ dual numbers around solvers
+
+SOLVED = {
+    "root": lambda a: lambda x: x**3 - a,
+    "fixed_point": lambda a: lambda x: (2 * x + a / x**2) / 3,
+    "minimize": lambda a: lambda x: x**4 / 4 - a * x,
+}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("name", SOLVED)
+def test_the_gradient_of_a_tangent_of_a_cube_root(name, inside):
+    forward_ad = torch.autograd.forward_ad
+    a = torch.tensor(8.0, dtype=torch.float64, requires_grad=True)
+    with forward_ad.dual_level():
+        f = SOLVED[name](forward_ad.make_dual(a, torch.ones_like(a)))
+        y = export(getattr(v, name), to="torch")(f, torch.ones_like(X[0]))
+        t = forward_ad.unpack_dual(y).tangent
+        bars = torch.autograd.grad(t, a) if inside else None
+    (bar,) = bars or torch.autograd.grad(t, a)
+    np.testing.assert_allclose([t.item(), bar.item()], [1 / 12, -1 / 144], rtol=1e-7)
