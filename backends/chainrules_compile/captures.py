@@ -70,7 +70,7 @@ class Captures:
     def _look(self, *besides: Any) -> None:
         # These first: what is come to by an object of a library counts for less.
         self._first = {*map(id, besides)}
-        self.reach = Reach((*besides, *self._roots))
+        self.reach = Reach((*besides, *self._roots), stores=True)
         found = [*self.reach.values()]
         self._values = [x for _, x in found]
         self._known: dict[int, Any] = {id(x): path for path, x in found}

@@ -49,6 +49,10 @@ class Compiled(Generic[P, R]):
     ----------
     programs : tuple of CompiledProgram
         Those recorded so far, the newest first.
+    as_it_is : bool
+        Whether the function runs as it is.
+    beside : callable
+        What is called beside a program, and in place of one: the function.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Compiled(Generic[P, R]):
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
         self._f: Any = f
+        self.beside: Any = f
         self._target = target
         self._exact = exact
         write = writer_of(target)
@@ -86,7 +91,7 @@ class Compiled(Generic[P, R]):
         )  # fmt: skip
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
-        self._as_it_is, self._why = False, refusals.NOT_CALLED
+        self.as_it_is, self._why = False, refusals.NOT_CALLED
         self._rolling = way_of(getattr(write, "loops", False), exact)
         self._unkept, self._age = 0, 0
         self._changed: set[str] = set()
@@ -105,8 +110,8 @@ class Compiled(Generic[P, R]):
 
     def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one where there is none yet."""
-        if self._as_it_is:
-            return self._f(*args, **keywords)  # type: ignore[no-any-return]
+        if self.as_it_is:
+            return self.beside(*args, **keywords)  # type: ignore[no-any-return]
         for run in self._runs:
             try:
                 y = run(*args, **keywords) if keywords else run(*args)
@@ -117,7 +122,7 @@ class Compiled(Generic[P, R]):
         return self._record(args, keywords)  # type: ignore[no-any-return]
 
     def _record(self, args: Any, keywords: Any) -> Any:
-        f = self._f
+        f = self.beside
         if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
             return f(*args, **keywords)
         if self._halves is not None:
@@ -131,7 +136,7 @@ class Compiled(Generic[P, R]):
             return self._recorded(args, keywords)
 
     def _recorded(self, args: Any, keywords: Any) -> Any:
-        f, age, kept = self._f, self._age, None
+        f, age, kept = self.beside, self._age, None
         try:
             if self._setting.keep:
                 y, kept = self._found(args, keywords)
@@ -144,7 +149,7 @@ class Compiled(Generic[P, R]):
         except Unfit as said:
             return self._as_before(said, args, keywords)
         except GivesFunctions:
-            self._halves = Halves(f, self._setting.static, self._like, self._stay)
+            self._halves = Halves(self._f, self._setting.static, self._like, self._stay)
             return self._record(args, keywords)
         except Exception as error:
             why = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
@@ -190,7 +195,7 @@ class Compiled(Generic[P, R]):
                 self._warn(f"runs as it is in this call: {said}")
         else:
             self._stay(f"is no program, and runs as it is: {said}")
-        return self._f(*args, **keywords)
+        return self.beside(*args, **keywords)
 
     def _changing(self, changed: list[str], y: Any) -> Any:
         """Return the result of a call that has changed something; if it does so again, warn."""
@@ -206,7 +211,7 @@ class Compiled(Generic[P, R]):
 
     def _stay(self, why: str) -> None:
         """Warn that the function runs as it is from now on, and why."""
-        self._as_it_is, self._why = True, why
+        self.as_it_is, self._why = True, why
         self._warn(why)
 
     def _warn(self, text: str) -> None:
@@ -238,7 +243,7 @@ class Compiled(Generic[P, R]):
         if kept is None or not texts:
             FOLDER.misses += kept is not None
             return MISS, kept
-        expected = self._f(*args, **keywords)  # and rules come to be known that load late
+        expected = self.beside(*args, **keywords)  # and rules come to be known that load late
         changed = making.state.changed()
         if changed:
             return self._changing(changed, expected), None
@@ -347,7 +352,7 @@ class Compiled(Generic[P, R]):
         Where there is none, or none any more, it is the reason.
         """
         found = [explained(program, self.__name__) for program in self.programs]
-        why = [f"{self.__name__} {self._why}"] if self._as_it_is or not found else []
+        why = [f"{self.__name__} {self._why}"] if self.as_it_is or not found else []
         return "\n\n".join([*found, *why])
 
     def save(self, path: Any) -> None:

@@ -7,6 +7,7 @@ what leads to it anew: so it holds no intermediate values, and its arguments may
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import types
 from collections.abc import Callable, Iterable
@@ -58,6 +59,8 @@ class Halves:
         Gives what such a function gives: it takes its number, what it is given, and the arguments.
     keeps : bool
         Whether a function of some result was found to change something, or may be.
+    names : frozenset of str
+        The attributes of functions of results.
     """
 
     def __init__(
@@ -69,34 +72,45 @@ class Halves:
     ) -> None:
         @functools.wraps(f)
         def values(*args: Any, **keywords: Any) -> Any:
-            y = f(*args, **keywords)
-            rest, functions = apart(y)
-            if not _are_noted(args, keywords):
-                self._plain.result = (y,)
-                if _share(y, functions, args, keywords):
-                    self.stay("looks up what is beside it, and may be written to")
-            return rest
+            return apart(f(*args, **keywords))[0]
 
         def given(number: int, xs: Any, options: Any, /, *args: Any, **keywords: Any) -> Any:
-            functions = apart(f(*args, **keywords))[1]
-            if _are_noted(xs, options, args, keywords):
-                return functions[number](*xs, **options)
-            y, changes = _looked_at(functions[number], xs, options)
-            if changes:
-                self.stay(f"changes {changes} when it is called")
-            if changes or self.given._as_it_is:
-                self._plain.called = (functions, y)
-            return y
+            return apart(f(*args, **keywords))[1][number](*xs, **options)
 
         names = parameters_of(f, _MOST, ())
         places = [names.index(x) if x in names else x for x in static]
         given.__name__ = f"given_by_{getattr(f, '__name__', 'call')}"
         self._f, self._stay, self.keeps = f, stay, False
+        self.names = frozenset[str]()
         self._plain = _Plain()
         self.values = make(values, static)
         self.given = make(
             given, frozenset((0, *static, *[x + 3 for x in places if isinstance(x, int)]))
         )
+        self.values.beside, self.given.beside = self._values, self._given
+
+    def _values(self, *args: Any, **keywords: Any) -> Any:
+        """Call the plain function beside the program of what is no function in its results."""
+        y = self._f(*args, **keywords)
+        rest, functions = apart(y)
+        if not _are_noted(args, keywords):
+            self._plain.result = (y,)
+            self.names = self.names.union(*map(dir, functions))
+            if _share(y, functions, args, keywords):
+                self.stay("looks up what is beside it, and may be written to")
+        return rest
+
+    def _given(self, number: int, xs: Any, options: Any, /, *args: Any, **keywords: Any) -> Any:
+        """Call a plain function of a result beside its program."""
+        functions = apart(self._f(*args, **keywords))[1]
+        if _are_noted(xs, options, args, keywords):
+            return functions[number](*xs, **options)
+        y, changes = _looked_at(functions[number], xs, options)
+        if changes:
+            self.stay(f"changes {changes} when it is called")
+        if changes or self.given.as_it_is:
+            self._plain.called = (functions, y)
+        return y
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the result, with functions that call the other program."""
@@ -168,6 +182,13 @@ class _Made:
             self.functions = halves.functions(args, keywords)
         return self.functions[number](*xs, **options)
 
+    def plain(self) -> list[Callable[..., Any]]:
+        """Return the functions as they are without programs; from now on they are called."""
+        if self.functions is None:
+            self._check()
+            self.functions = self.halves.functions(self.args, self.keywords)
+        return self.functions
+
     def _check(self) -> None:
         same = True
         if self._nests:
@@ -205,8 +226,26 @@ class Given:
         """Call the program of what the function gives."""
         return self._made.call(self._number, xs, options)
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._made.halves.names or (name[:2] == "__" and name not in _TOLD):
+            msg = f"{self!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(self._made.plain()[self._number], name)
+
+    def __reduce__(self) -> Any:
+        return _itself, (self._made.plain()[self._number],)
+
     def __repr__(self) -> str:
         return f"<function {self._number} of what {self._made.halves.given!r} is of>"
+
+
+_TOLD = {"__name__", "__qualname__", "__defaults__", "__kwdefaults__", "__self__", "__func__"}
+"""What is told of a function by its attributes, as of a plain one."""
+
+
+def _itself(f: Any) -> Any:
+    """Return a function: what a copy of a `Given` is."""
+    return f
 
 
 def prints(leaves: Iterable[Any]) -> list[Any]:
@@ -282,7 +321,8 @@ def may_be_made(x: Any) -> bool:
     """Tell whether a part of a result is a function that may have been made for it."""
     if not callable(x) or isinstance(x, (type, Primitive, np.ufunc, types.BuiltinFunctionType)):
         return False
-    return not (isinstance(x, types.FunctionType) and "<locals>" not in x.__qualname__)
+    # Its name tells nothing: `functools.wraps` gives it another's.
+    return not isinstance(x, types.FunctionType) or bool(x.__code__.co_flags & inspect.CO_NESTED)
 
 
 def is_function(x: Any) -> bool:

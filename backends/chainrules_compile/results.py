@@ -13,7 +13,7 @@ from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures
 from chainrules_compile.errors import MISS, Unfit, refused
 from chainrules_compile.facts import may_draw
-from chainrules_compile.halves import GivesFunctions, is_function
+from chainrules_compile.halves import GivesFunctions, is_function, may_be_made
 from chainrules_compile.noted import Noted
 from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
@@ -44,7 +44,9 @@ def check_results(leaves: list[Any], captures: Captures) -> None:
         if captures.has(leaf):
             continue
         if is_function(leaf):
-            raise GivesFunctions
+            if may_be_made(leaf):
+                raise GivesFunctions
+            continue  # a function of a module's, or of a class's, which code names
         msg = (
             f"its result holds a {type(leaf).__qualname__}, which it makes anew at each call; give "
             f"arrays and numbers, in tuples, lists, dicts or dataclasses"

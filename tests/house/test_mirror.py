@@ -472,6 +472,7 @@ TOPICS = {
     "tests/engines/compile/test_foreign.py": "forms that hang on numbers, of words and people's",
     "tests/libraries/scipy/test_checks.py": "what SciPy checks of numbers, compiled, a generator",
     "tests/engines/compile/test_given.py": "what compiled functions give: functions, objects",
+    "tests/engines/compile/test_stores.py": "attributes that are stored, and read by others",
     "tests/engines/compile/test_given_state.py": "what the functions that they give keep",
     "tests/engines/compile/test_holders.py": "functions held by objects of ours, a generator",
     "tests/engines/compile/test_dtypes.py": "dtypes that are equal and another object, a generator",

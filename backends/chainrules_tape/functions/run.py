@@ -126,8 +126,9 @@ class Run:
                 break
         traced = self._enter(self.leaves)
         under_way = recorders.under_way
-        under_way.append(self)
+        outside = len(under_way)
         try:
+            under_way.append(self)  # an interrupt may come right after it
             if self.tree.is_flat:
                 y = settled(f(*traced))
             else:
@@ -136,7 +137,7 @@ class Run:
             explain_error(error)
             raise
         finally:
-            under_way.pop()
+            del under_way[outside:]
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)

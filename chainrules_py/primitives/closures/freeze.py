@@ -80,6 +80,8 @@ class Names(NamedTuple):
         which "__name__" is its own.
     opens : bool
         Whether it may look up globals by what it has as attributes, which are texts.
+    stores : frozenset of str
+        The attributes that it gives a value, or takes away.
     """
 
     scope: tuple[str, ...] = ()
@@ -89,6 +91,7 @@ class Names(NamedTuple):
     assigned: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     opens: bool = False
+    stores: frozenset[str] = frozenset()
 
 
 NO_NAMES = Names()
@@ -116,6 +119,7 @@ def names_in(code: types.CodeType) -> Names:
     steps = [*dis.get_instructions(code)]
     scope, known = dict[str, None](), {*_texts(code.co_consts)}
     own, assigned, stands_for = set[str](), set[str](), dict[str, str]()
+    stores = {step.argval for step in steps if step.opname in ("STORE_ATTR", "DELETE_ATTR")}
     imports = {step.argval for step in steps if step.opname == "IMPORT_NAME"}
     for i, step in enumerate(steps):
         kind, _, where = step.opname.partition("_")
@@ -157,10 +161,11 @@ def names_in(code: types.CodeType) -> Names:
             assigned |= names.assigned & {"global", *code.co_freevars}
             imports |= names.imports
             opens |= names.opens
+            stores |= names.stores
     known |= {*_identifiers(code), *[ANY][not written :]} if opens else set()
     sets = known, own | assigned, shared | assigned, assigned, imports
     a, b, c, d, e = map(frozenset, sets)
-    return Names(tuple(scope), a, b, c, d, e, opens)
+    return Names(tuple(scope), a, b, c, d, e, opens, frozenset(stores))
 
 
 def _opens(scope: set[str], called: set[str]) -> bool:

@@ -67,7 +67,7 @@ _SKIPPED, _LEAVES = (types.CodeType, types.FrameType, *_PLAIN), {*_PLAIN} - {str
 _MAKERS = {"__init__", "__post_init__", "__new__"}
 """Methods that give a new object its attributes, which is no change."""
 _ROOT: Path = (None, "", frozenset())
-_PLAIN_LIBRARIES = ("builtins", "collections", "types", "_contextvars")
+_PLAIN_LIBRARIES = ("array", "builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
 _WAITING = {"concurrent", "threading"}
 """Libraries whose objects are not compared, for they wait; arrays in them are."""
@@ -133,15 +133,19 @@ class Reach:
     varies, whole, writes : bool
         Whether some of these hold more than what somebody has defined by name. Whether that is
         all: the search ends at 10,000 values. Whether places count that code only writes to.
+    stores : bool
+        Whether attributes count that code only gives a value.
     """
 
     __slots__ = (
         "libraries", "_own", "arrays", "defined", "generators", "names", "places", "roots",
-        "varies", "whole", "writes",
+        "stores", "varies", "whole", "writes",
     )  # fmt: skip
 
-    def __init__(self, roots: Iterable[Any], *, writes: bool = False, names: Any = ()) -> None:
-        self.roots, self.writes = roots, writes
+    def __init__(
+        self, roots: Iterable[Any], *, writes: bool = False, stores: bool = False, names: Any = ()
+    ) -> None:
+        self.roots, self.writes, self.stores = roots, writes, stores
         self.arrays: list[Any] = []
         self.defined: list[Any] = []
         self.generators: list[Any] = []
@@ -318,6 +322,8 @@ class Walk:
             self.reach.libraries.add(f.__globals__.get("__name__", ""))
         path = (None, f.__name__, names.own)
         self.names |= names.attributes
+        if self.reach.stores:
+            self.names |= names.stores
         if f.__name__ not in _MAKERS:
             self.own |= names.shared
             if "global" in names.assigned and not names.own <= f.__globals__.keys():

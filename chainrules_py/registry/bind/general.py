@@ -12,7 +12,14 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import NOT_REAL, agrees, as_counts, either_of, once_more
+from chainrules_py.registry.bind.reals import (
+    NOT_REAL,
+    as_counts,
+    either_of,
+    either_pull,
+    maps_of_reals,
+    once_more,
+)
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
@@ -135,7 +142,7 @@ class GeneralRecipe(_Written):
             def again() -> Any:
                 return _checked(statement, stated(*reals, **options), n)
 
-            return again()[1] if ours else _maps_of_reals(y, maps, again)
+            return again()[1] if ours else maps_of_reals(y, maps, again)
 
         return answer
 
@@ -403,42 +410,12 @@ class RruleRecipe(_Written, OneMode):
                 again = lambda xs: rrule(*xs, **options)
                 if (found := once_more(xs, y, again)) is not None:
                     reals = _either(found[1], again, as_counts(xs))
-                    pullback = _either_pull(found[0], reals, pullback)
+                    pullback = either_pull(found[0], reals, pullback)
             if (fields := keyed(y)) is not None:
                 pullback = reading(pullback, fields)
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
-
-
-def _maps_of_reals(y: Any, maps: Any, again: Callable[[], Any]) -> Any:
-    """Return maps of real numbers, or those of the operands as they are, where these count."""
-    try:
-        z, found = again()
-    except NOT_REAL:  # of numbers that are a key's, say, of so many bits
-        return maps
-    same = agrees(y, z)
-    if same is True or same is False:
-        return found if same else maps
-    return tuple([_either_map(same, a, b) for a, b in zip(found, maps, strict=True)])
-
-
-def _either_map(same: Any, reals: Any, own: Any) -> Any:
-    """Return the map of real numbers, or that of the operands as they are, by what is traced."""
-    if type(reals) is not LinearMap or type(own) is not LinearMap:
-        return reals
-
-    def half(of_reals: Any, of_own: Any) -> Any:
-        if of_reals is None or of_own is None:
-            return None
-        return lambda t, same, a, b: either_of(same, of_reals(t, *a), of_own(t, *b))
-
-    push, pull = half(reals.push, own.push), half(reals.pull, own.pull)
-    return LinearMap(push, pull, same, reals.saved, own.saved)
-
-
-def _either_pull(same: Any, reals: Any, own: Any) -> Any:
-    return reals if same is True else lambda y_bar: either_of(same, reals(y_bar), own(y_bar))
 
 
 def _either(pullback: Any, again: Callable[..., Any], xs: tuple[Any, ...]) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.promotion import counts, real_numbers
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import unthunk
@@ -98,6 +99,37 @@ def either_of(same: Any, reals: Any, own: Any) -> Any:
         return _where(same, tree, [(t, 0.0) for t in leaves])
     (firsts, tree), (others, of) = flatten(reals), flatten(own)
     return reals if tree != of else _where(same, tree, zip(firsts, others, strict=True))
+
+
+def maps_of_reals(y: Any, maps: Any, again: Callable[[], Any]) -> Any:
+    """Return maps of real numbers, or those of the operands as they are, where these count."""
+    try:
+        z, found = again()
+    except NOT_REAL:  # of numbers that are a key's, say, of so many bits
+        return maps
+    same = agrees(y, z)
+    if same is True or same is False:
+        return found if same else maps
+    return tuple([_either_map(same, a, b) for a, b in zip(found, maps, strict=True)])
+
+
+def _either_map(same: Any, reals: Any, own: Any) -> Any:
+    """Return the map of real numbers, or that of the operands as they are, by what is traced."""
+    if type(reals) is not LinearMap or type(own) is not LinearMap:
+        return reals
+
+    def half(of_reals: Any, of_own: Any) -> Any:
+        if of_reals is None or of_own is None:
+            return None
+        return lambda t, same, a, b: either_of(same, of_reals(t, *a), of_own(t, *b))
+
+    push, pull = half(reals.push, own.push), half(reals.pull, own.pull)
+    return LinearMap(push, pull, same, reals.saved, own.saved)
+
+
+def either_pull(same: Any, reals: Any, own: Any) -> Any:
+    """Return the pullback of real numbers, or that of the operands as they are, likewise."""
+    return reals if same is True else lambda y_bar: either_of(same, reals(y_bar), own(y_bar))
 
 
 def _where(same: Any, tree: Any, pairs: Iterable[tuple[Any, Any]]) -> Any:
