@@ -24,6 +24,7 @@ from chainrules_bridge.bodies import (
     refuse_operator,
     refused_rule,
     tried,
+    unstated,
     warn_called_back,
 )
 from chainrules_bridge.by_numpy import CONSTANT, by_numpy, called_by_numpy, is_hosted
@@ -100,5 +101,6 @@ __all__ = [
     "samples",
     "supported",
     "tried",
+    "unstated",
     "warn_called_back",
 ]

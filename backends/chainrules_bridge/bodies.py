@@ -212,6 +212,20 @@ def refused_rule(
     )
 
 
+def unstated(f: Any) -> NoRuleError:
+    """Return the error for a body that NumPy computes, where its derivative is asked for.
+
+    Parameters
+    ----------
+    f : Primitive
+        Whose body it is.
+    """
+    return NoRuleError(
+        f"{f.__name__} is computed by NumPy and has no rule, so that its derivative would be lost; "
+        f"state one, as in scalar_rule({f.__name__}, ...)"
+    )
+
+
 _WORDS = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "@": "matmul", "**": "power",
     "//": "floor_divide", "%": "remainder", "<": "less", ">": "greater",
@@ -257,8 +271,7 @@ def refuse_operator(error: TypeError, what: str, engine: str) -> None:
 
 def _refuse_function(error: TypeError, what: str, engine: str) -> None:
     """Raise for a function of NumPy's or SciPy's that called a method of an engine's array."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
-    frames = [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
+    frames = _within_libraries(_frames_of(error))
     if not any([_is_foreign(x) for frame in frames for x in frame.f_locals.values()]):
         return
     name, library = frames[-1].f_code.co_name, _LIBRARIES[_root_of(frames[-1])]
@@ -371,10 +384,20 @@ def _is_misfit(error: Exception, f: Any) -> bool:
     """
     if isinstance(error, TypeError | AttributeError) and raised_in(error, tuple(_LIBRARIES)):
         return True
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+    frames = _frames_of(error)
     if _home_of(f) not in _LIBRARIES or _has_row(f):
-        frames = [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
+        frames = _within_libraries(frames)
     return any([_is_foreign(x) for frame in frames for x in flatten([*frame.f_locals.values()])[0]])
+
+
+def _frames_of(error: BaseException) -> list[types.FrameType]:
+    """List the frames that an error came through, the innermost first."""
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
+
+
+def _within_libraries(frames: list[types.FrameType]) -> list[types.FrameType]:
+    """List those of NumPy's and SciPy's that are inside of all others."""
+    return [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
 
 
 def _has_row(f: Any) -> bool:

@@ -264,8 +264,7 @@ class AugmentedRecipe(_Custom):
                 augmented, options = again
                 given = {k: x for k, x in options.items() if k not in hidden}
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
-            same, own = saved[1:] if is_either else (True, None)
-            saved = saved[0] if is_either else saved
+            saved, same, own = saved if is_either else (saved, True, None)
             options = dict(zip(self.options, named, strict=True))
             rest = (y_bar, of), onto, options
             try:

@@ -173,14 +173,14 @@ class _Made:
 
     def call(self, number: int, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call a function: its program, as long as there is one."""
-        halves, args, keywords = self.halves, self.args, self.keywords
-        if self.functions is None:
-            self._check()
-            if not halves.keeps and not _are_noted(*xs, *options.values()):
-                self.functions, y = halves.called(number, xs, options, args, keywords)
-                return y
-            self.functions = halves.functions(args, keywords)
-        return self.functions[number](*xs, **options)
+        keeps = self.functions is not None or self.halves.keeps
+        if keeps or _are_noted(*xs, *options.values()):
+            return self.plain()[number](*xs, **options)
+        self._check()
+        found, y = self.halves.called(number, xs, options, self.args, self.keywords)
+        if found is not None:  # another thread may have found some meanwhile
+            self.functions = found
+        return y
 
     def plain(self) -> list[Callable[..., Any]]:
         """Return the functions as they are without programs; from now on they are called."""
@@ -194,17 +194,13 @@ class _Made:
         if self._nests:
             leaves, tree = flatten((self.args, self.keywords))
             same = tree == self._tree and all(map(_is_same, leaves, self._leaves))
-        if (
-            same
-            and prints(self._leaves) == self._prints
-            and self._fits(*self.args, **self.keywords)
-        ):
-            return
-        msg = (
-            "an argument of the compiled function that gave this function, or what that looks up, "
-            "was written to since, or is another by now; write to a copy, or call it again"
-        )
-        raise MutationError(msg)
+        same = same and prints(self._leaves) == self._prints
+        if not (same and self._fits(*self.args, **self.keywords)):
+            msg = (
+                "an argument of the compiled function that gave this function, or what that looks "
+                "up, was written to since, or is another by now; write to a copy, or call it again"
+            )
+            raise MutationError(msg)
 
 
 @final

@@ -50,7 +50,7 @@ _LITERALS = _literals()
 _NUMBERS = {float, complex, int, bool, *_LITERALS}
 
 
-def plain(x: Any) -> Any:
+def _number_of(x: Any) -> Any:
     """Return the number of Python's that a literal of JAX's stands for."""
     classes: tuple[Any, ...] = (int, float, complex)
     return next(cls(x) for cls in classes if isinstance(x, cls))
@@ -136,7 +136,7 @@ _GIVEN = (np.ndarray, np.generic, *_LITERALS)
 
 def _held(x: Any) -> Any:
     """Convert what a structure holds; its numbers are static, those of JAX's programs as well."""
-    return plain(x) if type(x) in _LITERALS else _converted(x)
+    return _number_of(x) if type(x) in _LITERALS else _converted(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}

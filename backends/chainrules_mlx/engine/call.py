@@ -19,6 +19,7 @@ from chainrules_bridge import (
     raised_in,
     refuse_operator,
     refused_rule,
+    unstated,
 )
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.trial import asked_for_values, given, note, noting, tied, trying
@@ -388,11 +389,7 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
             if any(map(varies, given)) and looked_into(word, tuple(map(type, operands)), config):
                 if not isinstance(error, (AttributeError, TypeError)):
                     raise
-                msg = (
-                    f"{word.__name__} is computed by NumPy and has no rule, so that its derivative "
-                    f"would be lost; state one, as in scalar_rule({word.__name__}, ...)"
-                )
-                raise NoRuleError(msg) from error
+                raise unstated(word) from error
             try:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]

@@ -19,7 +19,15 @@ import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils._python_dispatch import _disable_current_modes
 
-from chainrules_bridge import UNFIT, by_numpy, check_promised, raised_in, tried, warn_called_back
+from chainrules_bridge import (
+    UNFIT,
+    by_numpy,
+    check_promised,
+    raised_in,
+    tried,
+    unstated,
+    warn_called_back,
+)
 from chainrules_py import MutationError, NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
     Cache,
@@ -199,7 +207,7 @@ def _dtype(x: torch.Tensor) -> Any:
 class _Kernel:
     """A function with options."""
 
-    __slots__ = ("body", "f", "name", "options", "result", "takes_tensors")
+    __slots__ = ("body", "f", "options", "result", "takes_tensors")
 
     def __init__(
         self,
@@ -212,7 +220,6 @@ class _Kernel:
     ) -> None:
         self.f = f
         self.takes_tensors = takes_tensors
-        self.name = f.__name__
         self.body = body
         self.result = result
         self.options = options
@@ -221,11 +228,7 @@ class _Kernel:
         """Compute it, or have the operation computed later."""
         tensors, layout = partition(tuple(operands), is_tensor)
         if not computing.get() and any(map(is_differentiated, tensors)):
-            msg = (
-                f"{self.name} is computed by NumPy and has no rule, so that its derivative would "
-                f"be lost; state one, as in scalar_rule({self.name}, ...)"
-            )
-            raise NoRuleError(msg)
+            raise unstated(self.f)
         if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
             if not _transforms_active():
                 return self.compute(operands, again=self.takes_tensors)

@@ -81,18 +81,21 @@ def unwritten(call: AnyCall, leaves: Any, y: Any) -> Any:
     """
     outputs, treedef = flatten(y)
     shown = list(outputs)
+    pulled = [of for leaf in leaves if is_tensor(leaf) for of in _levels(leaf) if _is_hooked(of)]
     for place in call.plan.views:
         if is_tensor(shown[place]) and _is_pulled(shown[place]):
             (x,) = shown[place].unsqueeze(0).unbind()
             shown[place] = x
             check = _unwritten_check(call.plan.primal.__name__, _levels(x.detach()))
-            for leaf in leaves:
-                for of in _levels(leaf) if is_tensor(leaf) else ():
-                    # A parameter would keep it beyond the transformation.
-                    lasts = of.is_leaf and not _functorch.is_functorch_wrapped_tensor(of)
-                    if of.requires_grad and not lasts:
-                        of.register_hook(check)
+            for of in pulled:
+                of.register_hook(check)
     return unflatten(treedef, shown)
+
+
+def _is_hooked(x: Any) -> bool:
+    """Tell whether a hook is put on a tensor: a parameter would keep it for good."""
+    lasts = x.is_leaf and not _functorch.is_functorch_wrapped_tensor(x)
+    return x.requires_grad and not lasts
 
 
 def _unwritten_check(name: str, levels: list[Any]) -> Callable[[Any], None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -19,7 +19,7 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.pytree import flatten, partition, unflatten
+from chainrules_py.values.pytree import flatten, map_leaves, partition, unflatten
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
@@ -92,13 +92,19 @@ def either_of(same: Any, reals: Any, own: Any) -> Any:
     if is_zero(reals) and is_zero(own):
         return reals
     if is_zero(reals):
-        leaves, tree = flatten(own)
-        return _where(same, tree, [(0.0, t) for t in leaves])
-    if is_zero(own):
-        leaves, tree = flatten(reals)
-        return _where(same, tree, [(t, 0.0) for t in leaves])
+        reals = _zeros_for(own)
+    elif is_zero(own):
+        own = _zeros_for(reals)
     (firsts, tree), (others, of) = flatten(reals), flatten(own)
-    return reals if tree != of else _where(same, tree, zip(firsts, others, strict=True))
+    if tree != of:
+        return reals
+    pairs = zip(firsts, others, strict=True)
+    return unflatten(tree, [a if a is b else where(same, a, b) for a, b in pairs])
+
+
+def _zeros_for(t: Any) -> Any:
+    """Return a tangent with a zero in the place of each number or array."""
+    return map_leaves(lambda _: 0.0, t)
 
 
 def maps_of_reals(y: Any, maps: Any, again: Callable[[], Any]) -> Any:
@@ -108,8 +114,10 @@ def maps_of_reals(y: Any, maps: Any, again: Callable[[], Any]) -> Any:
     except NOT_REAL:  # of numbers that are a key's, say, of so many bits
         return maps
     same = agrees(y, z)
-    if same is True or same is False:
-        return found if same else maps
+    if same is False:
+        return maps
+    if same is True:
+        return found
     return tuple([_either_map(same, a, b) for a, b in zip(found, maps, strict=True)])
 
 
@@ -130,10 +138,6 @@ def _either_map(same: Any, reals: Any, own: Any) -> Any:
 def either_pull(same: Any, reals: Any, own: Any) -> Any:
     """Return the pullback of real numbers, or that of the operands as they are, likewise."""
     return reals if same is True else lambda y_bar: either_of(same, reals(y_bar), own(y_bar))
-
-
-def _where(same: Any, tree: Any, pairs: Iterable[tuple[Any, Any]]) -> Any:
-    return unflatten(tree, [a if a is b else where(same, a, b) for a, b in pairs])
 
 
 def unwrapped(request: Any, y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
