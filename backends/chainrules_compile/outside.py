@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
-from chainrules_compile.alike import PLAIN, bits_of
+from chainrules_compile.alike import PLAIN, bits_of, is_cached
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_py import Primitive
 from chainrules_py.extend import Cache, Mode, attributes, describe, is_library, type_info, written
@@ -239,7 +239,10 @@ class Contents:
 
 
 def contents(x: Any) -> tuple[Any, ...] | None:
-    """Return what a container or an object of people's holds; None for what holds nothing."""
+    """Return what a container or an object of people's holds; None for what holds nothing.
+
+    What a cached property keeps is no change: whoever is without it computes it.
+    """
     cls = type(x)
     if cls in PLAIN or hasattr(cls, "payload_type"):
         return None
@@ -249,7 +252,7 @@ def contents(x: Any) -> tuple[Any, ...] | None:
         return (*x, *getattr(x, "__dict__", {}).values())
     if isinstance(x, (type, types.FunctionType, types.ModuleType)) or is_library(cls.__module__):
         return None
-    found = attributes(x)
+    found = {name: y for name, y in attributes(x).items() if not is_cached(cls, name)}
     return (*found, *found.values())
 
 

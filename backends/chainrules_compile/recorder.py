@@ -212,24 +212,29 @@ class Recorder(Notes):
     def write_result(
         self, function: Any, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        """Note a function that writes its result into an array."""
+        """Note a function that writes its result into an array, or its results into several."""
         keywords = dict(keywords)
         outs = keywords.pop("out")
-        (out, *more) = outs if type(outs) is tuple else (outs,)
-        if more or not isinstance(out, Noted):
+        outs = outs if type(outs) is tuple else (outs,)
+        given = [out for out in outs if out is not None]
+        if not all([isinstance(out, Noted) for out in given]):
             refuse_plain(function)
         leaves = method == "__call__" or function in (np.clip, np.ndarray.clip)
         where = keywords.pop("where", True) if leaves else True  # of a sum it is what is added
         if method not in ("", "__call__"):
             function = getattr(function, method)
         y = self.call(function, operands, keywords)
-        if not np.can_cast(plain(y).dtype, plain(out).dtype, keywords.get("casting", "same_kind")):
-            given = {k: plain(x) for k, x in keywords.items()}
-            function(*map(plain, operands), out=out.payload.copy(), **given)  # which raises
-        if where is not True:
-            y = self.call(np.where, (where, y, out), {})
-        self.write(out, ..., y)
-        return out
+        pairs = list(zip(outs, y if len(outs) > 1 else (y,), strict=True))
+        casting = keywords.get("casting", "same_kind")
+        into = [(out, z) for out, z in pairs if out is not None]
+        if not all([np.can_cast(plain(z).dtype, plain(out).dtype, casting) for out, z in into]):
+            rest = {k: plain(x) for k, x in keywords.items()}
+            copies = [None if out is None else out.payload.copy() for out in outs]
+            function(*map(plain, operands), out=(*copies,), **rest)  # which raises
+        for out, z in into:
+            self.write(out, ..., z if where is True else self.call(np.where, (where, z, out), {}))
+        results = tuple([z if out is None else out for out, z in pairs])
+        return results if len(results) > 1 else results[0]
 
     def writes(self, x: Noted) -> int:
         """Return how often the memory of an array was written to, whatever came of it."""

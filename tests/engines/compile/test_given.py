@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 import chainrules_scipy.interpolate
 from chainrules_compile import compile
-from chainrules_tape import linearize, vjp
+from chainrules_tape import linearize, value_and_grad, vjp
+from tests.engines.compile.shadow import same
 
 X = np.array([1.0, 2.0, 3.5])
 STEPS = np.arange(3.0)
@@ -86,3 +88,36 @@ def test_objects_keep_their_members():
     assert compile(lambda x: make(STEPS, x))(X).derivative()(0.5) == make(STEPS, X).derivative()(
         0.5
     )
+
+
+class Lazy:
+    """An object that computes something when it is first asked, and keeps it."""
+
+    def __init__(self, w):
+        self.w = w
+
+    @functools.cached_property
+    def total(self):
+        return np.sum(self.w) * 2.0
+
+    @functools.cached_property
+    def scaled(self):
+        return self.w * self.total
+
+
+LazyData = dataclasses.make_dataclass("LazyData", ["w"], bases=(Lazy,))
+
+
+@pytest.mark.parametrize("kind", [Lazy, LazyData])
+@pytest.mark.parametrize("ask", [lambda m: m.total, lambda m: np.sum(m.scaled)])
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: value_and_grad(f, 1)])
+@pytest.mark.filterwarnings("ignore:.*each call changes:chainrules_compile.RecordingWarning")
+def test_cached_properties_of_arguments_are_no_changes(kind, ask, transform):
+    f = transform(lambda m, x: np.sum(x * x) * ask(m))
+    compiled = compile(f)
+    for turn in range(6):
+        if turn % 3 == 0:
+            mine, theirs = kind(X + turn), kind(X + turn)
+        found, expected = compiled(mine, X * turn), f(theirs, X * turn)
+        assert same(found, expected)
+        assert not any([hasattr(x, "payload") for x in vars(mine).values()])

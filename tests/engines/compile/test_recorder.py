@@ -107,6 +107,8 @@ def test_results_written_into_arrays():
     assert same(compile_checked(f)(-X), f(-X))
     with pytest.raises(TypeError, match="Cannot cast"):
         compile_checked(lambda x: np.add(x, 1.5, out=np.zeros(6, int, like=x)))(X)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        compile_checked(lambda x: np.modf(x, out=(x * 1.0, np.zeros(6, int, like=x))))(X)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,11 @@ def test_functions_that_write(write):
         lambda b, x: np.sum(b, axis=0, out=b[0]),
         lambda b, x: np.add.reduce(b, axis=0, out=b[1]),
         lambda b, x: np.multiply.outer(x[:3], x[3:], out=b),
+        lambda b, x: np.divmod(x[:3], x[3:], out=(b[0], b[1])),
+        lambda b, x: np.divmod(x[:3], x[3:], out=(b[:, 0], b[1]), where=x[:3] > 2.0),
+        lambda b, x: np.modf(x[:3], b[0], b[2]),
+        lambda b, x: np.modf(x[:3], out=(None, b[1])),
+        lambda b, x: np.add(b[1], np.frexp(x[:3], out=(b[0], None))[1], out=b[2]),
     ],
 )
 def test_results_written_by_other_functions(write):
