@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, final
 from chainrules_py import ConvergenceError, ZeroTangent
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
-from chainrules_solvers.stepping import Substep, rate_of, stages, tableau, weighted
+from chainrules_solvers.stepping import Substep, clock_of, rate_of, stages, tableau, weighted
 from chainrules_solvers.systems import engine
 from chainrules_solvers.vectors import Vector, combine, direction, eps_of, norm, number
 
@@ -46,7 +46,9 @@ class Integration:
         self.atol = resolution**0.5 if atol is None else atol
         self.left = max_steps
         self._trusted, self._trust = 0.0, 0
-        self._rate = rate_of(self.f, self.tree, self.params)
+        self.clock = clock = clock_of(t, self.tree.leaves)
+        self.dtype = None if clock is None or clock.dtype == t.dtype else clock.dtype
+        self._rate = rate_of(self.f, self.tree, self.params, self.clock)
 
     def rate(self, y: Vector, t: float) -> Vector:
         """Compute the rate of change."""
@@ -142,7 +144,7 @@ class Integration:
         """Run, and list the steps on which derivatives are to be taken, by interval of time."""
         _, taken = self.run()
         return [
-            [Substep(self.method, *part) for part in itertools.pairwise(places)]
+            [Substep(self.method, *part, self.dtype) for part in itertools.pairwise(places)]
             for places in self.resolved(taken)
         ]
 
@@ -205,7 +207,7 @@ class Integration:
         generic = tuple([w * math.cos(2.4 * n) for n, w in enumerate(method.weights[-1])])
 
         def step(f: Any, leaves: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-            rate = rate_of(f, self.tree, params)
+            rate = rate_of(f, self.tree, params, self.clock)
             ks = stages(method, rate, list(leaves), t, h)
             moved = weighted(list(leaves), h, method.weights[-1], ks)
             ks.append(rate(moved, t + h))

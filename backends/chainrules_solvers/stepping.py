@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tree, describe, kind_of
+from chainrules_py.extend import Tree, describe, kind_of, type_info
 from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_py.vocabulary.linalg import resolution
 from chainrules_solvers.vectors import Vector
 
 
@@ -74,11 +75,37 @@ def tableau(method: str) -> Tableau:
     return METHODS[method]
 
 
-def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...]) -> Rate:
-    """Return the rate of change as a function of lists, in the dtypes of the state."""
+def clock_of(t: Any, leaves: Vector) -> Any:
+    """Return an array like which a time is made for a function: as wide as times and state are.
+
+    None where the elements of the times are numbers themselves, as NumPy's: there a time is one of
+    Python's. Functions of other libraries take no numbers.
+    """
+    if type_info(type(v.index(t, 0))).is_number:
+        return None
+    wide = [x for x in (t, *leaves) if kind_of(x) in ("real", "complex")]
+    like = min(wide, key=resolution)
+    return v.real(like) if kind_of(like) == "complex" else like
+
+
+def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: Any = None) -> Rate:
+    """Return the rate of change as a function of lists, in the dtypes of the state.
+
+    Parameters
+    ----------
+    f : callable
+        The function of `odeint`.
+    tree : Tree
+        The structure of the state.
+    params : tuple
+        What f is given besides.
+    clock : array, optional
+        What a time that is a number becomes an array like: see `clock_of`.
+    """
 
     def rate(y: Vector, t: Any) -> Vector:
-        given = f(tree.build(y), t, *params)
+        time = t if clock is None or hasattr(t, "dtype") else arrayed(t, clock)
+        given = f(tree.build(y), time, *params)
         k = Tree(given).leaves
         if [getattr(x, "shape", ()) for x in k] != [getattr(x, "shape", ()) for x in y]:
             msg = (
@@ -139,18 +166,23 @@ class Substep:
         The pair of methods whose higher order makes the next state.
     start, stop : float
         Which part.
+    dtype : dtype, optional
+        Of the time that a function is given, if not that of the times.
     """
 
-    __slots__ = ("method", "start", "stop")
+    __slots__ = ("dtype", "method", "start", "stop")
 
-    def __init__(self, method: Tableau, start: float, stop: float) -> None:
+    def __init__(self, method: Tableau, start: float, stop: float, dtype: Any = None) -> None:
         self.method = method
         self.start = start
         self.stop = stop
+        self.dtype = dtype
 
     def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
         """Compute the state at the end of the part, from that at its beginning."""
         method, tree = self.method, Tree(y)
+        if self.dtype is not None:
+            t0, t1 = v.astype(t0, dtype=self.dtype), v.astype(t1, dtype=self.dtype)
         t, h = t0 + self.start * (t1 - t0), (self.stop - self.start) * (t1 - t0)
         ks = stages(method, rate_of(f, tree, params), tree.leaves, t, h)
         return tree.build(weighted(tree.leaves, h, method.weights[-1], ks))

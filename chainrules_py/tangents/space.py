@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from functools import cache
 from typing import Any, NoReturn, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
@@ -15,6 +14,7 @@ from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
 from chainrules_py.tangents.checks import check_keys, refuse_tangent
 from chainrules_py.tangents.own_space import projected
+from chainrules_py.tangents.precision import default_dtype, widened_to
 from chainrules_py.tangents.structural import Tangent, of_container
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import Thunk, unthunk
@@ -144,12 +144,6 @@ class Space:
     def __repr__(self) -> str:
         shape = ",".join(map(str, self.shape))
         return f"Space({self.dtype or self.like.__name__}[{shape}])"
-
-
-@cache
-def default_dtype(xp: Any, kind: str = "real") -> Any:
-    """Return the dtype of tangents of whole numbers and of Python's in a library, if it has it."""
-    return getattr(xp, "complex128" if kind == "complex" else "float64", None)
 
 
 def _zeros(space: Space, shape: tuple[int, ...]) -> Any:
@@ -284,9 +278,7 @@ def project(t: Any, onto: Any, *, batch: int = 0) -> Any:
 
 def widened(t: Any) -> Any:
     """Return what belongs to Python's numbers as wide as these are."""
-    dtype = getattr(t, "dtype", None)
-    wide = None if dtype is None else default_dtype(type_info(type(t)).namespace, kind_of(t))
-    return t if wide is None or dtype == wide else astype(t, dtype=wide)
+    return t if getattr(t, "dtype", None) is None else widened_to(t, kind_of(t))
 
 
 def spread(t: Any, onto: Any, *, batch: int = 0) -> Any:

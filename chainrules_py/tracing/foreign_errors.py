@@ -50,7 +50,7 @@ def explain_error(error: BaseException) -> None:
         raise TracerError(msg) from error
     if not isinstance(error, _DEEP):
         is_own = type(error).__module__ != "builtins"
-        if is_own or isinstance(error, (ImportError, SystemError)):
+        if is_own or isinstance(error, (ImportError, RuntimeError, SystemError)):
             see_roots({package for package, _ in announced(BACKENDS)} & sys.modules.keys())
             for refuse in errors.refusers:
                 refuse(error)

@@ -40,12 +40,17 @@ class LinearPair:
         How many there are.
     name : str
         The function whose derivative it is, for listings.
+    alone : str
+        Which half is all that is stated, "forward" or "backward", if the other is its transpose.
+        It is differentiated as it is written, in the values as well: whether it is linear, as it
+        should be, is seen where it is transposed, and in reverse mode nobody asks for that.
     """
 
     __slots__ = (
         "__weakref__",
         "_silent",
         "_transposed",
+        "alone",
         "backward",
         "forward",
         "ins",
@@ -62,6 +67,7 @@ class LinearPair:
         outs: tuple[Any, ...],
         residuals: int,
         name: str,
+        alone: str = "",
     ) -> None:
         self.forward = forward
         self.backward = backward
@@ -69,6 +75,7 @@ class LinearPair:
         self.outs = outs
         self.residuals = residuals
         self.name = name
+        self.alone = alone
         self._transposed: LinearPair | None = None
         self._silent: LinearPair | None = None
 
@@ -77,7 +84,13 @@ class LinearPair:
         """The pair with its halves exchanged."""
         if self._transposed is None:
             made = LinearPair(
-                self.backward, self.forward, self.outs, self.ins, self.residuals, self.name
+                self.backward,
+                self.forward,
+                self.outs,
+                self.ins,
+                self.residuals,
+                self.name,
+                _EXCHANGED[self.alone],
             )
             self._transposed, made._transposed = made, self
         return self._transposed
@@ -97,6 +110,7 @@ class LinearPair:
                 self.outs,
                 self.residuals,
                 self.name,
+                self.alone,
             )
             made._silent = made
         return self._silent
@@ -117,11 +131,15 @@ class LinearPair:
             tuple([batched_type(a, size) for a in self.outs]),
             self.residuals,
             self.name,
+            self.alone,
         )
 
     def __repr__(self) -> str:
         shown = ", ".join(a.str_short() for a in self.ins)
         return f"<{self.name}: {shown} -> {', '.join(a.str_short() for a in self.outs)}>"
+
+
+_EXCHANGED = {"": "", "forward": "backward", "backward": "forward"}
 
 
 def _held_weakly() -> set[type]:
@@ -200,27 +218,30 @@ mlir.register_lowering(linear_p, mlir.lower_fun(_evaluate, multiple_results=True
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pair: LinearPair) -> Any:
-    """Linear in the values; in the residuals, as the program of the half says."""
+    """Linear in the values; in the residuals, as the program of the half says.
+
+    What is all that is stated of a function is differentiated in both as its program says.
+    """
     n = pair.residuals
     primals = [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
-    res, values = primals[:n], primals[n:]
     y = linear_p.bind(*primals, pair=pair)
     terms: list[list[Any]] = []
-    if any(type(t) is not ad.Zero for t in tangents[n:]):
+    own = len(primals) if pair.alone == "forward" else n
+    if any(type(t) is not ad.Zero for t in tangents[own:]):
         moved = [ad.instantiate_zeros(t) for t in tangents[n:]]
-        terms.append(linear_p.bind(*res, *moved, pair=pair.silent))
-    places = [i for i, t in enumerate(tangents[:n]) if is_moved(t)]
+        terms.append(linear_p.bind(*primals[:n], *moved, pair=pair.silent))
+    places = [i for i, t in enumerate(tangents[:own]) if is_moved(t)]
     if places:
 
         def along(*moved: Any) -> list[Any]:
-            given = list(res)
+            given = list(primals)
             for i, x in zip(places, moved, strict=True):
                 given[i] = x
-            return list(pair.forward(given, values))
+            return list(pair.forward(given[:n], given[n:]))
 
         _, y_dot = jax.jvp(
-            along, tuple([res[i] for i in places]), tuple([tangents[i] for i in places])
+            along, tuple([primals[i] for i in places]), tuple([tangents[i] for i in places])
         )
         terms.append(y_dot)
     if not terms:

@@ -323,8 +323,9 @@ class Program:
         floating = tuple(map(is_inexact, ys))
         ins = tuple(map(tangent_type, some))
         outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
+        alone = _alone(rule)
         # JAX remembers each pair that it has seen: of equal calls it sees one.
-        key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating)
+        key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating, alone)
         guard = looking(bound, pull, *kept.functions())
         if guard is not None:
             return ys, self._pair(push, pull, kept, key[3:], guard), kept.taken()
@@ -346,15 +347,10 @@ class Program:
         return tuple([t for t, w in each if w])
 
     def _pair(
-        self,
-        push: Any,
-        pull: Any,
-        kept: Kept,
-        of: tuple[Any, ...],
-        guard: Guard | None,
+        self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...], guard: Guard | None
     ) -> LinearPair:
         out = self._out
-        moves, wanted, ins, outs, floating = of
+        moves, wanted, ins, outs, floating, alone = of
         assert out is not None
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
@@ -388,6 +384,7 @@ class Program:
             outs,
             len(kept.residuals),
             name,
+            alone,
         )
 
     def _with_value(self, push: Any) -> Any:
@@ -468,6 +465,13 @@ known: contextvars.ContextVar[tuple[Word, Leaves, Any] | None] = contextvars.Con
     "known", default=None
 )
 """A word, the arrays that it was called with, and the result."""
+
+
+def _alone(rule: Rule) -> str:
+    """Tell which half is all that is stated, where the other is its transpose."""
+    if rule.forward is not None and rule.forward.transposed:
+        return "backward"
+    return "forward" if rule.reverse is not None and rule.reverse.transposed else ""
 
 
 def _without_value(pull: Any) -> Any:

@@ -41,6 +41,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
+from chainrules_torch.engine.randomness import is_drawn, refuse_drawn
 from chainrules_torch.tensors import entered
 
 _C: Any = torch._C
@@ -96,7 +97,14 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
 def _by_numpy(
     f: Primitive[..., Any], body: Callable[..., Any], result: Callable[..., Any] | None
 ) -> Callable[..., Any]:
-    return lambda *operands, **options: _Kernel(f, body, result, options)(operands)
+    def computed(*operands: Any, **options: Any) -> Any:
+        try:
+            return _Kernel(f, body, result, options)(operands)
+        except RuntimeError as error:
+            refuse_drawn(error, f.__name__)
+            raise
+
+    return computed
 
 
 BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
@@ -119,6 +127,8 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
             y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
+            if is_drawn(error):  # elsewhere it is called for each element, which draws its own
+                refuse_drawn(error, f.__name__)
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
             forget(before)
@@ -147,6 +157,7 @@ def _elsewhere(
     except MutationError:
         raise
     except Exception as again:  # it is the body that is wrong, or its operands
+        refuse_drawn(again, f.__name__)
         raise (again if raised_in(error, ("numpy", "scipy")) else error) from None
     warn_called_back(f, error, "chainrules_torch")
     return y
@@ -248,6 +259,8 @@ class _Kernel:
             try:
                 y = self.body(*plain, **self.options)
             except UNFIT as raised:
+                if is_drawn(raised):
+                    raise
                 error = raised
                 continue
             back = _Back(_tensors(plain), device, narrow if is_host else _SAME)
@@ -381,10 +394,11 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
 class _Late:
     """A kernel with its numbers, which waits for its tensors."""
 
-    __slots__ = ("kernel", "layout", "promised", "treedef")
+    __slots__ = ("kernel", "layout", "promised", "treedef", "word")
 
     def __init__(self, kernel: _Kernel, layout: TreeDef) -> None:
         self.kernel = kernel
+        self.word = kernel.f
         self.layout = layout
         self.promised: list[tuple[int, ...]] | None = None
         self.treedef: TreeDef | None = None

@@ -15,8 +15,9 @@ from chainrules_py.extend import flatten
 from chainrules_torch.engine.call import AnyCall, Check, Outputs
 from chainrules_torch.engine.config import floats, is_tensor
 from chainrules_torch.engine.leaving import unless_left
-from chainrules_torch.engine.opaque import is_abstract
+from chainrules_torch.engine.opaque import is_abstract, is_writing_down
 from chainrules_torch.engine.outputs import wrap
+from chainrules_torch.engine.randomness import refuse_drawn
 
 _C: Any = torch._C
 
@@ -84,7 +85,11 @@ class Drawn(AnyCall):
             pairs = zip(zeros, bound.wanted, strict=True)
             given = tuple([t for t, wanted in pairs if wanted])
         run = lambda: wrap(bound.run(given, *self.operands(leaves), **plan.options)[0])
-        return unless_left(self, leaves, run, lambda _: self.call.value(leaves))
+        try:
+            return unless_left(self, leaves, run, lambda _: self.call.value(leaves))
+        except RuntimeError as error:
+            refuse_drawn(error, f"the rule of {plan.primal.__name__}")
+            raise
 
     def pull(
         self,
@@ -126,7 +131,18 @@ class Drawn(AnyCall):
         MutationError
             It names the rule.
         """
-        if self.checks and any(map(_differ, flatten(again)[0], y[0])):
+        found = zip(flatten(again)[0], y[0], strict=False)
+        pairs = [(x, was) for x, was in found if x is not was] if self.checks else []
+        if pairs and is_writing_down():  # where nobody could compare
+            if not (self.plan.draws is None or self.plan.draws.is_steady()):
+                msg = (
+                    f"the rule of {self.plan.primal.__name__} is run again for its derivative, "
+                    f"where it may draw or count something else, in a program that PyTorch writes "
+                    f"down (torch.func.linearize, make_fx): take torch.func.jvp for each tangent, "
+                    f"or compute that outside, and pass it as an operand"
+                )
+                raise NotDifferentiableError(msg)
+        elif any([_differ(x, was) for x, was in pairs]):
             raise MutationError(another(f"the rule of {self.plan.primal.__name__}", again))
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
+import types
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import Cache, Draws, Reach, may_draw
+from chainrules_py.extend import Cache, Draws, Reach, may_draw, see_roots
 
 _SHARED = re.compile(
     "rand|dropout|bernoulli|multinomial|poisson|binomial|dirichlet|uniform|normal(_|$)|cauchy"
@@ -46,7 +49,11 @@ class Drawing(NamedTuple):
 
     def begin(self) -> Draws:
         """Return what it draws from here on."""
-        return Draws(self.reach.generators, self.shared)
+        return begun(self.reach.generators, self.shared)
+
+    def draws(self) -> bool:
+        """Tell whether it may draw random numbers."""
+        return self.shared or bool(self.reach.generators)
 
     def is_steady(self) -> bool:
         """Tell whether it gives the same again at once, as is seen without running it."""
@@ -72,11 +79,32 @@ def drawing(word: Primitive[..., Any]) -> Drawing | None:
         return found
 
 
-def _drawing(word: Primitive[..., Any]) -> Drawing | None:
+def begun(generators: Iterable[Any], shared: bool) -> Draws:
+    """Return what is drawn from here on; from NumPy's generators too, though no array was seen."""
+    if shared:
+        _meet_numpy()
+    return Draws(generators, shared)
+
+
+@functools.cache
+def _meet_numpy() -> None:
+    see_roots({"numpy"})
+
+
+def generators_of(word: Primitive[..., Any]) -> tuple[Any, ...]:
+    """Return the generators that a function and its rules draw from, besides those of all."""
+    return tuple(_reach(word).generators)
+
+
+def _reach(word: Primitive[..., Any]) -> Reach:
     own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
-    if not own:
+    return Reach((word.__wrapped__, *[f for s in own for f in s.recipe.functions]))
+
+
+def _drawing(word: Primitive[..., Any]) -> Drawing | None:
+    if not any([s.recipe and not s.source.is_ours for s in rules_for(word)]):
         return None
-    reach = Reach((word.__wrapped__, *[f for s in own for f in s.recipe.functions]))
+    reach = _reach(word)
     shared = _draws(reach)
     others = {name.partition(".")[0] for name in _libraries(reach)} - _PURE
     unsure = not all([x.startswith("chainrules_") for x in others])
@@ -93,5 +121,24 @@ def _libraries(reach: Reach) -> list[str]:
 def _draws(reach: Reach) -> bool:
     """Tell whether code may draw from the generators that everybody shares."""
     others = [x for x in _libraries(reach) if x.partition(".")[0] != "torch"]
-    named = any(map(_SHARED.search, reach.names)) or any(map(may_draw, others))
+    named = any(map(_SHARED.search, reach.names)) or any(map(may_draw, others)) or _held(reach)
     return named or not reach.whole or any([x.startswith(_DRAWING) for x in reach.libraries])
+
+
+def _held(reach: Reach) -> bool:
+    """Tell whether code holds a function of PyTorch's that draws, or has imported it by name."""
+    held = [x for _, x in reach.values()]
+    for f in reach.defined:
+        if type(f) is types.FunctionType:
+            held += [f.__globals__.get(name) for name in _globals_in(f.__code__)]
+    return any([type(x) in _BUILTIN and bool(_SHARED.search(x.__name__)) for x in held])
+
+
+_BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType)
+
+
+def _globals_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _globals_in(constant)

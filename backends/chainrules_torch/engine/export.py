@@ -33,10 +33,10 @@ from chainrules_py.extend import (
     flatten,
     is_captured,
     looked_into,
+    map_leaves,
     name_of,
     partition,
     resolved,
-    unflatten,
 )
 from chainrules_torch.engine.call import AnyCall, Call, Plan
 from chainrules_torch.engine.config import (
@@ -69,6 +69,7 @@ from chainrules_torch.engine.opaque import (
 )
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
+from chainrules_torch.engine.randomness import refuse_drawn, spread
 from chainrules_torch.engine.solve import solving
 from chainrules_torch.engine.views import VIEWS, unwritten, viewed
 from chainrules_torch.tensors import beside_tensors
@@ -240,6 +241,7 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
+                refuse_drawn(error, name_of(self.function))
                 refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
 
@@ -364,7 +366,10 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
         refuse_inside(plan.primal, [x for x in found if callable(x)], varies)
         like = next(filter(floats, flatten(found)[0]), None)
         if like is not None:
-            found = [x if i == 0 else _without_numbers(x, like, i) for i, x in enumerate(found)]
+            found = [
+                x if i == 0 else without_numbers(x, like, counts=i != 1)
+                for i, x in enumerate(found)
+            ]
         operands = tuple(found)
         _refuse_unseen(plan, operands)
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
@@ -393,20 +398,21 @@ def _refuse_unseen(plan: Plan, operands: tuple[Any, ...]) -> None:
         raise TracerError(msg)
 
 
-def _without_numbers(x: Any, like: Tensor, place: int) -> Any:
-    """Make tensors of Python's numbers in an operand, which would keep no derivative.
+def without_numbers(x: Any, like: Tensor, *, counts: bool = True) -> Any:
+    """Make tensors of numbers in an operand, which would keep no derivative.
 
-    Where solving starts, integers are no counts.
+    With ``counts`` integers stay what they are: they are none where solving starts.
     """
-    kinds = (float, complex, int) if place == 1 else (float, complex)
-    leaves, treedef = flatten(x)
-    made = []
-    for leaf in leaves:
-        if type(leaf) in kinds:
-            dtype = like.dtype.to_complex() if type(leaf) is complex else like.dtype
-            leaf = torch.tensor(leaf, dtype=dtype, device=like.device)
-        made.append(leaf)
-    return unflatten(treedef, made)
+    kinds = (float, complex) if counts else (float, complex, int)
+
+    def made(leaf: Any) -> Any:
+        leaf = leaf.item() if isinstance(leaf, np.generic) else leaf
+        if type(leaf) not in kinds:
+            return leaf
+        dtype = like.dtype.to_complex() if type(leaf) is complex else like.dtype
+        return torch.tensor(leaf, dtype=dtype, device=like.device)
+
+    return map_leaves(made, x)
 
 
 def _is_captured(x: Any) -> bool:
@@ -465,6 +471,7 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if plan.draws:
         if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body
+        leaves = spread(plan.draws, leaves)
         if any(map(is_differentiated, leaves)):
             call = Drawn(call)
     if plan.lookups:

@@ -37,7 +37,7 @@ from chainrules_torch.engine.functorch import (
     below,
     inside,
     plan_of,
-    refuse_left,
+    refuse_pulled,
     refuse_rewritten,
     unlost,
 )
@@ -181,8 +181,8 @@ def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[A
             return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
         with unlost(ctx.record.call, (*saved, *bars)):  # the graph is kept, to differentiate
             return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
-    except TypeError as error:
-        refuse_left(error, ctx.record.call)
+    except (RuntimeError, TypeError) as error:
+        refuse_pulled(error, ctx.record.call)
         raise
 
 

@@ -26,6 +26,7 @@ from chainrules_torch.engine.config import (
     varies_still,
 )
 from chainrules_torch.engine.opaque import leave_out
+from chainrules_torch.engine.randomness import refuse_drawn
 
 _torch: Any = torch
 _C: Any = torch._C
@@ -91,6 +92,14 @@ def refuse_left(error: TypeError, call: Any) -> None:
     refuse_operator(error, f"the rule of {plan_of(call).primal.__name__}", "PyTorch")
 
 
+def refuse_pulled(error: BaseException, call: Any) -> None:
+    """Raise for half of a rule with this error, if it is one that there are words for."""
+    if isinstance(error, TypeError):
+        refuse_left(error, call)
+    if isinstance(error, RuntimeError):
+        refuse_drawn(error, f"the rule of {plan_of(call).primal.__name__}")
+
+
 def refuse_rewritten(error: RuntimeError, call: Any) -> None:
     """Raise for a tensor that was written to in place, where PyTorch says that it was.
 
@@ -139,9 +148,10 @@ class Half:
         self._lost.__exit__(kind, error, trace)
         if isinstance(error, ChainRulesError):
             leave_out(error)
-        if isinstance(error, TypeError):
-            refuse_left(error, self.call)
-        if error is None or not asks_for_values(error):
+        if error is None:
+            return
+        refuse_pulled(error, self.call)
+        if not asks_for_values(error):
             return
         primal = plan_of(self.call).primal
         refusal = refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch")

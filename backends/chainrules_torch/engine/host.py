@@ -18,25 +18,30 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     find_rule,
+    flatten,
     is_ruleless,
     is_structure_type,
     moved,
+    refusers,
     register_host,
 )
+from chainrules_py.vocabulary.higher_order import scanning
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import (
     computing,
     config,
     constant,
+    floats,
     is_cast,
     uncast,
     varies,
     watching,
 )
-from chainrules_torch.engine.export import applied, opened, plan_for
+from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.reuse_value import known_value, known_values
+from chainrules_torch.engine.transformed_elsewhere import refuse
 from chainrules_torch.tensors import beside_tensors
 
 _C: Any = torch._C
@@ -111,3 +116,17 @@ def host(
 
 
 register_host(torch.Tensor, host, constant=constant, varies=varies)
+
+
+def _scanned(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
+    """Compute a scan of tensors that begins with numbers: f is given tensors from the first on.
+
+    Whole numbers are counts, and stay what they are.
+    """
+    like = next(filter(floats, flatten(xs)[0]), None)
+    start = initial if like is None else without_numbers(initial, like)
+    return None if start is initial else v.scan.__wrapped__(f, start, xs, length=length)
+
+
+scanning.append(_scanned)
+refusers.append(refuse)

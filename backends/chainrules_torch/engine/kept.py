@@ -6,6 +6,7 @@ import functools
 import operator
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType
 from typing import Any, final
 
@@ -22,7 +23,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
-from chainrules_torch.engine.functorch import transformed
+from chainrules_torch.engine.functorch import plan_of, transformed
 from chainrules_torch.engine.leaving import (
     may_leave,
     pull,
@@ -34,6 +35,7 @@ from chainrules_torch.engine.leaving import (
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import cotangent, written
+from chainrules_torch.engine.randomness import drawn_once
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
@@ -96,7 +98,8 @@ class Again:
         if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *bars)):
             program = pulling(call, y, bars, needs, len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
-        return pull(call, leaves, y, bars, needs)
+        with self._draws(leaves):
+            return pull(call, leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """Compute the tangents of the result's leaves."""
@@ -105,7 +108,11 @@ class Again:
         if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *dots)):
             program = pushing(call, y, [t is not None for t in dots], len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
-        return push(call, leaves, y, dots)
+        with self._draws(leaves):
+            return push(call, leaves, y, dots)
+
+    def _draws(self, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
+        return drawn_once(leaves) if plan_of(self.call).draws else nullcontext()
 
 
 @final

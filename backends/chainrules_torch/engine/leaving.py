@@ -20,9 +20,10 @@ from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.config import Unlost, floats, is_tensor
-from chainrules_torch.engine.functorch import asks_for_values, transformed
+from chainrules_torch.engine.functorch import asks_for_values, refuse_left, transformed
 from chainrules_torch.engine.loops import each_of
 from chainrules_torch.engine.opaque import asked, forget, is_abstract, leave_out, run_later
+from chainrules_torch.engine.randomness import refuse_drawn, undrawn
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -169,12 +170,13 @@ def _apart(
     """Run half of a rule on plain tensors, for groups of values; it gives tensors like these."""
     if not like:
         return ()
-    program = _Program(run, groups, like, refused(call, error))
+    program = _Program(call, run, groups, like, refused(call, error))
     try:
         found = transformed(Opaque, program, *[x for xs in groups for x in xs if is_tensor(x)])
     except ChainRulesError:
         raise
-    except Exception:
+    except Exception as again:
+        refuse_drawn(again, f"the rule of {call.plan.primal.__name__}")
         raise error from None  # it is the rule that is wrong
     warn_called_back(call.plan.primal, error, "chainrules_torch", "rule")
     return found  # type: ignore[no-any-return]
@@ -186,11 +188,14 @@ class _Program:
 
     def __init__(
         self,
+        call: AnyCall,
         run: Callable[..., list[Any]],
         groups: Sequence[Sequence[Any]],
         like: Sequence[Tensor],
         refusal: NotDifferentiableError,
     ) -> None:
+        self.call = call
+        self.word = call.plan.primal
         self.run = run
         self.groups = [[() if is_tensor(x) else (x,) for x in xs] for xs in groups]
         given = [x for xs in groups for x in xs if is_tensor(x)]
@@ -201,8 +206,12 @@ class _Program:
         """Run it, on tensors that NumPy can read."""
         rest = iter(map(_plain, tensors))
         given = [[entry[0] if entry else next(rest) for entry in xs] for xs in self.groups]
-        with torch.no_grad(), Unlost():  # NumPy reads what is not differentiated here
-            found = self.run(*given)
+        with torch.no_grad(), Unlost(), undrawn():  # NumPy reads what has no derivative here
+            try:
+                found = self.run(*given)
+            except TypeError as error:
+                refuse_left(error, self.call)
+                raise
         like = [tensors[i] for i in self.places]
         return [t.to(x.device, x.dtype) for t, x in zip(found, like, strict=True)]
 

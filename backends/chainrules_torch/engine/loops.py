@@ -17,6 +17,7 @@ from chainrules_torch.engine.config import floats, is_tensor, outside
 from chainrules_torch.engine.functorch import below, transformed
 from chainrules_torch.engine.opaque import is_abstract, run_later
 from chainrules_torch.engine.outputs import owned
+from chainrules_torch.engine.randomness import for_each
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
@@ -138,10 +139,12 @@ class Loop(Function):
 
 def each_of(function: Any, info: Any, in_dims: Any, program: Any, xs: Sequence[Any]) -> Any:
     """Apply a function of autograd to each element of a batch."""
-    results = []
-    for i in range(info.batch_size):
+
+    def run(i: int) -> Any:
         each = [x if d is None else x.select(d, i) for x, d in zip(xs, in_dims[1:], strict=True)]
-        results.append(transformed(function, program, *each))
+        return transformed(function, program, *each)
+
+    results = for_each(run, info.batch_size, info.randomness, program)
     if type(results[0]) is not tuple:
         return _stacked(results)
     stacked = [_stacked(part) for part in zip(*results, strict=True)]

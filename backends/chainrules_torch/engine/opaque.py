@@ -18,6 +18,7 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from chainrules_py import ChainRulesError, TracerError
+from chainrules_torch.engine.randomness import for_each, undrawn
 
 
 class Later(Protocol):
@@ -145,7 +146,8 @@ def run_later(program: Later, tensors: Sequence[Any]) -> list[Any]:
 
 @torch.library.custom_op("chainrules::later", mutates_args=())
 def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    with _C._ForceDispatchKeyGuard(*_OUTSIDE), temporarily_clear_interpreter_stack():
+    outside = _C._ForceDispatchKeyGuard(*_OUTSIDE)
+    with outside, temporarily_clear_interpreter_stack(), undrawn():
         found = _waiting[number].compute(tensors)
     return [_fresh(y, tensors) for y in found]
 
@@ -171,17 +173,18 @@ def _like_one(x: torch.Tensor, dim: int) -> torch.Tensor:
 
 @_operation.register_vmap
 def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
-    results = []
     if not info.batch_size:  # there is no element to ask
         each = [
             x if d is None else _like_one(x, d) for x, d in zip(tensors, in_dims[1], strict=True)
         ]
         found = _waiting[number].like(each)
         return [y.new_empty((0, *y.shape)) for y in found], [0] * len(found)
-    for i in range(info.batch_size):
-        each = [
-            x if d is None else x.select(d, i) for x, d in zip(tensors, in_dims[1], strict=True)
-        ]
-        results.append(_operation(number, each))
+
+    def run(i: int) -> list[torch.Tensor]:
+        pairs = zip(tensors, in_dims[1], strict=True)
+        each = [x if d is None else x.select(d, i) for x, d in pairs]
+        return _operation(number, each)  # type: ignore[no-any-return]
+
+    results = for_each(run, info.batch_size, info.randomness, _waiting[number])
     stacked = [torch.stack(part) for part in zip(*results, strict=True)]
     return stacked, [0] * len(stacked)

@@ -22,7 +22,7 @@ from chainrules_py.extend import Bound
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
-from chainrules_torch.engine.functorch import refuse_left, refuse_rewritten, unlost
+from chainrules_torch.engine.functorch import refuse_pulled, refuse_rewritten, unlost
 from chainrules_torch.engine.leaving import leaves_torch, may_leave, refused
 from chainrules_torch.engine.maps import (
     filled,
@@ -114,8 +114,7 @@ def _function(
             else:
                 answer = half(bars[0], *saved)
         except UNFIT as error:
-            if isinstance(error, TypeError):
-                refuse_left(error, plan)
+            refuse_pulled(error, plan)
             if leaves_torch(plan, error):
                 raise refused(plan, error) from error
             raise

@@ -11,7 +11,8 @@ from typing import Any
 
 from chainrules_py.registry.bind.kept import owning
 from chainrules_py.tangents.checks import refuse_tangent
-from chainrules_py.tangents.space import Space, default_dtype, kind_of
+from chainrules_py.tangents.precision import default_dtype
+from chainrules_py.tangents.space import Space, kind_of
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import is_zero, missing

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.reach import Reach, equal
+from chainrules_py.primitives.closures.places import equal
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.closures.writes import updated
 from chainrules_py.primitives.dispatch import Cache, MethodTable
 from chainrules_py.registry.statement import Statement

@@ -7,6 +7,7 @@ from typing import Any
 from chainrules_py.config import Capability, ReverseMode
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request
+from chainrules_py.registry.bind.unstated import apart
 from chainrules_py.registry.statement import MODES, Source, Statement
 from chainrules_py.registry.table import enter
 from chainrules_py.vocabulary.higher_order import transposed
@@ -19,14 +20,13 @@ class OneMode(Recipe):
 
     def reverse(self, request: Request) -> Bound:
         """Bind the transpose of the push."""
-        bound: Bound = transposed(self, request)
-        return bound
+        return apart(transposed, self, request)
 
     def linearize(self, request: Request) -> Bound:
         """Bind the transpose of the pull, or one more run of the push for each tangent."""
-        forward = self.mode == "forward"
-        bound: Bound = super().linearize(request) if forward else transposed(self, request)
-        return bound
+        if self.mode == "forward":
+            return super().linearize(request)
+        return apart(transposed, self, request)
 
 
 def state(

@@ -14,6 +14,7 @@ from chainrules_py.rules.higher_order.operators import Gradient, Pulled, Pushed,
 from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.tree import Tree, mirrored, plain
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.values.tracers import untraced
 from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, root
 from chainrules_py.vocabulary.higher_order import check_isolated
 
@@ -28,7 +29,8 @@ def _verified(config, word, f, x, params, options):
     """Check that a solution is isolated; elsewhere there is nothing to be differentiated."""
     if config.sees(x):
         how = {"linear_solver": options["linear_solver"], "batch": options["batch"]}
-        check_isolated(plain(f), plain(x), *plain(params), name=word.__name__, **how)
+        # Numbers are looked at, also of what somebody further out differentiates.
+        check_isolated(*map(untraced, (f, x, *params)), name=word.__name__, **how)
 
 
 def _implicit_push(config, f, tangents, x, params, options):

@@ -14,8 +14,9 @@ from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.registry.pens import register_frule, register_rrule
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
-from chainrules_py.tangents.tree import Tree, mirrored, plain
+from chainrules_py.tangents.tree import Tree, mirrored
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.values.tracers import untraced
 from chainrules_py.vocabulary import index, odeint, stack, zeros_like
 from chainrules_py.vocabulary.higher_order import arrayed, odeint_steps
 
@@ -32,8 +33,7 @@ def started(y0: Any, t: Any) -> Tree:
 
 def _steps(f, y0, t, params, options):
     """List each interval between outputs: its number, and the steps that it is taken in."""
-    given = (plain(f), plain(y0), plain(t), *plain(params))
-    return list(enumerate(odeint_steps(*given, **options)))
+    return list(enumerate(odeint_steps(*map(untraced, (f, y0, t, *params)), **options)))
 
 
 @register_frule(odeint, requires=ForwardMode)

@@ -1,7 +1,9 @@
-"""Pulls of what is mapped over: as they are written, without a program around them.
+"""Pulls of what is mapped over, or differentiated: as they are written, and no program around them.
 
 Truth: the derivative by hand, call by call.
 """
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +12,10 @@ import pytest
 
 from benchmarks.bench_jax import wave
 from benchmarks.counts import calls
+from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_jax import export
 from chainrules_jax.engine import linear
-from chainrules_py import ZeroTangent, primitive, rrule
+from chainrules_py import NotDifferentiableError, ZeroTangent, primitive, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.primitives.closures.search import Search
 
@@ -92,3 +95,90 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
     assert len(pulled) == 1  # where JAX notes the derivative, and not where it pulls
     assert not looked
     assert calls(lambda: run(x)) <= 310
+
+
+# What is all that is stated of a function is differentiated as it is written: with JAX's own
+# custom_vjp of the same functions for the truth.
+
+HALVES = {
+    "clipped": (lambda g, x: v.clip(g, -1.0, 1.0), lambda g, x: jnp.clip(g, -1.0, 1.0)),
+    "clipped with x": (lambda g, x: v.clip(g * x, -1, 1), lambda g, x: jnp.clip(g * x, -1, 1)),
+    "shifted": (lambda g, x: g * x + 1.0, lambda g, x: g * x + 1.0),
+    "bent": (lambda g, x: v.tanh(g) * x, lambda g, x: jnp.tanh(g) * x),
+    "in JAX": (lambda g, x: jnp.tanh(g) * x, lambda g, x: jnp.tanh(g) * x),
+    "linear": (lambda g, x: 2 * g * v.sin(x), lambda g, x: 2 * g * jnp.sin(x)),
+}
+
+
+def squared(x):
+    return x * x
+
+
+def by_rrule(half):
+    f = primitive(lambda x: squared(x))
+    rrule.register(f)(lambda x: (f(x), lambda g: (half(g, x),)))
+    return export(f)
+
+
+def by_custom_vjp(half):
+    f = custom_vjp(lambda x: squared(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (half(g, x),))
+    return export(f)
+
+
+def by_augmented_rule(half):
+    f = primitive(lambda x: squared(x))
+    augmented_rule(f, lambda x: (f(x), (x,)), lambda x, g: (half(g, x),))
+    return export(f)
+
+
+def of_jax(half):
+    f = jax.custom_vjp(squared)
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (half(g, x),))
+    return f
+
+
+def loss(f):
+    return lambda x: f(x) ** 3 + jnp.sin(f(x)) * x
+
+
+def over(f, xs):
+    return jnp.sum(jax.vmap(loss(f))(xs))
+
+
+XS = jnp.array([0.3, 0.8, 1.3], SINGLE)
+TWICE = {
+    "grad": lambda f: jax.grad(jax.grad(loss(f)))(0.3),
+    "jit": lambda f: jax.jit(jax.grad(jax.grad(loss(f))))(1.3),
+    "vmap": lambda f: jax.vmap(jax.grad(jax.grad(loss(f))))(XS),
+    "of vmap": lambda f: jax.jacrev(jax.grad(functools.partial(over, f)))(XS),
+    "checkpoint": lambda f: jax.grad(jax.grad(jax.checkpoint(loss(f))))(0.4),
+    "third": lambda f: jax.grad(jax.grad(jax.grad(loss(f))))(0.7),
+    "in the seed": lambda f: jax.grad(lambda t: jax.vjp(f, 0.9)[1](t)[0])(1.7),
+    "along the seed": lambda f: jax.jvp(lambda t: jax.vjp(f, 0.9)[1](t)[0], (1.7,), (0.5,))[1],
+}
+
+
+@pytest.mark.parametrize("form", [by_rrule, by_custom_vjp, by_augmented_rule])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("clipped", "in JAX") else pytest.param(name, marks=pytest.mark.slow)
+        for name in HALVES
+    ],
+)
+def test_a_pull_is_differentiated_as_it_is_written(name, form):
+    ours, theirs = HALVES[name]
+    f, truth = form(ours), of_jax(theirs)
+    for way, derivative in TWICE.items():
+        wanted = derivative(truth)
+        np.testing.assert_allclose(derivative(f), wanted, rtol=2e-5, err_msg=f"{way} of {name}")
+
+
+@pytest.mark.parametrize("form", [by_rrule, by_custom_vjp, by_augmented_rule])
+def test_what_needs_the_push_of_a_pull_that_is_not_linear_is_refused(form):
+    f = form(HALVES["clipped"][0])
+    for derivative in (jax.hessian, jax.jacfwd):
+        with pytest.raises(NotDifferentiableError, match=r"clip is applied(.|\n)*@frule.register"):
+            derivative(loss(f))(0.4)
+    assert jax.hessian(loss(form(HALVES["linear"][0])))(0.4).shape == ()
