@@ -107,9 +107,11 @@ from chainrules_py.primitives.closures.freeze import (
     global_names,
     names_in,
 )
+from chainrules_py.primitives.closures.places import (
+    written,
+)
 from chainrules_py.primitives.closures.reach import (
     Reach,
-    written,
 )
 from chainrules_py.primitives.dispatch import (
     Cache,

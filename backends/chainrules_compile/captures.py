@@ -31,6 +31,7 @@ from chainrules_py.extend import (
     Reach,
     Tracer,
     content,
+    describe,
     global_names,
     is_library,
     states,
@@ -70,7 +71,10 @@ class Captures:
     def _look(self, *besides: Any) -> None:
         # These first: what is come to by an object of a library counts for less.
         self._first = {*map(id, besides)}
-        self.reach = Reach((*besides, *self._roots), stores=True)
+        roots = (*besides, *self._roots)
+        self.reach = Reach(roots, stores=True)
+        if "__subclasses__" in self.reach.names:
+            self.reach = Reach((*roots, *subclasses(self.reach.defined)), stores=True)
         found = [*self.reach.values()]
         self._values = [x for _, x in found]
         self._known: dict[int, Any] = {id(x): path for path, x in found}
@@ -81,21 +85,39 @@ class Captures:
         """Tell whether code that is reached may ask which values are one object."""
         return any([asks_identity(f.__code__) for f in self._functions])
 
-    def check_plain(self) -> None:
-        """Raise if a value that was reached is being differentiated, or noted for a program.
+    def check(self) -> None:
+        """Raise if what was reached lets the function be no program.
 
         Raises
         ------
         Traced
-            The function runs as it is, and nothing is said of it.
+            If a value is being differentiated, or noted for a program: nothing is said of it.
+        Unfit
+            If code asks for the exact class of numbers, or looks up an iterator, or an object to
+            which a weak reference alone leads.
         """
         if any([issubclass(type(x), (Tracer, Noted)) for x in self._values]):
             msg = "what it captured is being differentiated, or noted for another program"
             raise Traced(msg)
-
-    def asks_class(self) -> str:
-        """Return the name of code that asks for the exact class of numbers; or an empty text."""
-        return next((f.__qualname__ for f in self._functions if asks_class(f)), "")
+        if name := next((f.__qualname__ for f in self._functions if asks_class(f)), ""):
+            msg = (
+                f"{name} asks for the class of a value by type(x), and a value that is noted shows "
+                f"one of its own; write isinstance(x, float)"
+            )
+            raise Unfit(msg)
+        iterator = self.iterator()
+        if iterator is not None:
+            name = type(iterator).__qualname__
+            msg = f"it looks up a {name}, which gives something else each time"
+            raise Unfit(msg)
+        for x in self.reach.weak:
+            info = type_info(type(x))
+            if x is not None and (info.memory or not is_library(type(x).__module__)):
+                msg = (
+                    f"it looks up {describe(x)} by a weak reference, and a program would keep it "
+                    f"alive"
+                )
+                raise Unfit(msg)
 
     def has(self, x: Any) -> bool:
         """Tell whether a value was reached."""
@@ -131,8 +153,7 @@ class Captures:
 
     def iterator(self) -> Any:
         """Return an iterator that was reached, if there is one: what it gives is gone then."""
-        found = [x for x in self._values if hasattr(type(x), "__next__")]
-        return found[0] if found else None
+        return next((x for x in self._values if hasattr(type(x), "__next__")), None)
 
     # --------------------------------------------------------------- what is compared at each call
 
@@ -247,6 +268,18 @@ def named(path: Any) -> str:
     if isinstance(key, str) and key:
         return identifier(key)
     return f"{named(parent)}_{key}" if isinstance(key, int) else named(parent)
+
+
+def subclasses(known: Iterable[Any]) -> list[type]:
+    """Return all subclasses of some classes, to which code may come by asking for them."""
+    waiting, found = [x for x in known if isinstance(x, type)], dict[int, type]()
+    while waiting:
+        cls: Any = waiting.pop()
+        for each in type.__subclasses__(cls):
+            if id(each) not in found:
+                found[id(each)] = each
+                waiting.append(each)
+    return [*found.values()]
 
 
 def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:

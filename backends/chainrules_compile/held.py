@@ -39,11 +39,11 @@ class Held(NamedTuple):
     before : dict
         What it held, by names, keys or numbers.
     fills : bool
-        Whether it may come to know more by itself.
+        Whether it is of a library: what that changes as the function runs is its own.
     own : set
         The names, keys and numbers that the function changes itself.
     keeps : bool
-        Whether it forgets nothing by itself, though it fills.
+        Whether it is a memory (`functools.lru_cache`), which says the same of what it knows later.
     function : tuple or None
         A function, its code, defaults, cells and names, as they were: many are compared at once.
     """
@@ -64,9 +64,7 @@ class Held(NamedTuple):
         found = {k for k, x in before.items() if not (k in now and equal(x, now[k]))}
         order = [k for k in before if k in now], [k for k in now if k in before]
         found |= {k for k, other in zip(*order, strict=True) if k != other}
-        if self.fills:  # objects of libraries remember, and forget
-            return {k for k in found if (k in now or self.keeps) and before[k] is not None}
-        return found | (now.keys() - before)
+        return found if self.keeps else found | (now.keys() - before)
 
 
 def holding(place: Any, keeps: bool) -> Held:

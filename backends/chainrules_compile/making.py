@@ -17,7 +17,7 @@ import numpy as np
 from chainrules_compile.background import Serving
 from chainrules_compile.captures import Captures, stated
 from chainrules_compile.entry import Entry, result_text
-from chainrules_compile.errors import MISS, RecordingError, Unfit
+from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
 from chainrules_compile.labels import labels_of
 from chainrules_compile.loops import Loop, nested
@@ -249,22 +249,10 @@ class Making:
         self.recorder, self.known = Recorder(), Known()
         self.entry = Entry(f, args, keywords, setting.static, self.recorder, scope)
         self.captures = Captures((f, *self.entry.given))
-        self.captures.check_plain()
+        self.captures.check()
         self.entry.asks_identity = self.captures.ask_identity()
         self.recorder.outside = self.captures.arrays
         self.state = self.captures.state()
-        if name := self.captures.asks_class():
-            msg = (
-                f"{name} asks for the class of a value by type(x), and a value that is noted shows "
-                f"one of its own; write isinstance(x, float)"
-            )
-            raise Unfit(msg)
-        iterator = self.captures.iterator()
-        if iterator is not None:
-            msg = (
-                f"it looks up a {type(iterator).__qualname__}, which gives something else each time"
-            )
-            raise Unfit(msg)
 
     # -------------------------------------------------------------------------------- by recording
 

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
+import numpy as np
+
 from chainrules_compile.alike import PLAIN, bits_of, is_cached
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_py import Primitive
@@ -72,6 +74,10 @@ class State:
     """What values hold that a function can come to, as it was before it was recorded."""
 
     def __init__(self, places: Iterable[Any], arrays: Iterable[Any]) -> None:
+        places = [*places]
+        self._records = [
+            (place.x, place.x.copy()) for place in places if isinstance(place.x, np.void)
+        ]
         self._places = [
             (place, _read(place))
             for place in places
@@ -103,6 +109,10 @@ class State:
         """Put everything back as it was."""
         for place, key, was in list(self.changes()):
             _put_back(place, key, was, self._held(place))
+        for x, record in self._records:
+            if x.tobytes() != record.tobytes():
+                for name in x.dtype.names or ():
+                    x[name] = record[name]
         for x, memory, before, kept in self._arrays:
             _lay_back(x, before[1:])
             if kept is not None and _marks(x, memory) != before and x.flags.writeable:
@@ -146,7 +156,7 @@ def _lay_back(x: Any, layout: tuple[Any, ...]) -> None:
 
 def _is_ours(x: Any) -> bool:
     """Tell whether a value is of this library, which knows itself what it remembers."""
-    return type(x).__module__.startswith("chainrules_")
+    return str(type(x).__module__).startswith("chainrules_")  # of Cython's classes it is no text
 
 
 def _read(place: Any) -> dict[Any, Any]:

@@ -18,9 +18,15 @@ from chainrules_py.extend import TreeDef, flatten, is_library, type_info
 
 
 def recordable(cls: type) -> bool:
-    """Tell whether a value of a class can be noted: an array or a number, and no bool or int."""
+    """Tell whether a value of a class can be noted: an array or a number, and no bool or int.
+
+    Nor is a number of somebody's own class that computes otherwise.
+    """
     info = type_info(cls)
-    return (info.is_array or info.is_number) and not issubclass(cls, int)
+    own = issubclass(cls, (float, complex)) and not hasattr(cls, "dtype")
+    if issubclass(cls, int) or (own and not info.is_plain_number):
+        return False
+    return info.is_array or info.is_number
 
 
 def is_ours(function: Any) -> bool:

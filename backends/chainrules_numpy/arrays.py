@@ -80,6 +80,8 @@ def roll_numpy(x: np.ndarray | np.generic, *, shift: Any, axis: Any = None) -> A
         return np.roll(x, shift, axis)
     if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
         return np.roll(x, shift, axis)
+    if not x.dtype.isnative:  # which parts that are joined become
+        return np.roll(x, shift, axis)
     k %= x.ndim
     lead, first = (slice(None),) * k, x.shape[k] - shift % x.shape[k]
     return np.concatenate((x[(*lead, slice(first, None))], x[(*lead, slice(first))]), k)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import MutationError, describe
-from chainrules_py.primitives.closures.reach import Reach, written
+from chainrules_py.primitives.closures.places import written
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.registry.bind.bind import Bound
 from chainrules_py.tangents.space import Space
 from chainrules_py.values.holding import holds_objects

@@ -204,7 +204,7 @@ def _see_library(cls: type) -> None:
 def _see_class(cls: type) -> None:
     """Load what says that instances of a class are structures, as it may of a library's."""
     _see_library(cls)
-    see_about(cls.__module__)
+    see_about(str(cls.__module__))  # of Cython's classes it is no text
 
 
 when_registered.append(_see_library)

@@ -7,7 +7,8 @@ from typing import Any
 
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.closures.freeze import ANY
-from chainrules_py.primitives.closures.reach import Reach, written
+from chainrules_py.primitives.closures.places import written
+from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.tracing.array_like import ArrayLike, innermost
 from chainrules_py.values.pytree import flatten
 

@@ -297,11 +297,6 @@ def rest(x: Any) -> tuple[Any, ...]:
     return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
 
 
-def tuples_of(x: Any) -> tuple[Any, ...]:
-    """Return the tuples that an object of an extension holds: the blocks of a table, say."""
-    return tuple([y for y in rest(x) if type(y) is tuple])
-
-
 forgets(lambda: (_is_closed, may_hold, reader, slots))
 
 

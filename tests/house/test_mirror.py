@@ -458,6 +458,11 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/engines/compile/test_hidden_state.py": "what objects hold in C, in libraries, weakly",
+    "tests/engines/torch/test_randomness.py": "functions that draw at random, in transformations",
+    "tests/engines/torch/test_given_functions.py": "what words give to functions",
+    "tests/engines/torch/test_within_others.py": "torch.func inside of our tape",
+    "tests/engines/test_unstated_entries.py": "entries without a derivative",
     "tests/libraries/test_transposed.py": "pullbacks by their seeds, pushes by their tangents",
     "tests/engines/compile/test_lacking.py": "attributes that are set later",
     "tests/engines/compile/test_orders.py": "orders in memory of results, a generator",

@@ -178,6 +178,8 @@ def _roll(s: Speller, call: Call) -> str | None:
     if not is_array(x) or not is_contiguous(x) or not size(x) or type(shift) is not int:
         return None
     n = len(x.shape)
+    if not x.dtype.isnative:  # which parts that are joined become
+        return None
     if type(axis) is not int and (axis is not None or n != 1):
         return None
     k = 0 if axis is None else axis % n

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.closures.reach import Reach, Walk, owner, written
+from chainrules_py.primitives.closures.places import owner, written
+from chainrules_py.primitives.closures.reach import Reach, Walk
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import structure_of

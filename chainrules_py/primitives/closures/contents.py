@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
@@ -10,9 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES, Names, globals_of, names_in
+from chainrules_py.primitives.closures.freeze import (
+    ANY,
+    ATTRIBUTES,
+    NO_NAMES,
+    Names,
+    globals_of,
+    names_in,
+)
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import attributes, cells
+from chainrules_py.values.holding import attributes, cells, slots
 
 
 def names_of(f: Any) -> Names:
@@ -67,8 +75,10 @@ def chosen(
     fields: Callable[[Any], dict[str, Any]], wanted: set[str], x: Any, found: Any = None
 ) -> dict[str, Any]:
     """Return those fields of a value that are wanted."""
-    found = fields(x) if found is None else found
-    return found if ANY in wanted else {n: y for n, y in found.items() if n in wanted}
+    held: dict[str, Any] = fields(x) if found is None else found
+    if ANY in wanted or (ATTRIBUTES in wanted and fields is not of_module):
+        return held
+    return {n: y for n, y in held.items() if n in wanted}
 
 
 def members(cls: type) -> dict[str, Any]:
@@ -90,6 +100,50 @@ def of_object(x: Any) -> dict[str, Any]:
     return attributes(x) | ({"__class__": type(x)} if type(x).__dictoffset__ else {})
 
 
+def of_library(x: Any) -> dict[str, Any]:
+    """Return the attributes of a library's object, with those that its class has for it."""
+    return {**inherited(x.__class__), **of_object(x)}
+
+
+@functools.cache
+def inherited(cls: type) -> dict[str, Any]:
+    """Return what libraries' classes say of all their objects: their data, and no code."""
+    found = dict[str, Any]()
+    for base in reversed(cls.__mro__[:-1]):
+        if is_library(base.__module__):
+            for name, y in vars(base).items():
+                found.pop(name, None)
+                if name[:2] != "__" and not (callable(y) or hasattr(y, "__get__")):
+                    found[name] = y
+    return found
+
+
+def of_c(x: Any) -> dict[str, Any]:
+    """Return the attributes of an object that are written in C: what it is told to hold."""
+    found, cls = dict[str, Any](), type(x)
+    for name in told(cls):  # type: ignore[arg-type]  # classes are hashable
+        with contextlib.suppress(Exception):  # of a library, for a reason of its own
+            y = getattr(x, name)
+            if y is getattr(x, name) or issubclass(type(y), _PLAIN):
+                found[name] = y
+    return found
+
+
+@functools.cache
+def told(cls: type) -> frozenset[str]:
+    """Return the names of a class's attributes that are written in C."""
+    of_c = types.GetSetDescriptorType, types.MemberDescriptorType
+    slotted = {member.__name__ for member in slots(cls)}
+    found = {n for base in cls.__mro__[:-1] for n, y in vars(base).items() if type(y) in of_c}
+    return frozenset(found - slotted - {"__dict__", "__weakref__"})
+
+
+def shown_whole(x: Any) -> frozenset[str]:
+    """Return the names of all attributes, where what is written in C compares and shows them."""
+    return frozenset((ANY, *vars(x))) if isinstance(x, types.SimpleNamespace) else frozenset()
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}
 _ASKED |= {"__setitem__", "__delitem__", "__set__", "__delete__", "__reduce__", "__reduce_ex__"}
 _ASKED |= {"__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__eq__", "__dir__"}
@@ -123,4 +177,4 @@ def see(cls: type) -> None:
     plugins.see_libraries(None, (cls,))
 
 
-forgets(lambda: (library_names, see))
+forgets(lambda: (inherited, library_names, see, told))

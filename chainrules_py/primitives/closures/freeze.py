@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from chainrules_py.values.holding import content
@@ -68,7 +68,8 @@ class Names(NamedTuple):
     scope : tuple of str
         The globals that it looks up.
     attributes : frozenset of str
-        What it may look up as an attribute: by its name, or as text. `ANY` if names are computed.
+        What it may look up as an attribute: by its name, or as text. `ANY` if names are computed,
+        `ATTRIBUTES` if it lists them.
     own : frozenset of str
         Those of which it changes what they stand for, or the items of that.
     shared : frozenset of str
@@ -97,7 +98,12 @@ class Names(NamedTuple):
 NO_NAMES = Names()
 ANY = "*"
 """Stands among attributes for all of them."""
+ATTRIBUTES = "."
+"""Stands for all of those that objects and classes have; not for what modules define."""
 _ALL_OF_THEM = {"vars", "__dict__", "asdict", "astuple", "__getstate__"}
+_LISTED = {"dir", "__dir__", "getmembers", "getmembers_static", "get_type_hints"}
+_LONGEST = 10_000
+"""Texts with more characters are no names."""
 _CHANGING = {
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
     "popleft", "remove", "reverse", "setdefault", "sort", "update",
@@ -144,11 +150,12 @@ def names_in(code: types.CodeType) -> Names:
             stands_for[step.argval] = str(steps[i - 1].argval)
     called = {*scope, *known}
     written = any([step.opname.startswith(("BUILD_STRING", "FORMAT_")) for step in steps])
+    known |= named_in([step.argval for step in steps if step.opname == "LOAD_CONST"])
     if _MODULES & called:
         imports |= {"__name__", *[x for x in code.co_consts if type(x) is str]}
     opens = _opens({*scope}, called)
-    if _ALL_OF_THEM & called or ("getattr" in called and written):
-        known.add(ANY)
+    known |= {*[ANY][not (_ALL_OF_THEM & called or ("getattr" in called and written)) :]}
+    known |= {*[ATTRIBUTES][not _LISTED & called :]}
     own |= {stands_for[name] for name in own if name in stands_for}
     shared = own - {*code.co_varnames}
     for inner in code.co_consts:
@@ -166,6 +173,12 @@ def names_in(code: types.CodeType) -> Names:
     sets = known, own | assigned, shared | assigned, assigned, imports
     a, b, c, d, e = map(frozenset, sets)
     return Names(tuple(scope), a, b, c, d, e, opens, frozenset(stores))
+
+
+def named_in(values: Iterable[Any]) -> set[str]:
+    """Return the names that stand in texts, as in a line of names, or in a format."""
+    texts = [x for x in values if type(x) is str and len(x) <= _LONGEST]
+    return {name for x in texts for name in _IDENTIFIER.findall(x)}
 
 
 def _opens(scope: set[str], called: set[str]) -> bool:

@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import types
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, final
 
-from chainrules_py.errors import describe
 from chainrules_py.primitives.closures.contents import (
-    CODE,
     called_by_python,
     chosen,
     imported,
@@ -30,12 +28,29 @@ from chainrules_py.primitives.closures.contents import (
     looked_up,
     members,
     names_of,
+    of_c,
+    of_library,
     of_module,
     of_object,
     see,
+    shown_whole,
+    told,
 )
-from chainrules_py.primitives.closures.freeze import ANY, NO_NAMES
+from chainrules_py.primitives.closures.freeze import ANY, ATTRIBUTES, NO_NAMES, named_in
 from chainrules_py.primitives.closures.ours import held_for_others
+from chainrules_py.primitives.closures.places import (
+    NOTHING,
+    PLAIN,
+    Path,
+    Place,
+    as_before,
+    equal,
+    finds,
+    held,
+    shown,
+    step,
+    written,
+)
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
@@ -50,54 +65,21 @@ from chainrules_py.values.holding import (
     reader,
     rest,
     slots,
-    tuples_of,
 )
 from chainrules_py.values.type_info import type_info
 
-Path: TypeAlias = tuple[Any, str, Any]
-"""Where a value is: the path of what holds it, a mark (".", "[" or none), and a key.
-
-It begins with None, the name of a function, and the names that the function changes itself.
-"""
-
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _MOST = 10_000
 """How many values are looked at; see `Reach.whole`."""
-_SKIPPED, _LEAVES = (types.CodeType, types.FrameType, *_PLAIN), {*_PLAIN} - {str}
+_SKIPPED, _LEAVES = (types.CodeType, types.FrameType, *PLAIN), {*PLAIN} - {str}
 _MAKERS = {"__init__", "__post_init__", "__new__"}
 """Methods that give a new object its attributes, which is no change."""
 _ROOT: Path = (None, "", frozenset())
 _PLAIN_LIBRARIES = ("array", "builtins", "collections", "types", "_contextvars")
 """Libraries whose objects come to know nothing by themselves."""
+_LASTING = (type, types.FunctionType, types.ModuleType, type(None))
+"""What a weak reference may be to, and nobody asks whether it is there."""
 _WAITING = {"concurrent", "threading"}
 """Libraries whose objects are not compared, for they wait; arrays in them are."""
-
-
-class Place(NamedTuple):
-    """What a value holds, as it was.
-
-    Attributes
-    ----------
-    x : object
-        The value.
-    read : callable
-        ``read(x)`` gives what it holds: a dict from names or keys, a tuple, or a set.
-    before : dict, tuple or frozenset
-        What that was.
-    path : tuple
-        Where the value is.
-    mark : str or None
-        What stands before a key in a path; None where what it holds is not compared.
-    fills : bool
-        Whether it may come to know more by itself, as objects of libraries do.
-    """
-
-    x: Any
-    read: Callable[[Any], Any]
-    before: Any
-    path: Path
-    mark: str | None
-    fills: bool
 
 
 class _Named(NamedTuple):
@@ -135,11 +117,13 @@ class Reach:
         all: the search ends at 10,000 values. Whether places count that code only writes to.
     stores : bool
         Whether attributes count that code only gives a value.
+    weak : list
+        What weak references alone lead to, but for code.
     """
 
     __slots__ = (
         "libraries", "_own", "arrays", "defined", "generators", "names", "places", "roots",
-        "stores", "varies", "whole", "writes",
+        "stores", "varies", "weak", "whole", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -150,6 +134,7 @@ class Reach:
         self.defined: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
+        self.weak: list[Any] = []
         self.varies, self.whole = False, True
         self.libraries, self._own, self.names = set[str](), set[str](), {*names}
         Walk(self).over(roots)
@@ -160,7 +145,7 @@ class Reach:
     def lasts(self) -> bool:
         """Tell whether everything holds the same objects as before: another search finds this."""
         for place in self.places:
-            if place.mark is not None and not _as_before(_read(place), place.before):
+            if place.mark is not None and not as_before(held(place), place.before):
                 return False
         return self.whole
 
@@ -172,7 +157,7 @@ class Reach:
     def changed(self) -> str | None:
         """Tell of the first place where there is something else by now; None if there is none."""
         for path, was, x in self._changes(own=False):
-            return f"{written(path)} was {_shown(was)} and is {_shown(x)}"
+            return f"{written(path)} was {shown(was)} and is {shown(x)}"
         return None
 
     def written(self) -> Iterator[tuple[str, Any]]:
@@ -183,11 +168,11 @@ class Reach:
         """Yield where each value was, and what it was."""
         for place in self.places:
             for key, x in pairs(place.before):
-                yield _step(place.path, place.mark, key), x
+                yield step(place.path, place.mark, key), x
 
     def digest(self) -> int:
         """Return a sum of all numbers, texts and arrays, the same in each process."""
-        plain = [(path, x) for path, x in self.values() if issubclass(type(x), _PLAIN)]
+        plain = [(path, x) for path, x in self.values() if issubclass(type(x), PLAIN)]
         found = [f"{written(path)} {x!r}" for path, x in plain if not self.is_own(path)]
         memories = [(type_info(type(x)).memory, x) for x in self.arrays]
         found += [repr(memory.fingerprint(x, True)) for memory, x in memories if memory]
@@ -200,24 +185,24 @@ class Reach:
         """
         for place in self.places:
             x, _, before, path, mark, fills = place
-            now = before if mark is None else _read(place)
-            if _as_before(now, before):
+            now = before if mark is None else held(place)
+            if as_before(now, before):
                 continue
             before, now = dict(pairs(before)), dict(pairs(now))
             if mark is WHOLE:
                 before, now = {None: frozenset(before)}, {None: frozenset(now)}
             for key in [*before, *[key for key in now if key not in before]]:
-                was, is_now = before.get(key, _NOTHING), now.get(key, _NOTHING)
-                ours = _step(path, mark, key)
+                was, is_now = before.get(key, NOTHING), now.get(key, NOTHING)
+                ours = step(path, mark, key)
                 if was is is_now or (not own and (equal(was, is_now) or self.is_own(ours))):
                     continue
-                if was is _NOTHING and (fills or _finds(x, key)):
+                if was is NOTHING and (fills or finds(x, key)):
                     continue
-                if not (fills and (was is None or is_now is _NOTHING)):
+                if not (fills and (was is None or is_now is NOTHING)):
                     yield ours, was, is_now
             orders = [k for k in before if k in now], [k for k in now if k in before]
             if mark == "[" and orders[0] != orders[1] and (own or not self.is_own(path)):
-                was, is_now = [", ".join(map(_shown, order)) for order in orders]
+                was, is_now = [", ".join(map(shown, order)) for order in orders]
                 yield (path, "", " (its order)"), was, is_now
 
     def is_own(self, path: Path) -> bool:
@@ -242,13 +227,14 @@ class Walk:
         self.named: list[_Named] = []
         self.seen: dict[int, Any] = {}  # which keeps ids from being given again
         self.waiting: list[tuple[Any, Path, bool]] = []
+        self.weak: list[tuple[weakref.ref[Any], Path, bool]] = []
 
     def over(self, roots: Iterable[Any]) -> None:
         """Visit everything, each once, and note what it holds."""
         seen, reach = self.seen, self.reach
         self.push(((x, _ROOT) for x in roots), False)
         done = 0
-        while done < len(self.waiting):
+        while done < len(self.waiting) or self.weakly():
             for x, path, fills in itertools.islice(self.waiting, done, None):  # it grows meanwhile
                 done += 1
                 if id(x) not in seen and reach.whole:
@@ -257,7 +243,8 @@ class Walk:
                     self.visit(x, path, fills)
             for named in self.named:
                 self.take(named)
-        reach.defined = [each.x for each in self.named if each.fields is not of_object]
+        of_objects = of_object, of_library, of_c
+        reach.defined = [each.x for each in self.named if each.fields not in of_objects]
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
             before = chosen(fields, wanted, x, found)
@@ -266,7 +253,18 @@ class Walk:
             grows = bool(cls.__dictoffset__ or slots(cls)) and not fills
             place = Place(x, functools.partial(chosen, fields, wanted), before, path, ".", fills)
             inherits = isinstance(x, type) and _inherits(x, wanted, found)
-            self.note(place, grows if fields is of_object else lacks or inherits)
+            self.note(place, grows if fields in of_objects else lacks or inherits)
+
+    def weakly(self) -> bool:
+        """Have visited what only weak references lead to, after all else, if there is any."""
+        found = [(_referent(ref), path, fills) for ref, path, fills in self.weak]
+        self.weak.clear()
+        found = [each for each in found if id(each[0]) not in self.seen]
+        self.reach.weak += [x for x, _, _ in found if not isinstance(x, _LASTING)]
+        before = len(self.waiting)
+        for x, path, fills in found:
+            self.push([(x, path)], fills)
+        return len(self.waiting) > before
 
     def note(self, place: Place, always: bool) -> None:
         """Keep a place where there may be something else, or ``always``."""
@@ -281,7 +279,7 @@ class Walk:
         for x, path in found:
             cls = type(x)
             if cls is str:
-                self.names.add(x)
+                self.names |= {x, *named_in((x,))}
             elif issubclass(cls, Primitive) and x.__module__.startswith("chainrules_"):
                 continue  # a word, whose body knows no value of a program
             elif cls not in _SKIPPED and id(x) not in self.seen:
@@ -291,9 +289,11 @@ class Walk:
         self, x: Any, read: Callable[[Any], Any], path: Path, mark: str | None, fills: bool
     ) -> None:
         """Note what a value holds, and have that visited."""
-        before = _read((x, read))
+        before = held((x, read))
+        if mark == "[" and isinstance(before, dict):  # by which code may look up attributes
+            self.names |= {key for key in before if type(key) is str}
         if not _LEAVES.issuperset(map(type, before if isinstance(before, tuple) else [self])):
-            self.push([(y, _step(path, mark, key)) for key, y in pairs(before)], fills)
+            self.push([(y, step(path, mark, key)) for key, y in pairs(before)], fills)
         self.note(Place(x, read, before, path, mark, fills), bool(mark))
 
     def visit(self, x: Any, path: Path, fills: bool) -> None:
@@ -355,7 +355,8 @@ class Walk:
     def take(self, named: _Named) -> None:
         """Have those fields visited whose names are known by now."""
         x, _, found, besides, path, fills, taken = named
-        every = ANY in self.names or (self.all and type(x) is not types.ModuleType)
+        listed = self.all or ATTRIBUTES in self.names
+        every = ANY in self.names or (listed and type(x) is not types.ModuleType)
         wanted = found if every else [n for n in found if n in self.names]
         for name in [*wanted, *[n for n in besides if n in found]]:
             if name not in taken:
@@ -365,7 +366,7 @@ class Walk:
     def object(self, x: Any, cls: type, path: Path, fills: bool) -> None:
         """Look at an object: its memory, what it contains, its attributes and its class."""
         see(cls)
-        (kind, has_attributes), info = reader(cls), type_info(cls)
+        has_attributes, info = reader(cls)[1], type_info(cls)
         own, library = not is_library(cls.__module__), cls.__module__.partition(".")[0]
         if info.memory is not None:
             self.reach.arrays.append(x)
@@ -376,10 +377,14 @@ class Walk:
             return
         elif issubclass(cls, Tracer) or info.host is not None:
             return
-        elif cls.__module__.startswith("chainrules_") and not issubclass(cls, functools.partial):
+        elif str(cls.__module__).startswith("chainrules_") and not issubclass(
+            cls, functools.partial
+        ):
             self.hold(x, held_for_others, path, None, fills)
             return
         elif (info.is_array or info.is_number) and not own:
+            if hasattr(cls, "__setitem__"):  # a record: a row of a table
+                self.hold(x, buffer_or_rest(x)[0], path, "", fills)
             return
         if library in _WAITING:
             self.reach.arrays += [y for y in inside(x) if type_info(type(y)).memory is not None]
@@ -392,15 +397,42 @@ class Walk:
         plain = cls.__module__ in _PLAIN_LIBRARIES or issubclass(cls, functools.partial)
         fills = fills or not (own or plain)
         if info.memory is None:
-            read, mark = kind[:2] if kind else buffer_or_rest(x)
-            if kind and cls.__bases__ != (object,):  # which may hold more than its base does
-                self.push([(y, path) for y in rest(x)], fills)
-            self.hold(x, read, path, mark, fills)
-            if read is rest and not own:  # what else an extension's object holds it may remember
-                self.hold(x, tuples_of, path, "", fills)
+            self.contained(x, path, fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
-            self.by_names(x, of_object, path, fills, besides)
+            fields = of_object if own else of_library
+            self.by_names(x, fields, path, fills, shown_whole(x) or besides)
+
+    def contained(self, x: Any, path: Path, fills: bool) -> None:
+        """Look at what an object contains besides its attributes."""
+        cls: Any = type(x)
+        kind = reader(cls)[0]
+        if kind is None:
+            read, mark = buffer_or_rest(x)
+            # The frame of a generator goes on, and a memory says the same of what it knows later.
+            goes_on = hasattr(cls, "__next__") or issubclass(cls, functools._lru_cache_wrapper)
+            compared = read is rest and is_library(cls.__module__) and not goes_on and rest(x)
+            self.hold(x, read, path, "" if compared else mark, fills)
+            if told(cls):
+                self.by_names(x, of_c, path, fills)
+            return
+        if issubclass(cls, weakref.ref):
+            self.weak.append((x, path, fills))
+            self.note(Place(x, kind.read, kind.read(x), path, kind.mark, fills), False)
+            return
+        if cls.__bases__ != (object,):  # which may hold more than its base does
+            self.push([(y, path) for y in rest(x)], fills)
+        self.hold(x, kind.read, path, kind.mark, fills)
+
+
+def _is_ours(cls: type) -> bool:
+    """Tell whether it is a class of this library, whose values say themselves what they hold."""
+    return str(cls.__module__).startswith("chainrules_") and not issubclass(cls, functools.partial)
+
+
+def _referent(ref: weakref.ref[Any]) -> Any:
+    x = ref()
+    return x.__self__ if isinstance(x, types.MethodType) else x
 
 
 def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:
@@ -433,65 +465,3 @@ def _stands(name: Any, value: Any, always: bool = False) -> bool | None:
 _DESCRIPTORS: tuple[type, ...] = (property, classmethod, staticmethod, functools.cached_property)
 _DESCRIPTORS += types.GetSetDescriptorType, types.MemberDescriptorType
 _DEFINED = (types.FunctionType, types.BuiltinFunctionType, type, Primitive, types.ModuleType)
-
-
-def _read(place: Any) -> Any:
-    """Read what a value holds; nothing where it cannot be read any more."""
-    try:
-        return place[1](place[0])
-    except (LookupError, AttributeError, ValueError, RuntimeError):
-        return {}
-
-
-def _as_before(now: Any, before: Any) -> bool:
-    """Tell whether a value holds the same objects, without asking any of them."""
-    if isinstance(before, frozenset):
-        return now is before or {*map(id, now)} == {*map(id, before)}
-    if len(now) != len(before) or not all(map(operator.is_, now, before)):
-        return False
-    return not isinstance(before, dict) or all(map(operator.is_, now.values(), before.values()))
-
-
-def equal(x: Any, y: Any) -> bool:
-    """Tell whether two plain values are equal."""
-    cls = type(x)
-    if issubclass(cls, tuple) and cls is type(y):
-        return len(x) == len(y) and all(map(equal, x, y))
-    plain = [issubclass(c, _PLAIN) or type_info(c).is_number for c in (cls, type(y))]
-    return x is y or (all(plain) and bool(x == y))
-
-
-def _finds(x: Any, key: Any) -> bool:
-    """Tell whether a new entry may come by looking for it."""
-    if isinstance(x, dict):
-        return hasattr(type(x), "__missing__")
-    found = next((vars(base)[key] for base in type(x).__mro__ if key in vars(base)), None)
-    return type(found) not in CODE and hasattr(found, "__get__")
-
-
-_NOTHING = object()
-
-
-def _shown(x: Any) -> str:
-    if x is _NOTHING:
-        return "nothing"
-    if isinstance(x, frozenset) and all([issubclass(type(y), _PLAIN) for y in x]) and len(x) < 9:
-        return repr(set(x)) if x else "empty"
-    return repr(x) if issubclass(type(x), _PLAIN) else describe(x)
-
-
-def _step(path: Path, mark: str | None, key: Any) -> Path:
-    return (path, "", "") if mark is None or mark is WHOLE else (path, mark, key)
-
-
-def written(path: Path) -> str:
-    """Write a path as the code has it."""
-    parent, mark, key = path
-    if parent is None:
-        return ""
-    return written(parent) + (f"[{key!r}]" if mark == "[" else f"{mark}{key}")
-
-
-def owner(path: Path) -> str:
-    """Return the name of the function that a path begins in."""
-    return path[1] if path[0] is None else owner(path[0])

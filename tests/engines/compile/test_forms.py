@@ -16,7 +16,7 @@ import scipy.special
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.writers.shorter import takes_whole_numbers
 from chainrules_py.extend import flatten
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.engines.compile.shadow import same
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point
@@ -178,3 +178,39 @@ def test_numbers_of_python_s_that_arrays_give(name, dtype):
         for x in (np.zeros(6, dtype), np.arange(6).astype(dtype) / 3):
             assert same(compiled(x), f(x))
     assert len(compiled.programs) == 1
+
+
+class Degrees(float):
+    """A number that computes otherwise."""
+
+    def __add__(self, other):
+        return Degrees((float(self) + float(other)) % 360)
+
+
+class Twice(complex):
+    """Another."""
+
+    def __mul__(self, other):
+        return complex(self) * 2 * other
+
+
+class Label(float):
+    """A number that computes as its base does."""
+
+
+OF_OWN_NUMBERS = {
+    "plain": lambda x, d: np.sum(x) * (d + 350.0),
+    "doubled": lambda x, d: (d + d) * x[0],
+    "grad": lambda x, d: grad(lambda y: np.sum(y * y) * abs(d + 355.0))(x),
+    "jvp": lambda x, d: jvp(lambda y: np.sum(y) * d, (x,), (x,)),
+    "hessian": lambda x, d: hessian(lambda y: np.sum(y * y) * abs(d + 355.0))(x),
+}
+
+
+@pytest.mark.parametrize("name", OF_OWN_NUMBERS)
+@pytest.mark.parametrize("cls", [Degrees, Twice, Label])
+def test_numbers_of_somebody_s_class(name, cls):
+    f, x = OF_OWN_NUMBERS[name], np.array([1.0, 2.0])
+    compiled = compile(f)
+    for number in (5.0, 20.0, 5.0):
+        assert same(compiled(x, cls(number)), f(x, cls(number)))

@@ -150,7 +150,8 @@ def test_what_is_in_fortran_order_stays_so(f):
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4), (1,), (0,), (3, 0), ()])
 def test_arrays_are_rolled_and_flipped_as_numpy_does(shape):
     x = np.random.default_rng(0).normal(size=shape)
-    for a in (x, np.asfortranarray(x), x[..., ::-1] if shape else x[()], x.astype("f4")):
+    swapped = x.astype(x.dtype.newbyteorder())
+    for a in (x, np.asfortranarray(x), x[..., ::-1] if shape else x[()], x.astype("f4"), swapped):
         for axis in (None, *range(-x.ndim, x.ndim)):
             flipped = v.flip(a, axis=axis)
             np.testing.assert_array_equal(flipped, np.flip(a, axis))
