@@ -413,6 +413,8 @@ class Walk:
             goes_on = hasattr(cls, "__next__") or issubclass(cls, functools._lru_cache_wrapper)
             compared = read is rest and is_library(cls.__module__) and not goes_on and rest(x)
             self.hold(x, read, path, "" if compared else mark, fills)
+            if read is not rest:  # what its bytes point to
+                self.push([(y, path) for y in rest(x)], fills)
             if told(cls):
                 self.by_names(x, of_c, path, fills)
             return

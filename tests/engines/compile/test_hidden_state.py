@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import ctypes
 import dataclasses
 import gc
 import inspect
@@ -88,6 +89,16 @@ def _row(kind=np.zeros):
 
 def _record():
     return _row(lambda *given: np.zeros(*given).view(np.recarray))
+
+
+class Pointing(ctypes.Structure):
+    """A structure of C with an address."""
+
+    _fields_ = (("a", ctypes.c_double), ("p", ctypes.POINTER(ctypes.c_double)))
+
+
+def _pointing():
+    return Pointing(1.0, ctypes.pointer(ctypes.c_double(2.0)))
 
 
 def _element():
@@ -182,6 +193,12 @@ KINDS = {
         _element,
         lambda e: float(e.get("k", 1.0)) + float(e.get("m", 1.0)),
         [lambda e: e.set("k", "7"), lambda e: e.set("m", "7")],
+    ),
+    "structure of C": (_pointing, lambda s: s.a, [_put("a", 5.0)]),
+    "behind an address": (
+        _pointing,
+        lambda s: s.p.contents.value,
+        [lambda s: setattr(s.p.contents, "value", 5.0)],
     ),
     "row": (_row, lambda r: r["rate"] + r["n"], [lambda r: r.__setitem__("rate", 5.0)]),
     "row's table": (_row, lambda r: r["rate"], [lambda r: r.base.__setitem__("rate", 5.0)]),
