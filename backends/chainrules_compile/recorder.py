@@ -233,7 +233,7 @@ class Recorder(Notes):
             function(*map(plain, operands), out=(*copies,), **rest)  # which raises
         for out, z in into:
             self.write(out, ..., z if where is True else self.call(np.where, (where, z, out), {}))
-        results = tuple([z if out is None else out for out, z in pairs])
+        results: tuple[Any, ...] = tuple([z if out is None else out for out, z in pairs])
         return results if len(results) > 1 else results[0]
 
     def writes(self, x: Noted) -> int:
