@@ -233,8 +233,8 @@ class Recorder(Notes):
             function(*map(plain, operands), out=(*copies,), **rest)  # which raises
         for out, z in into:
             self.write(out, ..., z if where is True else self.call(np.where, (where, z, out), {}))
-        results: tuple[Any, ...] = tuple([z if out is None else out for out, z in pairs])
-        return results if len(results) > 1 else results[0]
+        results = tuple([z if out is None else out for out, z in pairs])
+        return results if len(outs) > 1 else results[0]
 
     def writes(self, x: Noted) -> int:
         """Return how often the memory of an array was written to, whatever came of it."""
