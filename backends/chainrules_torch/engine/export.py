@@ -61,9 +61,11 @@ from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import (
     captured_there,
+    check_result,
     is_abstract,
     is_elsewhere,
     leave_out,
+    of_graph,
     refuse_captured,
     unseen,
 )
@@ -152,7 +154,9 @@ class Exported:
         def exported(*operands: Any, **options: Any) -> Any:
             numbers = map(_number, operands)
             try:
-                return seen(_of_graph(tuple(numbers)), _of_graph(options))
+                y = seen(of_graph(tuple(numbers)), of_graph(options))
+                check_result(y, name_of(f))
+                return y
             except ChainRulesError as error:
                 leave_out(error)
                 raise
@@ -270,20 +274,6 @@ def _number(x: Any) -> Any:
     It compiles once more for another number.
     """
     return int(x) if isinstance(x, torch.SymInt) else x
-
-
-def _of_graph(x: Any) -> Any:
-    """Rebuild a structure in a compiler's graph, whose lists and dicts are classes of its own."""
-    if isinstance(x, torch.SymFloat):
-        return float(x)
-    if isinstance(x, torch.SymInt):
-        return int(x)
-    if isinstance(x, dict):
-        return {key: _of_graph(part) for key, part in x.items()}
-    if type(x) is tuple or isinstance(x, list):
-        parts = map(_of_graph, x)
-        return tuple(parts) if type(x) is tuple else list(parts)
-    return x
 
 
 _OUT_OF_GRAPH = (

@@ -17,7 +17,8 @@ from torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorExcep
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from chainrules_py import ChainRulesError, TracerError
+from chainrules_py import ChainRulesError, RuleError, TracerError
+from chainrules_py.extend import is_structure_type
 from chainrules_torch.engine.randomness import for_each, undrawn
 
 
@@ -105,6 +106,39 @@ def leave_out(error: ChainRulesError) -> None:
     """
     if TracingContext.try_get() is not None and get_proxy_mode() is None:
         raise UnsupportedFakeTensorException(str(error)) from None
+
+
+def of_graph(x: Any) -> Any:
+    """Rebuild a structure in a compiler's graph, whose lists and dicts are classes of its own."""
+    if isinstance(x, torch.SymFloat):
+        return float(x)
+    if isinstance(x, torch.SymInt):
+        return int(x)
+    if isinstance(x, dict):
+        return {key: of_graph(part) for key, part in x.items()}
+    if type(x) is tuple or isinstance(x, list):
+        parts = map(of_graph, x)
+        return tuple(parts) if type(x) is tuple else list(parts)
+    return x
+
+
+def check_result(y: Any, name: str) -> None:
+    """Have a compiler leave a call out of its graph, which holds no result like this one.
+
+    Raises
+    ------
+    UnsupportedFakeTensorException
+        With what to write instead.
+    """
+    if isinstance(y, (tuple, list)):
+        for part in y:
+            check_result(part, name)
+    elif is_structure_type(type(y)):
+        msg = (
+            f"{name} gives a {type(y).__name__} in a program that PyTorch's compiler writes down, "
+            f"whose graphs hold tuples and lists: give a tuple, or compile without fullgraph=True"
+        )
+        leave_out(RuleError(msg))
 
 
 def asked() -> tuple[Any, ...]:

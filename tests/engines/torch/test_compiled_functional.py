@@ -277,3 +277,37 @@ def test_a_call_by_name_changes_nothing_for_later_ones(pen):
         once(f)
         g = export(f)
         torch.testing.assert_close(compiled(grad(lambda x, g=g: g(x, W)))(X), 2 * W * X)
+
+
+@custom_vjp
+def parts(d, w):
+    return {"product": d["a"] * w, "pair": (d["a"], w)}
+
+
+parts.defvjp(
+    lambda d, w: (parts(d, w), (d["a"], w)),
+    lambda saved, bar: (
+        {"a": bar["product"] * saved[1] + bar["pair"][0]},
+        v.sum(bar["product"] * saved[0]) + bar["pair"][1],
+    ),
+)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, torch.func.grad, torch.func.hessian])
+def test_a_dict_that_is_given_is_refused_in_our_words_or_left_out(transform):
+    exported = export(parts)
+
+    def loss(a, w):
+        y = exported({"a": a}, w)
+        return (y["product"] ** 2).sum() + (y["pair"][0] * y["pair"][1]).sum()
+
+    def plain(a, w):
+        return ((a * w) ** 2).sum() + (a * w).sum()
+
+    a, w = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor(3.0, dtype=torch.float64)
+    torch._dynamo.reset()
+    with pytest.raises(Unsupported, match=r"parts gives a dict .* give a tuple"):
+        torch.compile(transform(loss), backend="aot_eager", fullgraph=True)(a, w)
+    torch._dynamo.reset()
+    found = torch.compile(transform(loss), backend="aot_eager")(a, w)
+    torch.testing.assert_close(found, transform(plain)(a, w))
