@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import pickle
 import struct
 import types
 from typing import Any
@@ -50,11 +51,13 @@ def _alike(x: Any, y: Any) -> bool:
     if cls is types.MethodType:
         return x.__self__ is y.__self__ and x.__func__ is y.__func__
     if cls is functools.partial:
-        return all(map(_alike, (x.func, x.args, x.keywords), (y.func, y.args, y.keywords)))
+        held = all(map(_alike, (x.func, x.args, x.keywords), (y.func, y.args, y.keywords)))
+        return held and _attributes_alike(x, y)
     if cls is slice:
         return all(map(_alike, (x.start, x.stop, x.step), (y.start, y.stop, y.step)))
     if isinstance(x, (tuple, list, collections.deque)):
-        return len(x) == len(y) and all(map(_alike, x, y)) and _attributes_alike(x, y)
+        bounded = len(x) == len(y) and getattr(x, "maxlen", 0) == getattr(y, "maxlen", 0)
+        return bounded and all(map(_alike, x, y)) and _attributes_alike(x, y)
     if isinstance(x, dict):
         items = _alike(list(dict.items(x)), list(dict.items(y)))
         return items and made_by(x) is made_by(y) and _attributes_alike(x, y)
@@ -66,9 +69,17 @@ def _alike(x: Any, y: Any) -> bool:
         of: Any = next(base for base in PLAIN if isinstance(x, base))
         return bits_of(x, of) == bits_of(y, of) and _attributes_alike(x, y)
     if is_library(cls.__module__):
-        return bool(x == y)
+        return bool(x == y) and _kept_alike(x, y)
     own = all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
     return own and _attributes_alike(x, y)
+
+
+def _kept_alike(x: Any, y: Any) -> bool:
+    """Tell whether equal objects of a library would be kept as the same: 1.0 and 1.00 are not."""
+    try:
+        return pickle.dumps(x) == pickle.dumps(y)
+    except Exception:  # nobody can keep it
+        return True
 
 
 def bits_of(x: Any, cls: Any = None) -> str:

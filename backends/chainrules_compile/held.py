@@ -63,7 +63,7 @@ class Held(NamedTuple):
         before, now = self.before, self.read()
         found = {k for k, x in before.items() if not (k in now and equal(x, now[k]))}
         order = [k for k in before if k in now], [k for k in now if k in before]
-        found |= {k for k, other in zip(*order, strict=True) if k != other}
+        found |= {k for k, other in zip(*order, strict=True) if not equal(k, other)}
         return found if self.keeps else found | (now.keys() - before)
 
 

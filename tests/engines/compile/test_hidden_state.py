@@ -7,9 +7,11 @@ function gives what the function gives at that moment.
 from __future__ import annotations
 
 import argparse
+import collections
 import configparser
 import ctypes
 import dataclasses
+import datetime as dt
 import gc
 import inspect
 import threading
@@ -17,6 +19,7 @@ import types
 import typing
 import warnings
 import weakref
+from decimal import Decimal
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -357,3 +360,47 @@ def test_a_tree_that_is_held_is_a_program():
             change()
             assert compiled(X) == f(X)
     assert compiled.programs
+
+
+UTC, EAST = dt.UTC, dt.timezone(dt.timedelta(hours=5))
+EQUAL = {
+    "range": (range(1), range(0, 1, 5), lambda r: r.step),
+    "hour": (
+        dt.datetime(2000, 1, 1, 3, tzinfo=UTC),
+        dt.datetime(2000, 1, 1, 8, tzinfo=EAST),
+        lambda d: d.hour,
+    ),
+    "decimal": (Decimal("1.0"), Decimal("1.00"), lambda d: len(str(d))),
+    "sign": (Decimal(0), Decimal("-0"), lambda d: d.as_tuple().sign),
+    "length": (
+        collections.deque([1.0], 2),
+        collections.deque([1.0], 3),
+        lambda d: d.maxlen,
+    ),
+    "in a tuple": ((range(1),), (range(0, 1, 5),), lambda r: r[0].step),
+}
+
+
+@pytest.mark.parametrize("kind", EQUAL)
+@pytest.mark.parametrize("door", ["plain", "gradient"])
+def test_arguments_that_are_equal_and_differ(kind, door):
+    *given, look = EQUAL[kind]
+    f = DOORS[door](lambda x, d: np.sum(x) * look(d))
+    compiled = compile(f)
+    for d in (*given, *given):
+        assert same(compiled(X, d), f(X, d))
+
+
+KEYS = {"bool": (1, True), "float": (1, 1.0), "zeros": (0.0, -0.0), "tuples": ((1,), (True,))}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_that_are_equal_and_differ(kind):
+    was, now = KEYS[kind]
+    d = {was: 2.0}
+    f = lambda x: np.sum(x) * len(repr([*d]))
+    compiled = compile(f)
+    for key in (was, now, was):
+        d.clear()
+        d[key] = 2.0
+        assert same(compiled(X), f(X))
