@@ -54,7 +54,7 @@ _HOMES: dict[str, str] = {
         "captured check_captured in_words knows recording"
     ),
     "chainrules_py.primitives.closures.reach": "Reach",
-    "chainrules_py.primitives.closures.places": "written",
+    "chainrules_py.primitives.closures.places": "entries written",
     "chainrules_py.primitives.closures.contents": "is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advice_at advise",

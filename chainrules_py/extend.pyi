@@ -108,6 +108,7 @@ from chainrules_py.primitives.closures.freeze import (
     names_in,
 )
 from chainrules_py.primitives.closures.places import (
+    entries,
     written,
 )
 from chainrules_py.primitives.closures.reach import (
@@ -598,6 +599,7 @@ __all__ = [
     "drifts",
     "elementwise_composites",
     "enter",
+    "entries",
     "exactly",
     "explain_error",
     "extremes",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_compile.alike import bits_of
-from chainrules_py.extend import Reach, is_library
+from chainrules_py.extend import Reach, entries, is_library
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LACKED = (
@@ -71,15 +71,7 @@ def holding(place: Any, keeps: bool) -> Held:
     """Return what is compared of a place."""
     x = place.x
 
-    def read() -> dict[Any, Any]:
-        try:
-            held = place.read(x)
-        except (LookupError, AttributeError, ValueError, RuntimeError):
-            return {}
-        if isinstance(held, dict):
-            return held
-        return {y: y for y in held} if isinstance(held, frozenset) else dict(enumerate(held))
-
+    read = functools.partial(entries, place)
     before = read()
     if type(x) is list:
         values = tuple(x)

@@ -19,7 +19,16 @@ import numpy as np
 from chainrules_compile.alike import PLAIN, bits_of, is_cached
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_py import Primitive
-from chainrules_py.extend import Cache, Mode, attributes, describe, is_library, type_info, written
+from chainrules_py.extend import (
+    Cache,
+    Mode,
+    attributes,
+    describe,
+    entries,
+    is_library,
+    type_info,
+    written,
+)
 
 RULES = Cache()
 """Another table, after any rule was stated of a primitive that somebody has asked about."""
@@ -79,7 +88,7 @@ class State:
             (place.x, place.x.copy()) for place in places if isinstance(place.x, np.void)
         ]
         self._places = [
-            (place, _read(place))
+            (place, entries(place))
             for place in places
             if place.mark is not None and not place.fills and not _is_ours(place.x)
         ]
@@ -93,7 +102,7 @@ class State:
     def changes(self) -> Iterator[tuple[Any, Any, Any]]:
         """Yield what holds something else by now: its place, the key, and what it held."""
         for place, before in self._places:
-            now = _read(place)
+            now = entries(place)
             for key in [*before, *[key for key in now if key not in before]]:
                 was = before.get(key, _NOTHING)
                 if was is not (found := now.get(key, _NOTHING)) and not _equal(was, found):
@@ -157,16 +166,6 @@ def _lay_back(x: Any, layout: tuple[Any, ...]) -> None:
 def _is_ours(x: Any) -> bool:
     """Tell whether a value is of this library, which knows itself what it remembers."""
     return str(type(x).__module__).startswith("chainrules_")  # of Cython's classes it is no text
-
-
-def _read(place: Any) -> dict[Any, Any]:
-    try:
-        held = place.read(place.x)
-    except (LookupError, AttributeError, ValueError, RuntimeError):
-        return {}
-    if isinstance(held, dict):
-        return held
-    return {x: x for x in held} if isinstance(held, frozenset) else dict(enumerate(held))
 
 
 def _equal(x: Any, y: Any) -> bool:

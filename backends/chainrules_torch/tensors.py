@@ -27,6 +27,8 @@ TENSOR: Any = torch.Tensor
 """What implementations are dispatched on; subclasses follow."""
 NUMERIC: Any = torch.Tensor | Scalar
 
+_C: Any = torch._C
+
 
 def _is_plain_buffer(x: torch.Tensor) -> bool:
     return not x.requires_grad and 0 not in x.stride() and not x.is_inference()
@@ -205,3 +207,11 @@ def entered(word: Any, function: Callable[..., Any]) -> None:
     for first in range(n):
         types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
         word.implement(function, types=types)
+
+
+def levels_of(x: torch.Tensor) -> list[torch.Tensor]:
+    """Return a tensor, and what is in it at each level of the transformations."""
+    found, functorch = [x], _C._functorch
+    while functorch.is_functorch_wrapped_tensor(found[-1]):
+        found.append(functorch.get_unwrapped(found[-1]))
+    return found

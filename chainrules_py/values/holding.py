@@ -149,12 +149,18 @@ def walked(x: Any) -> list[Any]:
 
 def _told(x: Any) -> list[Any]:
     """List what an object tells by attributes written in C, where nothing else is known."""
-    found = []
-    for name, member in [item for base in type(x).__mro__ for item in vars(base).items()]:
-        if type(member) in _OF_C:
-            with contextlib.suppress(Exception):  # of another library, for a reason of its own
-                found.append(getattr(x, name))
+    found, cls = [], type(x)
+    for name in of_c(cls):  # type: ignore[arg-type]  # classes are hashable
+        with contextlib.suppress(Exception):  # of another library, for a reason of its own
+            found.append(getattr(x, name))
     return found
+
+
+@functools.cache
+def of_c(cls: type) -> frozenset[str]:
+    """Return the names of the attributes of a class that are written in C."""
+    held = [item for base in cls.__mro__ for item in vars(base).items()]
+    return frozenset([name for name, member in held if type(member) in _OF_C])
 
 
 _COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
@@ -297,7 +303,7 @@ def rest(x: Any) -> tuple[Any, ...]:
     return tuple([y for y in [*gc.get_referents(x), *walked(x)] if id(y) not in known])
 
 
-forgets(lambda: (_is_closed, may_hold, reader, slots))
+forgets(lambda: (_is_closed, may_hold, of_c, reader, slots))
 
 
 def is_real(x: Any) -> bool:

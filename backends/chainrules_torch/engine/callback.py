@@ -394,14 +394,18 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
 class _Late:
     """A kernel with its numbers, which waits for its tensors."""
 
-    __slots__ = ("kernel", "layout", "promised", "treedef", "word")
+    __slots__ = ("kernel", "layout", "promised", "treedef")
 
     def __init__(self, kernel: _Kernel, layout: TreeDef) -> None:
         self.kernel = kernel
-        self.word = kernel.f
         self.layout = layout
         self.promised: list[tuple[int, ...]] | None = None
         self.treedef: TreeDef | None = None
+
+    @property
+    def word(self) -> Primitive[..., Any]:
+        """The function that it computes."""
+        return self.kernel.f
 
     def _operands(self, tensors: Sequence[Any]) -> Any:
         return unflatten(self.layout, tensors)

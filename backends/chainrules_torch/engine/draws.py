@@ -6,13 +6,13 @@ import functools
 import re
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
 
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import Cache, Draws, Reach, may_draw, see_roots
+from chainrules_py.extend import Cache, Draws, Reach, global_names, may_draw, see_roots
 
 _SHARED = re.compile(
     "rand|dropout|bernoulli|multinomial|poisson|binomial|dirichlet|uniform|normal(_|$)|cauchy"
@@ -130,15 +130,8 @@ def _held(reach: Reach) -> bool:
     held = [x for _, x in reach.values()]
     for f in reach.defined:
         if type(f) is types.FunctionType:
-            held += [f.__globals__.get(name) for name in _globals_in(f.__code__)]
+            held += [f.__globals__.get(name) for name in global_names(f)]
     return any([type(x) in _BUILTIN and bool(_SHARED.search(x.__name__)) for x in held])
 
 
 _BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType)
-
-
-def _globals_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _globals_in(constant)

@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from chainrules_py import NotDifferentiableError
 from chainrules_torch.engine.draws import Drawing, begun, generators_of
+from chainrules_torch.tensors import levels_of
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
@@ -68,13 +69,8 @@ def _maps() -> list[Any]:
 
 def _mapped_at(xs: Sequence[Any]) -> set[int]:
     """Return the levels at which some of these are mapped over."""
-    levels = set()
-    for x in xs:
-        while isinstance(x, torch.Tensor) and _functorch.is_functorch_wrapped_tensor(x):
-            if _functorch.is_batchedtensor(x):
-                levels.add(_functorch.maybe_get_level(x))
-            x = _functorch.get_unwrapped(x)
-    return levels
+    held = [of for x in xs if isinstance(x, torch.Tensor) for of in levels_of(x)]
+    return {_functorch.maybe_get_level(of) for of in held if _functorch.is_batchedtensor(of)}
 
 
 def spread(drawing: Drawing, leaves: Sequence[Any]) -> Sequence[Any]:

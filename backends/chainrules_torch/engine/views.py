@@ -20,6 +20,7 @@ from chainrules_py.extend import flatten, unflatten
 from chainrules_torch.engine.call import AnyCall
 from chainrules_torch.engine.config import computing, has_no_tangent, is_tensor
 from chainrules_torch.engine.opaque import is_abstract
+from chainrules_torch.tensors import levels_of
 
 _C: Any = torch._C
 _functorch: Any = _C._functorch
@@ -81,12 +82,12 @@ def unwritten(call: AnyCall, leaves: Any, y: Any) -> Any:
     """
     outputs, treedef = flatten(y)
     shown = list(outputs)
-    pulled = [of for leaf in leaves if is_tensor(leaf) for of in _levels(leaf) if _is_hooked(of)]
+    pulled = [of for leaf in leaves if is_tensor(leaf) for of in levels_of(leaf) if _is_hooked(of)]
     for place in call.plan.views:
         if is_tensor(shown[place]) and _is_pulled(shown[place]):
             (x,) = shown[place].unsqueeze(0).unbind()
             shown[place] = x
-            check = _unwritten_check(call.plan.primal.__name__, _levels(x.detach()))
+            check = _unwritten_check(call.plan.primal.__name__, levels_of(x.detach()))
             for of in pulled:
                 of.register_hook(check)
     return unflatten(treedef, shown)
@@ -114,17 +115,9 @@ def _unwritten_check(name: str, levels: list[Any]) -> Callable[[Any], None]:
     return check
 
 
-def _levels(x: Any) -> list[Any]:
-    """Return a tensor, and what is in it at each level."""
-    levels = [x]
-    while _functorch.is_functorch_wrapped_tensor(levels[-1]):
-        levels.append(_functorch.get_unwrapped(levels[-1]))
-    return levels
-
-
 def _is_pulled(x: Any) -> bool:
     """Tell whether a tensor needs a gradient, at any level."""
-    return any([of.requires_grad for of in _levels(x)])
+    return any([of.requires_grad for of in levels_of(x)])
 
 
 def _same(x: Any, y: Any) -> bool:

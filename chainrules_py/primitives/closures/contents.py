@@ -20,7 +20,9 @@ from chainrules_py.primitives.closures.freeze import (
     names_in,
 )
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import attributes, cells, slots
+from chainrules_py.values.holding import attributes, cells, of_c, slots
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def names_of(f: Any) -> Names:
@@ -118,24 +120,22 @@ def inherited(cls: type) -> dict[str, Any]:
     return found
 
 
-def of_c(x: Any) -> dict[str, Any]:
+def of_extension(x: Any) -> dict[str, Any]:
     """Return the attributes of an object that are written in C: what it is told to hold."""
     found, cls = dict[str, Any](), type(x)
     for name in told(cls):  # type: ignore[arg-type]  # classes are hashable
         with contextlib.suppress(Exception):  # of a library, for a reason of its own
             y = getattr(x, name)
-            if y is getattr(x, name) or issubclass(type(y), _PLAIN):
+            if y is getattr(x, name) or issubclass(type(y), PLAIN):
                 found[name] = y
     return found
 
 
 @functools.cache
 def told(cls: type) -> frozenset[str]:
-    """Return the names of a class's attributes that are written in C."""
-    of_c = types.GetSetDescriptorType, types.MemberDescriptorType
+    """Return the names of a class's attributes that are written in C, and are no slots."""
     slotted = {member.__name__ for member in slots(cls)}
-    found = {n for base in cls.__mro__[:-1] for n, y in vars(base).items() if type(y) in of_c}
-    return frozenset(found - slotted - {"__dict__", "__weakref__"})
+    return of_c(cls) - slotted - {"__class__", "__dict__", "__weakref__"}
 
 
 def shown_whole(x: Any) -> frozenset[str]:
@@ -143,7 +143,6 @@ def shown_whole(x: Any) -> frozenset[str]:
     return frozenset((ANY, *vars(x))) if isinstance(x, types.SimpleNamespace) else frozenset()
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}
 _ASKED |= {"__setitem__", "__delitem__", "__set__", "__delete__", "__reduce__", "__reduce_ex__"}
 _ASKED |= {"__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__eq__", "__dir__"}

@@ -154,8 +154,7 @@ def names_in(code: types.CodeType) -> Names:
     if _MODULES & called:
         imports |= {"__name__", *[x for x in code.co_consts if type(x) is str]}
     opens = _opens({*scope}, called)
-    known |= {*[ANY][not (_ALL_OF_THEM & called or ("getattr" in called and written)) :]}
-    known |= {*[ATTRIBUTES][not _LISTED & called :]}
+    known |= _all_of(called, written)
     own |= {stands_for[name] for name in own if name in stands_for}
     shared = own - {*code.co_varnames}
     for inner in code.co_consts:
@@ -173,6 +172,13 @@ def names_in(code: types.CodeType) -> Names:
     sets = known, own | assigned, shared | assigned, assigned, imports
     a, b, c, d, e = map(frozenset, sets)
     return Names(tuple(scope), a, b, c, d, e, opens, frozenset(stores))
+
+
+def _all_of(called: set[str], written: bool) -> set[str]:
+    """Return what stands for names that code does not have: it lists them, or writes them."""
+    found = {ATTRIBUTES} if _LISTED & called else set()
+    everything = _ALL_OF_THEM & called or ("getattr" in called and written)
+    return found | ({ANY} if everything else set())
 
 
 def named_in(values: Iterable[Any]) -> set[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.contents import CODE
-from chainrules_py.values.holding import WHOLE
+from chainrules_py.primitives.closures.contents import CODE, PLAIN
+from chainrules_py.values.holding import WHOLE, pairs
 from chainrules_py.values.type_info import type_info
 
 Path: TypeAlias = tuple[Any, str, Any]
@@ -16,8 +16,6 @@ Path: TypeAlias = tuple[Any, str, Any]
 
 It begins with None, the name of a function, and the names that the function changes itself.
 """
-
-PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 class Place(NamedTuple):
@@ -53,6 +51,12 @@ def held(place: Any) -> Any:
         return place[1](place[0])
     except (LookupError, AttributeError, ValueError, RuntimeError):
         return {}
+
+
+def entries(place: Any) -> dict[Any, Any]:
+    """Read what a value holds, by names, keys or numbers; of a set each by itself."""
+    found = held(place)
+    return found if isinstance(found, dict) else dict(pairs(found))
 
 
 def as_before(now: Any, before: Any) -> bool:

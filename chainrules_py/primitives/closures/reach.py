@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, final
 
 from chainrules_py.primitives.closures.contents import (
+    PLAIN,
     called_by_python,
     chosen,
     imported,
@@ -28,7 +29,7 @@ from chainrules_py.primitives.closures.contents import (
     looked_up,
     members,
     names_of,
-    of_c,
+    of_extension,
     of_library,
     of_module,
     of_object,
@@ -40,7 +41,6 @@ from chainrules_py.primitives.closures.freeze import ANY, ATTRIBUTES, NO_NAMES, 
 from chainrules_py.primitives.closures.ours import held_for_others
 from chainrules_py.primitives.closures.places import (
     NOTHING,
-    PLAIN,
     Path,
     Place,
     as_before,
@@ -243,7 +243,7 @@ class Walk:
                     self.visit(x, path, fills)
             for named in self.named:
                 self.take(named)
-        of_objects = of_object, of_library, of_c
+        of_objects = of_object, of_library, of_extension
         reach.defined = [each.x for each in self.named if each.fields not in of_objects]
         for x, fields, found, besides, path, fills, _ in self.named:
             wanted = self.names | besides if besides else self.names
@@ -377,9 +377,7 @@ class Walk:
             return
         elif issubclass(cls, Tracer) or info.host is not None:
             return
-        elif str(cls.__module__).startswith("chainrules_") and not issubclass(
-            cls, functools.partial
-        ):
+        elif _is_ours(cls):
             self.hold(x, held_for_others, path, None, fills)
             return
         elif (info.is_array or info.is_number) and not own:
@@ -416,7 +414,7 @@ class Walk:
             if read is not rest:  # what its bytes point to
                 self.push([(y, path) for y in rest(x)], fills)
             if told(cls):
-                self.by_names(x, of_c, path, fills)
+                self.by_names(x, of_extension, path, fills)
             return
         if issubclass(cls, weakref.ref):
             self.weak.append((x, path, fills))
