@@ -7,6 +7,7 @@ equal contents in the same order, to the bit, and equal attributes, those that a
 from __future__ import annotations
 
 import collections
+import collections.abc
 import enum
 import functools
 import pickle
@@ -61,10 +62,8 @@ def _alike(x: Any, y: Any) -> bool:
     if isinstance(x, dict):
         items = _alike(list(dict.items(x)), list(dict.items(y)))
         return items and made_by(x) is made_by(y) and _attributes_alike(x, y)
-    if isinstance(x, (set, frozenset)):
-        known = {(type(e), bits_of(e)) for e in x if type(e) in PLAIN}
-        same = len(known) == len(x) == len(y) and known == {(type(e), bits_of(e)) for e in y}
-        return same and _attributes_alike(x, y)
+    if isinstance(x, _LISTED):
+        return _alike(_listed(x), _listed(y)) and _attributes_alike(x, y)
     if isinstance(x, PLAIN):
         of: Any = next(base for base in PLAIN if isinstance(x, base))
         return bits_of(x, of) == bits_of(y, of) and _attributes_alike(x, y)
@@ -74,12 +73,20 @@ def _alike(x: Any, y: Any) -> bool:
     return own and _attributes_alike(x, y)
 
 
+_LISTED = set, frozenset, collections.abc.MappingView, types.MappingProxyType
+"""What is equal in any order, and gives what it holds in one."""
+
+
+def _listed(x: Any) -> list[Any]:
+    return [*x.items()] if isinstance(x, types.MappingProxyType) else [*x]
+
+
 def _kept_alike(x: Any, y: Any) -> bool:
     """Tell whether equal objects of a library would be kept as the same: 1.0 and 1.00 are not."""
     try:
         return pickle.dumps(x) == pickle.dumps(y)
-    except Exception:  # nobody can keep it
-        return True
+    except Exception:  # nobody can keep it, nor tell
+        return False
 
 
 def bits_of(x: Any, cls: Any = None) -> str:

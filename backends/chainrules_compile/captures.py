@@ -24,8 +24,8 @@ from chainrules_compile.entropy import watching_entropy
 from chainrules_compile.errors import MISS, Importing, RecordingError, Traced, Unfit
 from chainrules_compile.held import Held, details, holding, memories
 from chainrules_compile.noted import Noted
-from chainrules_compile.outside import State
 from chainrules_compile.scope import Scope, identifier
+from chainrules_compile.state import State
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Reach,
@@ -40,6 +40,8 @@ from chainrules_py.extend import (
 
 _MOST = 10_000
 """How many functions are looked at."""
+_STATES = {"state", "get_state", "getstate", "__getstate__", "__reduce__"}
+"""Names by which a generator of random numbers is asked for its state."""
 _OUTSIDE = {code for name, code in dis.opmap.items() if name.endswith(("_GLOBAL", "_NAME"))}
 """Instructions that look up a name outside of their function."""
 
@@ -93,8 +95,8 @@ class Captures:
         Traced
             If a value is being differentiated, or noted for a program: nothing is said of it.
         Unfit
-            If code asks for the exact class of numbers, or looks up an iterator, or an object to
-            which a weak reference alone leads.
+            If code asks for the exact class of numbers, or looks up an iterator, an object to
+            which a weak reference alone leads, or one of which nobody can tell what it holds.
         """
         if any([issubclass(type(x), (Tracer, Noted)) for x in self._values]):
             msg = "what it captured is being differentiated, or noted for another program"
@@ -110,6 +112,9 @@ class Captures:
             name = type(iterator).__qualname__
             msg = f"it looks up a {name}, which gives something else each time"
             raise Unfit(msg)
+        if asked := self._asked_of():
+            msg = f"it looks up {asked}, and nobody can tell whether that is as it was"
+            raise Unfit(msg)
         for x in self.reach.weak:
             info = type_info(type(x))
             if x is not None and (info.memory or not is_library(type(x).__module__)):
@@ -119,13 +124,26 @@ class Captures:
                 )
                 raise Unfit(msg)
 
+    def _asked_of(self) -> str:
+        """Return what is looked up that changes where nobody sees it, if there is anything."""
+        if self.reach.closed:
+            return f"a {type(self.reach.closed[0]).__qualname__}"
+        names = {name for f in self._functions for name in code_names(f.__code__)}
+        if "cache_info" in names and any([hasattr(x, "cache_info") for x in self._values]):
+            return "how often a memory was asked"
+        if self.reach.generators and not _STATES.isdisjoint(names):
+            return "the state of a random generator"
+        if any([isinstance(x, weakref.finalize) for x in self._values]):
+            return "whether something is alive"
+        return ""
+
     def has(self, x: Any) -> bool:
         """Tell whether a value was reached."""
         return id(x) in self._known or isinstance(x, (type, Primitive, np.ufunc))
 
     def state(self) -> State:
         """Return what everything that was reached holds."""
-        return State(self.reach.places, self.reach.arrays)
+        return State(self.reach.places, self.reach.arrays, memories(self._values))
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:

@@ -219,7 +219,7 @@ class Entry:
     def _hidden(self, x: Any, path: str) -> None:
         """Check what a structure holds besides its fields."""
         found = hidden(x)
-        if found:
+        if found or hasattr(x, "default_factory"):
             same = self._scope.name(SameHidden(x), f"same_hidden_{path}")
             self._checks.append(f"not {same}({path})")
             self.given += found.values()
@@ -286,7 +286,7 @@ class Entry:
         if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
             msg = f"{name} is a structured array, whose fields no program computes with; pass each"
             raise Unfit(msg, once=True, tell=True)
-        if not recordable(cls) or cls is np.bool_ or issubclass(cls, np.integer):
+        if not recordable(cls) or cls is np.bool_ or issubclass(cls, (np.integer, np.character)):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
             theirs = _LIBRARIES[_root(self._scope.arrays)]

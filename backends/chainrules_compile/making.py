@@ -21,7 +21,7 @@ from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.kept import Kept, Text, from_text, to_text, words_to_text
 from chainrules_compile.labels import labels_of
 from chainrules_compile.loops import Loop, nested
-from chainrules_compile.outside import Known, State, modes, refuse_living
+from chainrules_compile.outside import Known, modes, refuse_living
 from chainrules_compile.passes import ASKING, Pass, passes_of
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.prints import Prints, UnsaidError, versions
@@ -30,6 +30,7 @@ from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scans import check_sums
 from chainrules_compile.scope import Scope
+from chainrules_compile.state import State
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Writer
 from chainrules_py import Primitive

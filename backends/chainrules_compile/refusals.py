@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,11 +21,11 @@ from chainrules_py.extend import TreeDef, flatten, is_library, type_info
 def recordable(cls: type) -> bool:
     """Tell whether a value of a class can be noted: an array or a number, and no bool or int.
 
-    Nor is a number of somebody's own class that computes otherwise.
+    Nor is a number of somebody's own class that computes otherwise, or a member of an enum.
     """
     info = type_info(cls)
     own = issubclass(cls, (float, complex)) and not hasattr(cls, "dtype")
-    if issubclass(cls, int) or (own and not info.is_plain_number):
+    if issubclass(cls, (int, enum.Enum)) or (own and not info.is_plain_number):
         return False
     return info.is_array or info.is_number
 

@@ -459,6 +459,7 @@ ELSEWHERE = (
 # Test files that mirror no module, and what they are about.
 TOPICS = {
     "tests/engines/compile/test_hidden_state.py": "what objects hold in C, in libraries, weakly",
+    "tests/engines/compile/test_library_state.py": "what objects of libraries keep, wherever",
     "tests/engines/torch/test_randomness.py": "functions that draw at random, in transformations",
     "tests/engines/torch/test_given_functions.py": "what words give to functions",
     "tests/engines/torch/test_within_others.py": "torch.func inside of our tape",

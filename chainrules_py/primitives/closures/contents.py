@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import pickle
 import sys
 import types
 from collections.abc import Callable
@@ -25,9 +26,9 @@ from chainrules_py.values.holding import attributes, cells, of_c, slots
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def names_of(f: Any) -> Names:
+def names_of(f: Any, ours: bool = False) -> Names:
     """Return the names that a function uses; none if it is a library's, or no function."""
-    known = type(f) is types.FunctionType and not is_of_library(f)
+    known = type(f) is types.FunctionType and (ours or not is_of_library(f))
     return names_in(f.__code__) if known else NO_NAMES
 
 
@@ -115,7 +116,8 @@ def inherited(cls: type) -> dict[str, Any]:
         if is_library(base.__module__):
             for name, y in vars(base).items():
                 found.pop(name, None)
-                if name[:2] != "__" and not (callable(y) or hasattr(y, "__get__")):
+                code = callable(y) or hasattr(y, "__get__") or name == "_abc_impl"
+                if name[:2] != "__" and not code:
                     found[name] = y
     return found
 
@@ -138,11 +140,67 @@ def told(cls: type) -> frozenset[str]:
     return of_c(cls) - slotted - {"__class__", "__dict__", "__weakref__"}
 
 
-def shown_whole(x: Any) -> frozenset[str]:
-    """Return the names of all attributes, where what is written in C compares and shows them."""
-    return frozenset((ANY, *vars(x))) if isinstance(x, types.SimpleNamespace) else frozenset()
+def kept(x: Any) -> dict[str, int]:
+    """Return a number for what an object written in C tells `pickle`; nothing if it does not.
+
+    That is what is left where nothing else tells: a context of `decimal` has flags, and no names
+    for them.
+    """
+    try:
+        return {" (as it is pickled)": hash(pickle.dumps(x))}
+    except Exception:  # of a library, for a reason of its own
+        return {}
 
 
+@functools.cache
+def is_of_c(cls: type) -> bool:
+    """Tell whether objects of a class hold what changes, and that somewhere in C.
+
+    Not if they are equal by value, for then they do not change; nor if they are code, or wait.
+    """
+    hashed: Any = cls.__hash__
+    by_value = hashed not in (None, object.__hash__)
+    calls = any(["__call__" in vars(base) for base in cls.__mro__])
+    if by_value or calls or cls is object:
+        return False
+    in_c = [not vars(base).keys() & {"__dict__", "__slots__"} for base in cls.__mro__[:-1]]
+    return any(in_c) and not hasattr(cls, "__next__") and cls.__module__ != "_thread"
+
+
+@functools.cache
+def is_closed(cls: type) -> bool:
+    """Tell whether nobody can look at what objects of a class hold in C: no collector does.
+
+    Capsules are code, as functions are.
+    """
+    collected = cls.__flags__ & 1 << 14  # Py_TPFLAGS_HAVE_GC
+    return is_of_c(cls) and not collected and cls.__name__ != "PyCapsule"
+
+
+@functools.cache
+def counts_whole(cls: type) -> bool:
+    """Tell whether all attributes of a class's objects count, whatever code names.
+
+    Libraries may look up any of their own objects': in functions of their own, and in C. So they
+    may of objects of people's classes, where these inherit what compares, shows or lists them.
+    """
+    if is_library(cls.__module__):
+        return bool(cls.__flags__ & _HEAP_TYPE) or "__call__" not in vars(cls)  # a ufunc is code
+    for base in cls.__mro__[:-1]:
+        if is_library(base.__module__) and not issubclass(base, BaseException):
+            named = "__dict__" in vars(base) and not base.__flags__ & _HEAP_TYPE
+            members = vars(base).items()
+            in_c = [type(f).__name__ == "cython_function_or_method" for _, f in members]
+            if named or any(in_c):
+                return True
+            if any([ANY in names_of(f, True).attributes for n, f in members if n in _WHOLLY]):
+                return True
+    return False
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_WHOLLY = {"__eq__", "__ne__", "__lt__", "__hash__", "__repr__", "__str__", "__iter__", "__len__"}
+"""Methods that may look at all that an object holds."""
 _ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}
 _ASKED |= {"__setitem__", "__delitem__", "__set__", "__delete__", "__reduce__", "__reduce_ex__"}
 _ASKED |= {"__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__eq__", "__dir__"}
@@ -176,4 +234,4 @@ def see(cls: type) -> None:
     plugins.see_libraries(None, (cls,))
 
 
-forgets(lambda: (inherited, library_names, see, told))
+forgets(lambda: (counts_whole, inherited, is_closed, is_of_c, library_names, see, told))

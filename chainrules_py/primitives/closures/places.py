@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -57,6 +59,17 @@ def entries(place: Any) -> dict[Any, Any]:
     """Read what a value holds, by names, keys or numbers; of a set each by itself."""
     found = held(place)
     return found if isinstance(found, dict) else dict(pairs(found))
+
+
+def strong(x: list[Any]) -> tuple[Any, ...]:
+    """List what a list holds, without weak references."""
+    return tuple([y for y in list.__iter__(x) if not issubclass(type(y), weakref.ref)])
+
+
+def referent(ref: weakref.ref[Any]) -> Any:
+    """Return what a weak reference leads to: of a method its object."""
+    x = ref()
+    return x.__self__ if isinstance(x, types.MethodType) else x
 
 
 def as_before(now: Any, before: Any) -> bool:

@@ -23,8 +23,12 @@ from chainrules_py.primitives.closures.contents import (
     PLAIN,
     called_by_python,
     chosen,
+    counts_whole,
     imported,
+    is_closed,
     is_library,
+    is_of_c,
+    kept,
     library_names,
     looked_up,
     members,
@@ -34,7 +38,6 @@ from chainrules_py.primitives.closures.contents import (
     of_module,
     of_object,
     see,
-    shown_whole,
     told,
 )
 from chainrules_py.primitives.closures.freeze import ANY, ATTRIBUTES, NO_NAMES, named_in
@@ -47,8 +50,10 @@ from chainrules_py.primitives.closures.places import (
     equal,
     finds,
     held,
+    referent,
     shown,
     step,
+    strong,
     written,
 )
 from chainrules_py.primitives.primitive import Primitive
@@ -74,12 +79,23 @@ _SKIPPED, _LEAVES = (types.CodeType, types.FrameType, *PLAIN), {*PLAIN} - {str}
 _MAKERS = {"__init__", "__post_init__", "__new__"}
 """Methods that give a new object its attributes, which is no change."""
 _ROOT: Path = (None, "", frozenset())
-_PLAIN_LIBRARIES = ("array", "builtins", "collections", "types", "_contextvars")
+_PLAIN_LIBRARIES = (
+    "_contextvars",
+    "_thread",
+    "argparse",
+    "array",
+    "builtins",
+    "collections",
+    "types",
+)
 """Libraries whose objects come to know nothing by themselves."""
 _LASTING = (type, types.FunctionType, types.ModuleType, type(None))
 """What a weak reference may be to, and nobody asks whether it is there."""
-_WAITING = {"concurrent", "threading"}
-"""Libraries whose objects are not compared, for they wait; arrays in them are."""
+_WAITING = {"Thread", "Executor"}
+"""Classes whose objects are not compared, for they wait; arrays in them are."""
+_NONE, _EVERY = frozenset[str](), frozenset({ANY})
+_OF_MODULES = frozenset({"__getattr__"})
+"""What Python looks up in a module where it has not got what code names."""
 
 
 class _Named(NamedTuple):
@@ -102,6 +118,8 @@ class Reach:
     ----------
     arrays : list
         What has memory to be watched over.
+    closed : list
+        What holds something in C, of which nobody can tell what it is.
     defined : list
         The classes, functions and modules of people.
     generators : list
@@ -122,8 +140,8 @@ class Reach:
     """
 
     __slots__ = (
-        "libraries", "_own", "arrays", "defined", "generators", "names", "places", "roots",
-        "stores", "varies", "weak", "whole", "writes",
+        "libraries", "_own", "arrays", "closed", "defined", "generators", "names", "places",
+        "roots", "stores", "varies", "weak", "whole", "writes",
     )  # fmt: skip
 
     def __init__(
@@ -131,6 +149,7 @@ class Reach:
     ) -> None:
         self.roots, self.writes, self.stores = roots, writes, stores
         self.arrays: list[Any] = []
+        self.closed: list[Any] = []
         self.defined: list[Any] = []
         self.generators: list[Any] = []
         self.places: list[Place] = []
@@ -257,7 +276,7 @@ class Walk:
 
     def weakly(self) -> bool:
         """Have visited what only weak references lead to, after all else, if there is any."""
-        found = [(_referent(ref), path, fills) for ref, path, fills in self.weak]
+        found = [(referent(ref), path, fills) for ref, path, fills in self.weak]
         self.weak.clear()
         found = [each for each in found if id(each[0]) not in self.seen]
         self.reach.weak += [x for x, _, _ in found if not isinstance(x, _LASTING)]
@@ -305,7 +324,7 @@ class Walk:
             if is_library(x.__name__):
                 self.reach.libraries.add(x.__name__)
             else:
-                self.by_names(x, of_module, path, fills)
+                self.by_names(x, of_module, path, fills, _OF_MODULES)
         elif issubclass(cls, type):
             if is_library(home := x.__module__):
                 self.reach.libraries.update([home] if type(home) is str else ())
@@ -345,7 +364,7 @@ class Walk:
         fields: Callable[[Any], dict[str, Any]],
         path: Path,
         fills: bool,
-        besides: frozenset[str] = frozenset(),
+        besides: frozenset[str] = _NONE,
     ) -> None:
         """Look at what somebody names, now or when the name is found."""
         named = _Named(x, fields, dict(fields(x)), besides, path, fills, set())
@@ -356,7 +375,7 @@ class Walk:
         """Have those fields visited whose names are known by now."""
         x, _, found, besides, path, fills, taken = named
         listed = self.all or ATTRIBUTES in self.names
-        every = ANY in self.names or (listed and type(x) is not types.ModuleType)
+        every = ANY in self.names or ANY in besides or (listed and type(x) is not types.ModuleType)
         wanted = found if every else [n for n in found if n in self.names]
         for name in [*wanted, *[n for n in besides if n in found]]:
             if name not in taken:
@@ -384,9 +403,10 @@ class Walk:
             if hasattr(cls, "__setitem__"):  # a record: a row of a table
                 self.hold(x, buffer_or_rest(x)[0], path, "", fills)
             return
-        if library in _WAITING:
+        waits = not own and not _WAITING.isdisjoint([base.__name__ for base in cls.__mro__])
+        if waits:
             self.reach.arrays += [y for y in inside(x) if type_info(type(y)).memory is not None]
-        if library in _WAITING | MACHINERY | {"queue"}:
+        if waits or library in MACHINERY:
             return
         if own:
             self.push([(cls, path)], fills)
@@ -398,8 +418,8 @@ class Walk:
             self.contained(x, path, fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
-            fields = of_object if own else of_library
-            self.by_names(x, fields, path, fills, shown_whole(x) or besides)
+            besides = _EVERY if counts_whole(cls) else besides
+            self.by_names(x, of_object if own else of_library, path, fills, besides)
 
     def contained(self, x: Any, path: Path, fills: bool) -> None:
         """Look at what an object contains besides its attributes."""
@@ -413,8 +433,7 @@ class Walk:
             self.hold(x, read, path, "" if compared else mark, fills)
             if read is not rest:  # what its bytes point to
                 self.push([(y, path) for y in rest(x)], fills)
-            if told(cls):
-                self.by_names(x, of_extension, path, fills)
+            self.written_in_c(x, path, fills)
             return
         if issubclass(cls, weakref.ref):
             self.weak.append((x, path, fills))
@@ -422,17 +441,29 @@ class Walk:
             return
         if cls.__bases__ != (object,):  # which may hold more than its base does
             self.push([(y, path) for y in rest(x)], fills)
-        self.hold(x, kind.read, path, kind.mark, fills)
+            self.written_in_c(x, path, fills)
+        read = kind.read
+        if fills and cls is list:  # a library's books of who looks at something come and go
+            self.push([(y, path) for y in x if issubclass(type(y), weakref.ref)], fills)
+            read = strong
+        self.hold(x, read, path, kind.mark, fills)
+
+    def written_in_c(self, x: Any, path: Path, fills: bool) -> None:
+        """Look at what an object holds in C: what it tells by name, or else to `pickle`."""
+        cls: Any = type(x)
+        changes = is_of_c(cls)
+        if told(cls):
+            self.by_names(x, of_extension, path, fills, _EVERY if changes else _NONE)
+        if changes and reader(cls)[0] is None:
+            if kept(x):
+                self.hold(x, kept, path, "", fills)
+            elif is_closed(cls):
+                self.reach.closed.append(x)
 
 
 def _is_ours(cls: type) -> bool:
     """Tell whether it is a class of this library, whose values say themselves what they hold."""
     return str(cls.__module__).startswith("chainrules_") and not issubclass(cls, functools.partial)
-
-
-def _referent(ref: weakref.ref[Any]) -> Any:
-    x = ref()
-    return x.__self__ if isinstance(x, types.MethodType) else x
 
 
 def _inherits(cls: type, wanted: set[str], found: dict[str, Any]) -> bool:
