@@ -418,6 +418,12 @@ def stack_numpy(*arrays: np.ndarray | Scalar, axis: int = 0) -> Any:
     return np.stack(arrays, axis)
 
 
+@v.stack.implement
+def stack_numbers(*numbers: Scalar, axis: int = 0) -> Any:
+    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    return np.stack(numbers, axis)
+
+
 # ------------------------------------------------------------------------------------- sorting
 
 

@@ -135,6 +135,16 @@ def choose_numpy(a: np.ndarray | Scalar, *choices: np.ndarray | Scalar) -> Any:
     return _np.choose(a, choices)
 
 
+@v.choose.implement
+def choose_numbers(a: Scalar, *choices: Scalar) -> Any:
+    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    return _np.choose(a, choices)
+
+
+v.clip_below.implement(clip_below_numpy, types=(Scalar, Scalar))
+v.clip_above.implement(clip_above_numpy, types=(Scalar, Scalar))
+
+
 @v.nan_to_num.implement
 def nan_to_num_numpy(
     x: np.ndarray | np.generic,

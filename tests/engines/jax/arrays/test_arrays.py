@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import warnings
 
@@ -17,11 +18,14 @@ from chainrules_jax.engine.host import is_native
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, split
 from chainrules_py import (
+    AmbiguousRuleError,
+    ChainRulesError,
     LinearMap,
     NoTangent,
     NotDifferentiableError,
     Primitive,
     Tangent,
+    export,
     frule,
     primitive,
     rrule,
@@ -267,3 +271,28 @@ def test_samples_in_programs_of_jax(instance):
             assert have.dtype == want.dtype
             scale = max(1.0, float(np.max(np.abs(want), initial=0.0)))
             np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("given", [(2.0,), (2,), (True,), (2, 2.0), (1j,)])
+def test_no_word_of_numbers_alone_is_ambiguous(given):
+    words = [word for word in vars(v).values() if isinstance(word, Primitive)]
+    computed = []
+    for word in words:
+        for n in range(1, 5):
+            try:
+                word(*itertools.islice(itertools.cycle(given), n))
+            except AmbiguousRuleError as error:
+                pytest.fail(str(error))
+            except (ChainRulesError, TypeError, ValueError, ArithmeticError, IndexError):
+                continue
+            computed.append(word)
+    assert {v.stack, v.negative} <= {*computed}
+
+
+def test_a_scan_with_whole_numbers_in_its_state_is_differentiated_by_the_tape():
+    scan = export(v.scan, to="jax")
+    step = lambda state, y: ((state[0] + 1, state[1] * y), (state[1], state[0]))
+    f = lambda x: v.sum(scan(step, (0, 1.0), x)[1][0])
+    x = jnp.arange(1.0, 4.0)
+    assert np.array_equal(chainrules_tape.grad(f)(x), jax.grad(f)(x))
+    assert np.array_equal(jax.grad(f)(x), [3.0, 1.0, 0.0])
