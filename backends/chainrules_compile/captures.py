@@ -135,6 +135,8 @@ class Captures:
             return "the state of a random generator"
         if any([isinstance(x, weakref.finalize) for x in self._values]):
             return "whether something is alive"
+        if "pop" in names and any([type(place.x) is set for place in self.reach.places]):
+            return "which element a set gives"
         return ""
 
     def has(self, x: Any) -> bool:

@@ -58,7 +58,7 @@ def allocated(program: Program) -> tuple[int, int]:
             each = allocated(f.body)
             bytes_, arrays = bytes_ + each[0] * f.turns, arrays + each[1] * f.turns
         elif type(f) is not Into:
-            new = [y for y in call.results if is_array(y) and y.memory is None]
+            new = [y for y in call.results if is_array(y) and y.memory is None and y.dtype]
             bytes_ += sum([size(y) * y.dtype.itemsize for y in new])
             arrays += len(new)
     return bytes_, arrays

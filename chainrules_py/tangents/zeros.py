@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
 
-from chainrules_py.errors import NotDifferentiableError, describe
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, describe
 from chainrules_py.tangents.checks import is_never_tangent
 from chainrules_py.values.structure import is_structure_type
 
@@ -121,6 +122,42 @@ class AbstractTangent:
         raise TypeError(msg)
 
 
+def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any]:
+    """Return what computes a word of tangents that have no shape: the operator of its name.
+
+    Raises
+    ------
+    NoRuleError
+        Where there is none: with what to write instead.
+    """
+    found = _BY_WORDS.get(word.__name__) if word.__module__.startswith("chainrules_py.") else None
+    if found is None:
+        shown = ", ".join([cls.__name__ for cls in classes])
+        msg = (
+            f"nothing computes {word.__name__}({shown}), of what has no shape; ask is_zero first,"
+            f" or write operators (t + x), which take it"
+        )
+        raise NoRuleError(msg)
+    return found
+
+
+_BY_WORDS: Final[dict[str, Callable[..., Any]]] = {
+    "add": lambda x, y: _by_operator("add", x, y),
+    "subtract": lambda x, y: _by_operator("subtract", x, y),
+    "multiply": lambda x, y: _by_operator("multiply", x, y),
+    "strong_multiply": lambda x, y: _by_operator("multiply", x, y),
+    "divide": lambda x, y: _by_operator("divide", x, y),
+    "negative": operator.neg,
+}
+
+
+def _by_operator(name: str, x: Any, y: Any) -> Any:
+    """Compute by the operator of the operand that is a tangent without asking the other."""
+    straight, reflected = _OPERATORS[name]
+    ours = isinstance(x, AbstractTangent)
+    return getattr(x, straight)(y) if ours else getattr(y, reflected)(x)
+
+
 _OPERATORS = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
@@ -143,6 +180,7 @@ class AbstractZero(AbstractTangent):
     """Base of the two tangents that add nothing: `ZeroTangent` and `NoTangent`."""
 
     __slots__ = ()
+    __in_word__: ClassVar[Callable[..., Any]] = staticmethod(in_word)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -221,6 +259,7 @@ class NotImplementedTangent(AbstractTangent):
     """
 
     __slots__ = ("reason",)
+    __in_word__: ClassVar[Callable[..., Any]] = staticmethod(in_word)
     dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
     shape: Final = ()
     __iter__: Final = None

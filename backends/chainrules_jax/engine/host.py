@@ -34,6 +34,8 @@ OURS |= {v.expm1, v.sinc}
 # At kinks JAX takes one side, or the bound's part for half of x's; where it divides by 0, infinity.
 # Of nextafter, and so of spacing, it has no derivative.
 OURS |= {v.abs, v.clip, v.clip_above, v.clip_below, v.copysign}
+# What is computed apart where something is 0 has another's slope there.
+OURS |= {v.strong_multiply, v.logaddexp_share}
 OURS |= {v.fmax, v.fmin, v.fmod, v.nextafter, v.remainder, v.spacing}
 
 _NUMPYS = (np.ndarray, np.generic)

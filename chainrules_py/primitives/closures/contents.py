@@ -201,16 +201,29 @@ def counts_whole(cls: type) -> bool:
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _WHOLLY = {"__eq__", "__ne__", "__lt__", "__hash__", "__repr__", "__str__", "__iter__", "__len__"}
 """Methods that may look at all that an object holds."""
-_ASKED = {"__repr__", "__str__", "__format__", "__del__", "__setattr__", "__delattr__"}
-_ASKED |= {"__setitem__", "__delitem__", "__set__", "__delete__", "__reduce__", "__reduce_ex__"}
-_ASKED |= {"__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__eq__", "__dir__"}
-"""Methods that Python calls by itself, but seldom for a value: they count where they are named."""
+_ASKED = {"__del__", "__setattr__", "__delattr__", "__setitem__", "__delitem__"}
+_ASKED |= {"__set__", "__delete__"}
+"""Methods that Python calls by itself, but for no value: they count where they are named."""
 
 
 def called_by_python(cls: type) -> frozenset[str]:
-    """Return the methods of a class that run without being named."""
-    names = [n for n in vars(cls) if n[:2] == n[-2:] == "__" and n not in _ASKED]
-    return frozenset([n for n in names if callable(vars(cls)[n])])
+    """Return the methods of a class that run without being named, less those `dataclass` wrote.
+
+    Libraries call those that stand in place of their own.
+    """
+    found, theirs = vars(cls), [b for b in cls.__mro__[1:-1] if is_library(b.__module__)]
+    names = [n for n in found if n[:2] == n[-2:] == "__" and n not in _ASKED]
+    names += [n for n in found if n[:2] != "__" and any([n in vars(base) for base in theirs])]
+    names = [n for n in names if callable(found[n]) or isinstance(found[n], classmethod)]
+    if "__dataclass_fields__" in found:
+        codes = {n: getattr(code_of(found[n]), "co_filename", "") for n in names}
+        names = [n for n in names if codes[n] != "<string>"]
+    return frozenset(names)
+
+
+def code_of(f: Any) -> types.CodeType | None:
+    """Return the code of a function, behind `reprlib.recursive_repr` and its like."""
+    return getattr(getattr(f, "__wrapped__", f), "__code__", None)
 
 
 @functools.cache

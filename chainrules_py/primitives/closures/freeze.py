@@ -102,6 +102,9 @@ ATTRIBUTES = "."
 """Stands for all of those that objects and classes have; not for what modules define."""
 _ALL_OF_THEM = {"vars", "__dict__", "asdict", "astuple", "__getstate__"}
 _LISTED = {"dir", "__dir__", "getmembers", "getmembers_static", "get_type_hints"}
+_BY_FUNCTIONS = {"fields": "__dataclass_fields__", "get_annotations": "__annotations__"}
+_BY_FUNCTIONS |= {"get_type_hints": "__annotations__", "_asdict": "_fields"}
+"""Attributes that functions of libraries look up of what they are given."""
 _LONGEST = 10_000
 """Texts with more characters are no names."""
 _CHANGING = {
@@ -149,6 +152,8 @@ def names_in(code: types.CodeType) -> Names:
         elif step.opname == "STORE_FAST" and steps[i - 1].opname.startswith("LOAD_"):
             stands_for[step.argval] = str(steps[i - 1].argval)
     called = {*scope, *known}
+    known |= {_BY_FUNCTIONS[name] for name in called if name in _BY_FUNCTIONS}
+    known |= {"__match_args__" for step in steps if step.opname == "MATCH_CLASS"}
     written = any([step.opname.startswith(("BUILD_STRING", "FORMAT_")) for step in steps])
     known |= named_in([step.argval for step in steps if step.opname == "LOAD_CONST"])
     if _MODULES & called:

@@ -279,7 +279,7 @@ class Walk:
         found = [(referent(ref), path, fills) for ref, path, fills in self.weak]
         self.weak.clear()
         found = [each for each in found if id(each[0]) not in self.seen]
-        self.reach.weak += [x for x, _, _ in found if not isinstance(x, _LASTING)]
+        self.reach.weak += [x for x, *_ in found if not isinstance(x, _LASTING)]
         before = len(self.waiting)
         for x, path, fills in found:
             self.push([(x, path)], fills)
@@ -454,11 +454,13 @@ class Walk:
         changes = is_of_c(cls)
         if told(cls):
             self.by_names(x, of_extension, path, fills, _EVERY if changes else _NONE)
-        if changes and reader(cls)[0] is None:
-            if kept(x):
-                self.hold(x, kept, path, "", fills)
-            elif is_closed(cls):
-                self.reach.closed.append(x)
+            if not changes:  # an hour asks its time zone, whatever code names
+                found = [y for y in of_extension(x).values() if not is_library(type(y).__module__)]
+                self.push([(y, path) for y in found], fills)
+        if changes and reader(cls)[0] is None and kept(x):
+            self.hold(x, kept, path, "", fills)
+        elif changes and reader(cls)[0] is None and is_closed(cls):
+            self.reach.closed.append(x)
 
 
 def _is_ours(cls: type) -> bool:

@@ -158,7 +158,9 @@ class Alias:
         whole = not (rename or lower or refuse or isinstance(word, Primitive))
         self.hands_on = whole and parameters_of(word).keywords is not None
         names, defaults = (
-            _parameters(native) if parameters is None else (tuple(parameters), dict(parameters))
+            _parameters(native, word)
+            if parameters is None
+            else (tuple(parameters), dict(parameters))
         )
         self.defaults: dict[str, Any] = defaults
         self.positional = positional if positional is not None else names
@@ -404,9 +406,14 @@ def _variadic_of(native: Callable[..., Any]) -> str | None:
         return None
 
 
-def _parameters(native: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _parameters(
+    native: Callable[..., Any], word: Callable[..., Any]
+) -> tuple[tuple[str, ...], dict[str, Any]]:
     try:
         parameters = parameters_of(native)
+        named = parameters.positional or parameters.keyword_only
+        if parameters.keywords is not None and not named:  # which tells nothing
+            parameters = parameters_of(word)
     except RuleError as error:
         msg = f"{native!r} has no signature to read; give alias(..., parameters={{name: default}})"
         raise RuleError(msg) from error

@@ -19,6 +19,7 @@ from chainrules_py.rules.special.special import series
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.vocabulary import (
+    abs,
     conj,
     cos,
     divide,

@@ -5,8 +5,16 @@ import operator
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, NotImplementedTangent, Tangent, ZeroTangent, add_tangents
-from chainrules_py.errors import NotDifferentiableError, ProjectionError
+from chainrules_py import (
+    NoTangent,
+    NotImplementedTangent,
+    Tangent,
+    ZeroTangent,
+    add_tangents,
+    is_zero,
+)
+from chainrules_py import vocabulary as v
+from chainrules_py.errors import NoRuleError, NotDifferentiableError, ProjectionError
 from chainrules_py.extend import Thunk
 from chainrules_py.tangents.rows import Rows
 
@@ -119,3 +127,23 @@ def test_the_sums_of_an_engine_in_arrays_of_numpy():
     table[0] += ZeroTangent()
     table[1] += Thunk(lambda: np.ones(3))
     assert table.tolist() == [[0.0] * 3, [1.0] * 3]
+
+
+@pytest.mark.parametrize("zero", [ZeroTangent(), NoTangent()])
+def test_words_take_zeros_as_operators_do(zero):
+    x = np.array([1.0, 2.0])
+    assert v.add(x, zero) is x
+    assert v.add(zero, x) is x
+    assert np.array_equal(v.subtract(zero, x), -x)
+    assert is_zero(v.multiply(x, zero))
+    assert is_zero(v.strong_multiply(zero, x))
+    assert is_zero(v.divide(zero, x))
+    assert is_zero(v.negative(zero))
+
+
+@pytest.mark.parametrize("word", [v.where, v.stack, v.matmul, v.sin, v.sum, v.getitem])
+def test_words_that_need_a_shape_say_what_to_write_for_zeros(word):
+    n = {v.where: 3, v.stack: 2, v.matmul: 2}.get(word, 1)
+    options = {"index": 0} if word is v.getitem else {}
+    with pytest.raises(NoRuleError, match="ask is_zero first, or write operators"):
+        word(*[np.ones(2)] * (n - 1), ZeroTangent(), **options)

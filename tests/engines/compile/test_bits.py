@@ -261,3 +261,46 @@ def test_products_with_one_number_in_all_elements_keep_zeros_and_infinities(fact
                 zeros = np.equal(wanted, 0)
                 assert np.array_equal(np.signbit(found)[zeros], np.signbit(wanted)[zeros])
     assert compiled.programs
+
+
+def _of_view(x, c):
+    x = np.sum(x, axis=0)
+    x[...] *= c
+    return x
+
+
+def _over(x, c):
+    x = np.sum(x, axis=0)
+    x *= c
+    return x
+
+
+def _power(x, c):
+    x = np.sum(x, axis=0)
+    x **= 2
+    return x + c
+
+
+def _out(x, c):
+    x = np.sum(x, axis=0)
+    return np.multiply(c, x, out=x)
+
+
+def _square(x, c):
+    x = np.sum(x, axis=0)
+    np.square(x, out=x)
+    return x + c
+
+
+@pytest.mark.parametrize("f", [_of_view, _over, _power, _out, _square])
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("dtype", [complex, np.complex64])
+@pytest.mark.filterwarnings(
+    "ignore:.*where NumPy rounds otherwise:chainrules_compile.RecordingWarning"
+)
+def test_one_complex_number_is_multiplied_in_place_as_numpy_does(f, n, dtype):
+    draw, compiled = np.random.default_rng(0).standard_normal, compile(f)
+    for _ in range(30):
+        x = (draw((1, n)) + 1j * draw((1, n))).astype(dtype)
+        c = np.array(complex(draw(), draw()), dtype)
+        assert same(compiled(x, c), f(x, c))

@@ -14,6 +14,9 @@ import collections
 import concurrent.futures
 import configparser
 import contextvars
+import copy
+import dataclasses
+import datetime as dt
 import decimal
 import functools
 import hashlib
@@ -361,3 +364,124 @@ def test_what_is_remembered_is_no_change(kind):
     for _ in range(3):
         assert compiled(X) == f(X)
     assert len(compiled.programs) == 1
+
+
+STATE = {"w": 2.0}
+
+
+def _shown(name):
+    """Make a class whose method of this name gives what stands elsewhere, as a text."""
+    return type("Shown", (), {name: lambda self, *_: str(STATE["w"])})
+
+
+class Equal:
+    """A class whose objects are equal to what stands elsewhere."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return STATE["w"] == other
+
+
+class Copied:
+    """A class whose copies are what stands elsewhere."""
+
+    def __deepcopy__(self, memo):
+        return STATE["w"]
+
+    def __class_getitem__(cls, key):
+        return STATE["w"]
+
+
+@dataclasses.dataclass
+class Measured:
+    """A dataclass with a text of its own, and a field that knows more."""
+
+    k: float = dataclasses.field(default=1.0, metadata=STATE)
+
+    def __str__(self):
+        return str(STATE["w"])
+
+
+class Zone(dt.tzinfo):
+    """A time zone that moves."""
+
+    def utcoffset(self, _):
+        return dt.timedelta(hours=STATE["w"])
+
+
+NOW = dt.datetime(2020, 1, 1, tzinfo=Zone())
+METHODS = {
+    "str": (_shown("__str__")(), lambda o: float(str(o))),
+    "f-string": (_shown("__str__")(), lambda o: float(f"{o}")),
+    "percent": (_shown("__str__")(), lambda o: float("%s" % o)),  # noqa: UP031
+    "map": (_shown("__str__")(), lambda o: float(next(map(str, [o])))),
+    "made": (_shown("__str__"), lambda cls: float(str(cls()))),
+    "format": (_shown("__format__")(), lambda o: float(f"{o}")),
+    "repr": (_shown("__repr__")(), lambda o: float(repr(o))),
+    "repr of a list": (_shown("__repr__")(), lambda o: float(str([o])[1:-1])),
+    "equal": (Equal(), lambda o: 2.0 if o == 5.0 else 3.0),
+    "among": (Equal(), lambda o: 2.0 if o == 5.0 else 3.0),
+    "counted": (Equal(), lambda o: 1.0 + [5.0, 5.0].count(o)),
+    "in a tuple": (Equal(), lambda o: 2.0 if (o, 1) == (5.0, 1) else 3.0),
+    "copy": (Copied(), copy.deepcopy),
+    "class": (Copied, lambda cls: cls[int]),
+    "dataclass": (Measured(), lambda o: float(str(o))),
+    "metadata": (Measured, lambda cls: dataclasses.fields(cls)[0].metadata["w"]),
+    "zone": (NOW, lambda o: o.utcoffset().seconds / 3600.0),
+    "time": (NOW, lambda o: o.timestamp()),
+}
+
+
+@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("door", ["plain", "gradient"])
+def test_what_methods_look_up_that_python_calls_is_seen(kind, door, monkeypatch):
+    held, look = METHODS[kind]
+    f = lambda x: np.sum(x * x) * look(held)
+    f = f if door == "plain" else value_and_grad(f)
+    compiled = compile(f)
+    for w in (2.0, 5.0, 2.0):
+        monkeypatch.setitem(STATE, "w", w)
+        assert same(compiled(X), f(X))
+
+
+class Point:
+    """A class that says which attributes a pattern matches."""
+
+    __match_args__ = ("a",)
+    a, b = 1.0, 2.0
+
+
+def test_what_a_pattern_matches_is_seen(monkeypatch):
+    point = Point()
+
+    def f(x):
+        match point:
+            case Point(q):
+                return np.sum(x) * q
+
+    compiled = compile(f)
+    assert compiled(X) == f(X) == 3.0
+    monkeypatch.setattr(Point, "__match_args__", ("b",))
+    assert compiled(X) == f(X) == 6.0
+
+
+@pytest.mark.filterwarnings(*ONCE)
+def test_a_set_gives_its_elements_in_their_order():
+    ours, theirs = {1.0, 2.0, 3.0}, {1.0, 2.0, 3.0}
+    compiled = compile(lambda x: np.sum(x) * ours.pop())
+    assert [compiled(X) for _ in range(3)] == [np.sum(X) * theirs.pop() for _ in range(3)]
+
+
+@pytest.mark.filterwarnings(*ONCE)
+def test_a_method_that_counts_counts_once():
+    counted = {"n": 0}
+
+    class Numbered:
+        def __str__(self):
+            counted["n"] += 1
+            return str(counted["n"])
+
+    held = Numbered()
+    compiled = compile(lambda x: np.sum(x) * float(str(held)))
+    assert [compiled(X) for _ in range(3)] == [3.0, 6.0, 9.0]

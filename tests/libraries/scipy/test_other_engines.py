@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chainrules_scipy
-from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_py import ChainRulesError, NotDifferentiableError, export
 from chainrules_scipy import by_numpy
 from chainrules_tape import grad
 from tests.libraries.scipy.samples.judge import samples
@@ -233,3 +233,32 @@ def test_functions_of_what_jax_traces_in_any_precision(name, dtype):
                 for how, y in found.items():
                     assert y.dtype == want.dtype, how
                     np.testing.assert_allclose(y, want, **close, err_msg=how)
+
+
+def test_the_normal_distribution_keeps_its_digits_far_left_in_torch():
+    torch, special = pytest.importorskip("torch"), pytest.importorskip("scipy.special")
+    x = np.array([-30.0, -20.0, -10.0, -8.0, -1.0, 0.0, 2.0, 9.0])
+    for dtype, digits in ((torch.float64, 1e-12), (torch.float32, 1e-4)):
+        found = export(special.ndtr, to="torch")(torch.asarray(x, dtype=dtype)).numpy()
+        wanted = special.ndtr(x.astype(found.dtype))
+        assert np.allclose(found, wanted, rtol=digits, atol=np.finfo(found.dtype).tiny)
+
+
+POLYNOMIALS = {
+    "legendre_p": (2, 0.3),
+    "legendre_p_all": (2, 0.3),
+    "assoc_legendre_p": (2, 1, 0.3),
+    "sph_legendre_p": (2, 1, 0.3),
+    "sph_harm_y": (2, 1, 0.3, 0.4),
+}
+
+
+@pytest.mark.parametrize("engine", ["torch", "autograd"])
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_functions_whose_signature_tells_nothing_are_called(name, engine):
+    pytest.importorskip(f"chainrules_{engine}")
+    f = getattr(pytest.importorskip("scipy.special"), name, None)
+    if f is None:
+        pytest.skip("SciPy has it from 1.15 on")
+    found = export(f, to=engine)(*POLYNOMIALS[name])
+    assert np.allclose(found, f(*POLYNOMIALS[name]), rtol=1e-12)

@@ -296,3 +296,42 @@ def test_a_scan_with_whole_numbers_in_its_state_is_differentiated_by_the_tape():
     x = jnp.arange(1.0, 4.0)
     assert np.array_equal(chainrules_tape.grad(f)(x), jax.grad(f)(x))
     assert np.array_equal(jax.grad(f)(x), [3.0, 1.0, 0.0])
+
+
+APART = {"hidden": [v.strong_multiply, v.logaddexp_share], "used": [v.pow, v.logaddexp, v.xlogy]}
+APART["used"] += [v.xlog1py, v.rel_entr, v.kl_div, v.divide, v.multiply, v.atan2, v.huber]
+APART["used"] += [v.i0e, v.i1e, v.sinc, v.entr]
+
+
+def _partial(grad, word, order):
+    f = lambda *xs: word(*xs)
+    for i in order:
+        f = grad(lambda *xs, f=f: v.sum(f(*xs)), i)
+    return f
+
+
+@pytest.mark.parametrize("word", [w for each in APART.values() for w in each], ids=str)
+def test_partials_of_all_orders_are_the_rules_where_something_is_0_or_equal(word):
+    n, points = len(word.operands), [0.0, 1.0, -0.5, 2.0]
+    xs = [np.array(c) for c in zip(*itertools.product(points, repeat=n), strict=True)]
+    for order in [o for m in (1, 2, 3) for o in itertools.product(range(n), repeat=m)]:
+        with np.errstate(all="ignore"):
+            want = _partial(chainrules_tape.grad, word, order)(*xs)
+            have = _partial(jax.grad, word, order)(*map(jnp.asarray, xs))
+        known = np.isfinite(want)
+        assert known.any()
+        assert np.allclose(have[known], want[known], rtol=1e-9, atol=1e-12), order
+
+
+def test_a_rule_that_multiplies_strongly_has_second_derivatives():
+    @primitive
+    def squared(x):
+        return x * x
+
+    @rrule.register(squared)
+    def _(x):
+        return squared(x), lambda g: (v.strong_multiply(g, 2.0 * x),)
+
+    f = lambda x: (export(squared, to="jax")(x) - 4.0) ** 2
+    for found in (jax.hessian(f), jax.jit(jax.hessian(f)), jax.grad(jax.grad(f))):
+        assert found(2.0) == 32.0
