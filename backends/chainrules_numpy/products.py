@@ -9,6 +9,7 @@ import numpy as np
 
 from chainrules_numpy.broadcasting import vdot
 from chainrules_numpy.triangles import determinant_and_inverse, has_triangles
+from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjugate_by_svd
 
@@ -23,6 +24,12 @@ def einsum_numpy(*operands: np.ndarray | np.generic, subscripts: str, optimize: 
     """np.einsum takes the subscripts first."""
     arrays: Any = operands
     return np.einsum(subscripts, *arrays, optimize=optimize)
+
+
+@v.einsum.implement
+def einsum_numbers(*operands: Scalar, subscripts: str, optimize: Any = False) -> Any:
+    """Numbers alone are NumPy's: those of other libraries take them beside their arrays."""
+    return np.einsum(subscripts, *operands, optimize=optimize)
 
 
 @v.adjugate.implement

@@ -282,8 +282,9 @@ class Primitive(Generic[P, R]):
     def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
         classes = tuple(map(type, operands))
         for cls in classes:  # what stands for a value, as a zero does, has a way of its own
-            if (way := getattr(cls, "__in_word__", None)) is not None:
-                return way(self, classes)  # type: ignore[no-any-return]
+            way = getattr(cls, "__in_word__", None)
+            if way is not None and (found := way(self, classes)) is not None:
+                return found  # type: ignore[no-any-return]
         structured = any(map(is_structure_type, classes))
         if structured or any([issubclass(cls, Tracer) for cls in classes]):
             table = self._cache.open()

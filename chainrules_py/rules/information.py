@@ -13,7 +13,6 @@ from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
-    abs,
     boxcox,
     boxcox1p,
     clip,

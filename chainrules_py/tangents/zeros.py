@@ -122,15 +122,19 @@ class AbstractTangent:
         raise TypeError(msg)
 
 
-def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any]:
-    """Return what computes a word of tangents that have no shape: the operator of its name.
+def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
+    """Return what computes a word of zeros, which have no shape: the operator of its name.
+
+    None for functions of people's, which may take them as they are.
 
     Raises
     ------
     NoRuleError
         Where there is none: with what to write instead.
     """
-    found = _BY_WORDS.get(word.__name__) if word.__module__.startswith("chainrules_py.") else None
+    if not word.__module__.startswith("chainrules_"):
+        return None
+    found = _BY_WORDS.get(word.__name__)
     if found is None:
         shown = ", ".join([cls.__name__ for cls in classes])
         msg = (
@@ -259,7 +263,6 @@ class NotImplementedTangent(AbstractTangent):
     """
 
     __slots__ = ("reason",)
-    __in_word__: ClassVar[Callable[..., Any]] = staticmethod(in_word)
     dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
     shape: Final = ()
     __iter__: Final = None

@@ -412,6 +412,8 @@ class Walk:
             self.push([(cls, path)], fills)
         else:
             self.reach.libraries.add(cls.__module__)
+        if is_closed(cls) and not fills and not kept(x):  # what a library keeps so is its own
+            self.reach.closed.append(x)
         plain = cls.__module__ in _PLAIN_LIBRARIES or issubclass(cls, functools.partial)
         fills = fills or not (own or plain)
         if info.memory is None:
@@ -459,8 +461,6 @@ class Walk:
                 self.push([(y, path) for y in found], fills)
         if changes and reader(cls)[0] is None and kept(x):
             self.hold(x, kept, path, "", fills)
-        elif changes and reader(cls)[0] is None and is_closed(cls):
-            self.reach.closed.append(x)
 
 
 def _is_ours(cls: type) -> bool:

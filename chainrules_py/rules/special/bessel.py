@@ -19,7 +19,6 @@ from chainrules_py.rules.special.special import series
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.vocabulary import (
-    abs,
     conj,
     cos,
     divide,
@@ -78,7 +77,7 @@ def by_x(y, x, s):
 def scaled(y, x):
     """exp(-|x|) I₁(x) / x."""
     near = abs(x) < 0.5
-    small = exp(-abs(x)) * by_x(0, where(near, x, 0), 1)
+    small = exp(-x * sign(x)) * by_x(0, where(near, x, 0), 1)
     return where(near, small, y / where(near, 1, x))
 
 
