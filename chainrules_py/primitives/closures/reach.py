@@ -94,8 +94,7 @@ _LASTING = (type, types.FunctionType, types.ModuleType, type(None))
 _WAITING = {"Thread", "Executor"}
 """Classes whose objects are not compared, for they wait; arrays in them are."""
 _NONE, _EVERY = frozenset[str](), frozenset({ANY})
-_OF_MODULES = frozenset({"__getattr__"})
-"""What Python looks up in a module where it has not got what code names."""
+_OF_MODULES = frozenset({"__getattr__"})  # which Python asks where a module lacks a name
 
 
 class _Named(NamedTuple):
@@ -404,9 +403,10 @@ class Walk:
                 self.hold(x, buffer_or_rest(x)[0], path, "", fills)
             return
         waits = not own and not _WAITING.isdisjoint([base.__name__ for base in cls.__mro__])
-        if waits:
+        if waits or (library == "threading" and not self.reach.stores):  # no rule's business
             self.reach.arrays += [y for y in inside(x) if type_info(type(y)).memory is not None]
-        if waits or library in MACHINERY:
+            return
+        if library in MACHINERY:
             return
         if own:
             self.push([(cls, path)], fills)
@@ -420,8 +420,8 @@ class Walk:
             self.contained(x, path, fills)
         if has_attributes:
             besides = library_names(cls) | ({"__class__"} if own and not fills else set())
-            besides = _EVERY if counts_whole(cls) else besides
-            self.by_names(x, of_object if own else of_library, path, fills, besides)
+            fields, whole = of_object if own else of_library, counts_whole(cls)
+            self.by_names(x, fields, path, fills, _EVERY if whole else besides)
 
     def contained(self, x: Any, path: Path, fills: bool) -> None:
         """Look at what an object contains besides its attributes."""
