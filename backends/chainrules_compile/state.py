@@ -71,7 +71,7 @@ class State:
         self, places: Iterable[Any], arrays: Iterable[Any], memories: Collection[int] = ()
     ) -> None:
         places = [place for place in places if not _is_ours(place.x)]
-        self._bytes = [(x, put) for x in (p.x for p in places) if (put := _putting_bytes(x))]
+        self._bytes = [put for place in places if (put := _putting_bytes(place.x))]
         held = [_Was(place, entries(place)) for place in places if place.mark is not None]
         self._places = [was for was in held if not was.place.fills]
         self._libraries = [
@@ -95,7 +95,7 @@ class State:
         """Put everything back as it was."""
         for was in [*self._places, *[was for was in self._libraries if was.loses()]]:
             was.put_back()
-        for _, put in self._bytes:
+        for put in self._bytes:
             put()
         for x, memory, before, kept in self._arrays:
             _lay_back(x, before[1:])

@@ -284,7 +284,7 @@ class Primitive(Generic[P, R]):
         for cls in classes:  # what stands for a value, as a zero does, has a way of its own
             way = getattr(cls, "__in_word__", None)
             if way is not None and (found := way(self, classes)) is not None:
-                return found  # type: ignore[no-any-return]
+                return self._cache.open().setdefault(self._key(operands), found)  # type: ignore[no-any-return]
         structured = any(map(is_structure_type, classes))
         if structured or any([issubclass(cls, Tracer) for cls in classes]):
             table = self._cache.open()

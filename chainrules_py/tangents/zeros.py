@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, NoReturn, Self, final
@@ -145,16 +146,6 @@ def in_word(word: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
     return found
 
 
-_BY_WORDS: Final[dict[str, Callable[..., Any]]] = {
-    "add": lambda x, y: _by_operator("add", x, y),
-    "subtract": lambda x, y: _by_operator("subtract", x, y),
-    "multiply": lambda x, y: _by_operator("multiply", x, y),
-    "strong_multiply": lambda x, y: _by_operator("multiply", x, y),
-    "divide": lambda x, y: _by_operator("divide", x, y),
-    "negative": operator.neg,
-}
-
-
 def _by_operator(name: str, x: Any, y: Any) -> Any:
     """Compute by the operator of the operand that is a tangent without asking the other."""
     straight, reflected = _OPERATORS[name]
@@ -167,6 +158,13 @@ _OPERATORS = {
     "subtract": ("__sub__", "__rsub__"),
     "multiply": ("__mul__", "__rmul__"),
     "divide": ("__truediv__", "__rtruediv__"),
+}
+
+
+_BY_WORDS: Final[dict[str, Callable[..., Any]]] = {
+    **{name: functools.partial(_by_operator, name) for name in _OPERATORS},
+    "strong_multiply": functools.partial(_by_operator, "multiply"),
+    "negative": operator.neg,
 }
 
 

@@ -163,7 +163,7 @@ def of_c(cls: type) -> frozenset[str]:
     return frozenset([name for name, member in held if type(member) in _OF_C])
 
 
-_COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
+COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC
 _OF_C = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
 
@@ -172,7 +172,7 @@ _OF_PYTHON = {*dir(builtins), "NotImplementedType", "PyCapsule"}
 def _is_closed(cls: type) -> bool:
     """Tell whether values of a class keep what they hold in C, where the collector cannot look."""
     home = str(cls.__module__).partition(".")[0]
-    of_python = cls.__name__ in _OF_PYTHON or cls.__flags__ & _COLLECTED
+    of_python = cls.__name__ in _OF_PYTHON or cls.__flags__ & COLLECTED
     if of_python if home == "builtins" else home in sys.stdlib_module_names:
         return False
     own = {name for base in cls.__mro__[:-1] for name in vars(base)}

@@ -21,14 +21,14 @@ from chainrules_py.primitives.closures.freeze import (
     names_in,
 )
 from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import attributes, cells, of_c, slots
+from chainrules_py.values.holding import COLLECTED, attributes, cells, of_c, slots
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def names_of(f: Any, ours: bool = False) -> Names:
+def names_of(f: Any) -> Names:
     """Return the names that a function uses; none if it is a library's, or no function."""
-    known = type(f) is types.FunctionType and (ours or not is_of_library(f))
+    known = type(f) is types.FunctionType and not is_of_library(f)
     return names_in(f.__code__) if known else NO_NAMES
 
 
@@ -173,8 +173,7 @@ def is_closed(cls: type) -> bool:
 
     Capsules are code, as functions are.
     """
-    collected = cls.__flags__ & 1 << 14  # Py_TPFLAGS_HAVE_GC
-    return is_of_c(cls) and not collected and cls.__name__ != "PyCapsule"
+    return is_of_c(cls) and not cls.__flags__ & COLLECTED and cls.__name__ != "PyCapsule"
 
 
 @functools.cache
@@ -193,7 +192,8 @@ def counts_whole(cls: type) -> bool:
             in_c = [type(f).__name__ == "cython_function_or_method" for _, f in members]
             if named or any(in_c):
                 return True
-            if any([ANY in names_of(f, True).attributes for n, f in members if n in _WHOLLY]):
+            codes = [code_of(f) for n, f in members if n in _WHOLLY]
+            if any([ANY in names_in(code).attributes for code in codes if code is not None]):
                 return True
     return False
 
