@@ -141,7 +141,7 @@ class Captures:
 
     def has(self, x: Any) -> bool:
         """Tell whether a value was reached."""
-        return id(x) in self._known or isinstance(x, (type, Primitive, np.ufunc))
+        return id(x) in self._known or isinstance(x, (Primitive, np.ufunc))
 
     def state(self) -> State:
         """Return what everything that was reached holds."""
@@ -282,12 +282,13 @@ def dicts_of(x: Any) -> tuple[Any, ...]:
 
 def named(path: Any) -> str:
     """Return a name for what stands at a path of `Reach`."""
-    if path is None or path[0] is None:
-        return ""
-    parent, _, key = path
-    if isinstance(key, str) and key:
-        return identifier(key)
-    return f"{named(parent)}_{key}" if isinstance(key, int) else named(parent)
+    numbers = ""
+    while path is not None and path[0] is not None:
+        path, _, key = path
+        if isinstance(key, str) and key:
+            return identifier(key) + numbers
+        numbers = f"_{key}{numbers}" if isinstance(key, int) else numbers
+    return numbers
 
 
 def subclasses(known: Iterable[Any]) -> list[type]:

@@ -96,14 +96,16 @@ def memories(values: Iterable[Any]) -> set[int]:
 def details(reach: Reach, values: Iterable[Any], functions: Iterable[Any]) -> list[Held]:
     """Return what is compared of classes and arrays besides what they hold.
 
-    The methods that a class has not, and all that classes, functions and modules have not where
-    code may get along without; names, flags and subclasses where code names these.
+    What a class has not, under the names of code or of methods that Python calls, and all that
+    functions and modules have not where code may get along without; names, flags and subclasses
+    where code names these.
     """
     found, lacked = [], list[tuple[Any, frozenset[str]]]()
-    asked = frozenset(reach.names) if any([may_lack(f.__code__) for f in functions]) else _NONE
+    known = frozenset(reach.names)
+    asked = known if any([may_lack(f.__code__) for f in functions]) else _NONE
     names = [name for name in _NAMES if name in reach.names]
     for x in filter(_is_peoples, {id(x): x for x in (*reach.defined, *values)}.values()):
-        lacked.append((x, asked.union(_LACKED) if isinstance(x, type) else asked))
+        lacked.append((x, known.union(_LACKED, *_of_bases(x)) if isinstance(x, type) else asked))
         if isinstance(x, types.ModuleType):
             continue
         if names:
@@ -122,6 +124,11 @@ def details(reach: Reach, values: Iterable[Any], functions: Iterable[Any]) -> li
 
 
 _NONE = frozenset[str]()
+
+
+def _of_bases(cls: type) -> list[list[str]]:
+    """List what a class's bases have for Python to call, in place of which it may get its own."""
+    return [[n for n in vars(base) if n[:2] == n[-2:] == "__"] for base in cls.__mro__[1:-1]]
 
 
 @functools.cache

@@ -23,6 +23,7 @@ import numpy as np
 from chainrules_compile.folder import CacheInfo, Folder
 from chainrules_compile.halves import Part
 from chainrules_compile.layouts import is_compact
+from chainrules_compile.outside import member
 from chainrules_compile.prints import Prints, UnsaidError, module_of
 from chainrules_compile.scope import Scope
 from chainrules_py import Primitive
@@ -239,7 +240,7 @@ def _named(x: Any) -> tuple[str, str]:
     """Return where a library has an object, or a class or a word a member."""
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
     home: Any = sys.modules.get(str(module))
-    if module and name and is_library(module) and _member(home, name) is x:
+    if module and name and is_library(module) and member(home, name) is x:
         return module, name
     short: str = getattr(x, "__name__", "")
     if getattr(sys.modules["builtins"], short, None) is x:
@@ -252,12 +253,6 @@ def _named(x: Any) -> tuple[str, str]:
             if y is x:
                 return module, called
     return module_of(x), short
-
-
-def _member(home: Any, path: str) -> Any:
-    for name in path.split("."):
-        home = getattr(home, name, None)
-    return home
 
 
 def from_text(text: Any, prints: Prints) -> Any:
@@ -278,7 +273,7 @@ def from_text(text: Any, prints: Prints) -> Any:
         module, path = rest
         if not is_library(module):
             raise UnsaidError
-        found = _member(importlib.import_module(module), path)
+        found = member(importlib.import_module(module), path)
         if found is None:
             raise UnsaidError
         return found

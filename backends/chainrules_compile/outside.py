@@ -7,6 +7,7 @@ that would be another at the next call.
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -156,9 +157,19 @@ def is_lasting(x: Any) -> bool:
         return all(map(is_lasting, (x.start, x.stop, x.step)))
     if isinstance(x, frozenset):
         return all(map(is_lasting, x))
-    if isinstance(x, type) or cls in PLAIN or x is NotImplemented:
+    if isinstance(x, type):  # and is not made in the function
+        home = x.__module__
+        return is_library(home) or member(sys.modules.get(home), x.__qualname__) is x
+    if cls in PLAIN or x is NotImplemented:
         return True
     if hasattr(cls, "__next__") or callable(x) or not is_library(cls.__module__):
         return False
     by_value: Any = cls.__hash__
     return cls.__module__.startswith("chainrules_") or by_value not in (None, object.__hash__)
+
+
+def member(home: Any, path: str) -> Any:
+    """Return what a module has under a name with dots; None if it has not."""
+    for name in path.split("."):
+        home = getattr(home, name, None)
+    return home

@@ -144,7 +144,8 @@ def walked(x: Any) -> list[Any]:
             return [x.__init__.__self__]  # which the proxy asks the other for
         return []
     names = [n for n in ("base", "operands", "iters") if type(getattr(type(x), n, None)) in _OF_C]
-    return [getattr(x, n) for n in names]
+    asked = [(getattr(x, n), getattr(x, n)) for n in names]
+    return [y for y, again in asked if y is again or type(y) is tuple]  # and is not made for us
 
 
 def _told(x: Any) -> list[Any]:

@@ -435,8 +435,10 @@ class NumpyWriting(Speller):
         if cls is Value:
             call = self._inside.get(x)
             return self.names[x] if call is None else f"({self.call(call)})"
-        if x is None or x is ... or cls in (bool, int, str, slice):
+        if x is None or x is ... or cls in (bool, int, str):
             return repr(x)
+        if cls is slice:
+            return f"slice({', '.join(map(self.text, (x.start, x.stop, x.step)))})"
         if cls is float and math.isfinite(x):
             return repr(x)
         if cls is tuple:

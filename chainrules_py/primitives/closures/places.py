@@ -118,12 +118,15 @@ def step(path: Path, mark: str | None, key: Any) -> Path:
 
 def written(path: Path) -> str:
     """Write a path as the code has it."""
-    parent, mark, key = path
-    if parent is None:
-        return ""
-    return written(parent) + (f"[{key!r}]" if mark == "[" else f"{mark}{key}")
+    steps = list[str]()
+    while path[0] is not None:  # a list of nodes is as deep as it is long
+        path, mark, key = path
+        steps.append(f"[{key!r}]" if mark == "[" else f"{mark}{key}")
+    return "".join(reversed(steps))
 
 
 def owner(path: Path) -> str:
     """Return the name of the function that a path begins in."""
-    return path[1] if path[0] is None else owner(path[0])
+    while path[0] is not None:
+        path = path[0]
+    return path[1]

@@ -22,7 +22,7 @@ import scipy.stats
 import chainrules_scipy
 from chainrules_compile import RecordingError, RecordingWarning, compile
 from chainrules_compile.results import same
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, value_and_grad
 
 pd = pytest.importorskip("pandas")
 _SERIES = pd.Series([1.0, 2.0, 4.0], index=[2, 1, 0])
@@ -133,3 +133,21 @@ def test_what_somebodys_own_function_raises_inside_of_a_library_is_refused():
         compile(lambda x: scipy.optimize.brentq(lambda t: t - np.array([x[0]])[0], -9, 9))(
             np.ones(3)
         )
+
+
+_PERIODS = {
+    "period": pd.Period("2020-01", "M"),
+    "days": pd.offsets.Day(2),
+    "end of the month": pd.offsets.MonthEnd(),
+    "frequency": pd.date_range("2020", periods=3, freq="h"),
+}
+
+
+@pytest.mark.parametrize("kind", _PERIODS)
+def test_what_makes_another_of_itself_when_it_is_asked(kind):
+    """As the base of an offset is an offset: nobody comes to an end of these."""
+    held = _PERIODS[kind]
+    program = compile(grad(lambda x: np.sum(x * x) * (2.0 if held is not None else 1.0)))
+    for _ in range(2):
+        np.testing.assert_array_equal(program(np.ones(2)), [4.0, 4.0])
+    assert len(program.programs) == 1

@@ -123,3 +123,29 @@ def test_a_warning_is_at_the_line_that_calls():
     with pytest.warns(RecordingWarning) as said:
         compiled(np.ones(2))
     assert said[0].filename == __file__
+
+
+def test_a_class_that_the_function_makes_is_no_result_of_a_program():
+    """It is another one at each call; one that a module has is the same."""
+    compiled = compile(lambda x: (np.sum(x), type("Made", (), {"n": 3})))
+    with pytest.warns(RecordingWarning, match="its result holds a type, which it makes anew"):
+        first = compiled(np.ones(2))
+    assert first[1] is not compiled(np.ones(2))[1]
+    kinds = compile(lambda x: (np.sum(x), np.ndarray, dict, Plain, Plain.Inner))
+    for _ in range(2):
+        assert kinds(np.ones(2)) == (2.0, np.ndarray, dict, Plain, Plain.Inner)
+    assert len(kinds.programs) == 1
+
+
+class Plain:
+    class Inner:
+        pass
+
+
+@pytest.mark.parametrize("given", [slice(1), slice(np.int64(1), 2.5), slice(np.float64(0.5), None)])
+def test_slices_in_results(given):
+    parts = given.start, given.stop
+    compiled = compile(lambda x: (np.sum(x), slice(*parts)))
+    for _ in range(2):
+        assert compiled(np.ones(2)) == (2.0, given)
+    assert len(compiled.programs) == 1
