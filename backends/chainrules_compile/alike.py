@@ -20,7 +20,7 @@ import numpy as np
 from chainrules_py.extend import attributes, fields_of, is_library, is_structure_type
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_HEAP = 1 << 9
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 """The flag of classes that Python's code makes."""
 
 
@@ -69,8 +69,12 @@ def _alike(x: Any, y: Any) -> bool:
         return bits_of(x, of) == bits_of(y, of) and _attributes_alike(x, y)
     if is_library(cls.__module__):
         return bool(x == y) and _kept_alike(x, y)
-    own = all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
-    return own and _attributes_alike(x, y)
+    return is_of_python(cls) and _attributes_alike(x, y)
+
+
+def is_of_python(cls: type) -> bool:
+    """Tell whether a class is written in Python, with all of its bases: no object holds more."""
+    return all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
 
 
 _LISTED = set, frozenset, collections.abc.MappingView, types.MappingProxyType

@@ -161,7 +161,7 @@ class Compiled(Generic[P, R]):
         expected = f(*args, **keywords)
         if changed := made.settle():
             return self._changing(changed, expected)
-        if y is MISS and raised is None and self._target != "numpy":
+        if y is MISS and refusals.may_fit_others(raised, self._target):
             self._unkept += 1
             self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_compile.alike import bits_of
+from chainrules_compile.alike import PLAIN, bits_of
 from chainrules_py.extend import Reach, entries, is_library
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _LACKED = (
     "__bool__", "__len__", "__eq__", "__ne__", "__hash__", "__contains__", "__iter__",
     "__reversed__", "__call__", "__getattr__", "__getattribute__", "__index__", "__float__",
@@ -183,4 +182,4 @@ def equal(x: Any, y: Any) -> bool:
         return len(x) == len(y) and all(map(equal, x, y))
     if isinstance(x, np.generic):
         return bool(x.dtype == y.dtype and x.tobytes() == y.tobytes())
-    return type(x) in _PLAIN and bool(bits_of(x) == bits_of(y))
+    return type(x) in PLAIN and bool(bits_of(x) == bits_of(y))

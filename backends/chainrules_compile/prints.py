@@ -24,7 +24,7 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, Same, SameHidden, bits_of, made_by
+from chainrules_compile.alike import PLAIN, Same, SameHidden, bits_of, is_of_python, made_by
 from chainrules_compile.captures import stated
 from chainrules_py import Primitive
 from chainrules_py.extend import Cache, attributes, is_library
@@ -49,7 +49,6 @@ _OF_CLASSES = frozenset(
     ]
 )
 """What classes have that says nothing of what they compute."""
-_HEAP = 1 << 9
 
 
 class UnsaidError(Exception):
@@ -311,8 +310,7 @@ class Prints:
         """Say what an object of people's, or of this library, holds."""
         cls = type(x)
         ours = cls.__module__.startswith("chainrules_") and not isinstance(x, Cache)
-        own = all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
-        if not own or not (ours or not is_library(cls.__module__)):
+        if not is_of_python(cls) or not (ours or not is_library(cls.__module__)):
             name = getattr(x, "__name__", None)
             if name is None or not callable(x):
                 raise UnsaidError

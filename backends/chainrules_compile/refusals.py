@@ -153,6 +153,11 @@ OF_OTHER_NUMBERS = (
 )
 
 
+def may_fit_others(raised: Exception | None, target: str) -> bool:
+    """Tell whether a program that gives nothing may fit other numbers: what it factors has none."""
+    return isinstance(raised, np.linalg.LinAlgError) or (raised is None and target != "numpy")
+
+
 def another_result(exact: bool, raised: Exception | None) -> str:
     """Say that a program gives another result than its function, and what may be the reason."""
     return (

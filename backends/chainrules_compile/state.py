@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, bits_of
 from chainrules_compile.errors import RecordingError
+from chainrules_compile.held import equal
 from chainrules_py.extend import describe, entries, is_library, type_info, written
 
 _NOTHING = object()
@@ -39,7 +39,7 @@ class _Was(NamedTuple):
         """List what is held under another key or no more, by its key; the last one for an order."""
         now = entries(self.place)
         keys = [*self.held, *[key for key in now if key not in self.held]]
-        found = [k for k in keys if _differ(self.held.get(k, _NOTHING), now.get(k, _NOTHING))]
+        found = [k for k in keys if not equal(self.held.get(k, _NOTHING), now.get(k, _NOTHING))]
         if not found and isinstance(self.place.x, dict) and [*now] != [*self.held]:
             return keys[-1:]
         return found
@@ -136,12 +136,6 @@ def _put_bytes(x: Any, known: bytes) -> None:
     elif not fits and hasattr(x, "frombytes"):  # an array of the standard library
         del x[:]
         x.frombytes(known)
-
-
-def _differ(x: Any, y: Any) -> bool:
-    if type(x) is type(y) and type(x) in PLAIN:
-        return bits_of(x) != bits_of(y)
-    return x is not y
 
 
 _LAYOUT = ("dtype", "shape", "strides")

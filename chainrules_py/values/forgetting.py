@@ -21,7 +21,7 @@ _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
 named: list[type] = [types.FunctionType]
 """Classes of what is known by module and name."""
-_HEAP = 1 << 9
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 """The flag of classes that are made while a program runs, as those of Python's code are."""
 _MOST = 256
 
@@ -77,7 +77,7 @@ def is_lasting(x: Any) -> bool:
     (True, True, False)
     """
     if isinstance(x, type):
-        if not x.__flags__ & _HEAP:
+        if not x.__flags__ & HEAP_TYPE:
             return True
         for base in x.__mro__:  # classes of tangents and of tracers go with what they are for
             made_for = base.__dict__.get("__made_for__") or base.__dict__.get("__dispatch_type__")

@@ -20,7 +20,7 @@ from chainrules_py.primitives.closures.freeze import (
     globals_of,
     names_in,
 )
-from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.forgetting import HEAP_TYPE, forgets
 from chainrules_py.values.holding import COLLECTED, attributes, cells, of_c, slots
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -184,10 +184,10 @@ def counts_whole(cls: type) -> bool:
     may of objects of people's classes, where these inherit what compares, shows or lists them.
     """
     if is_library(cls.__module__):
-        return bool(cls.__flags__ & _HEAP_TYPE) or "__call__" not in vars(cls)  # a ufunc is code
+        return bool(cls.__flags__ & HEAP_TYPE) or "__call__" not in vars(cls)  # a ufunc is code
     for base in cls.__mro__[:-1]:
         if is_library(base.__module__) and not issubclass(base, BaseException):
-            named = "__dict__" in vars(base) and not base.__flags__ & _HEAP_TYPE
+            named = "__dict__" in vars(base) and not base.__flags__ & HEAP_TYPE
             members = vars(base).items()
             in_c = [type(f).__name__ == "cython_function_or_method" for _, f in members]
             if named or any(in_c):
@@ -198,7 +198,6 @@ def counts_whole(cls: type) -> bool:
     return False
 
 
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _WHOLLY = {"__eq__", "__ne__", "__lt__", "__hash__", "__repr__", "__str__", "__iter__", "__len__"}
 """Methods that may look at all that an object holds."""
 _ASKED = {"__del__", "__setattr__", "__delattr__", "__setitem__", "__delitem__"}
