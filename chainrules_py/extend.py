@@ -34,7 +34,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
     "chainrules_py.values.holding": "OPAQUE attributes content holds_numbers inside",
     "chainrules_py.values.tracers": (
-        "call_plain find_tracers hidden highest_tracer is_opaque untraced varies"
+        "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
         "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "

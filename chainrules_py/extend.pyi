@@ -453,6 +453,7 @@ from chainrules_py.values.tracers import (
     hidden,
     highest_tracer,
     is_opaque,
+    moves,
     untraced,
     varies,
 )
@@ -669,6 +670,7 @@ __all__ = [
     "matrix_rank_standard",
     "mirrored",
     "move",
+    "moves",
     "missing",
     "name_of",
     "names_in",

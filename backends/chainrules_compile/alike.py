@@ -45,8 +45,7 @@ def _alike(x: Any, y: Any) -> bool:
     if cls is not type(y) or isinstance(x, enum.Enum):
         return False
     if isinstance(x, np.ndarray | np.generic):
-        same = x.dtype == y.dtype and x.shape == y.shape and not x.dtype.hasobject
-        return same and x.tobytes() == y.tobytes()
+        return _alike(_form_of(x), _form_of(y))
     if cls in PLAIN:
         return bits_of(x) == bits_of(y)
     if cls is types.MethodType:
@@ -68,13 +67,20 @@ def _alike(x: Any, y: Any) -> bool:
         of: Any = next(base for base in PLAIN if isinstance(x, base))
         return bits_of(x, of) == bits_of(y, of) and _attributes_alike(x, y)
     if is_library(cls.__module__):
-        return bool(x == y) and _kept_alike(x, y)
+        return bool(x == y) and _kept_alike(x, y) and _attributes_alike(x, y)
     return is_of_python(cls) and _attributes_alike(x, y)
 
 
 def is_of_python(cls: type) -> bool:
     """Tell whether a class is written in Python, with all of its bases: no object holds more."""
     return all([base is object or base.__flags__ & _HEAP for base in cls.__mro__])
+
+
+def _form_of(x: Any) -> tuple[Any, ...]:
+    """Return what an array or a number of NumPy's is, how it lies in memory, and what it holds."""
+    bits = object() if x.dtype.hasobject else x.tobytes()  # what is in it may be another's by now
+    attributed = {} if type(x).__module__ == "numpy" else attributes(x)
+    return x.shape, x.dtype, x.strides, x.flags.num, bits, attributed
 
 
 _LISTED = set, frozenset, collections.abc.MappingView, types.MappingProxyType
@@ -142,11 +148,13 @@ class Same:
     """Test whether a value is alike one that was given, the contents of which are watched over."""
 
     def __init__(self, x: Any) -> None:
-        self.x = x.copy() if isinstance(x, np.ndarray) else x
+        self.x, self._form = x, _form_of(x) if isinstance(x, np.ndarray) else None
 
     def __call__(self, y: Any) -> bool:
         """Tell whether a value is."""
-        return alike(self.x, y)
+        if self._form is None:
+            return alike(self.x, y)
+        return type(y) is type(self.x) and alike(self._form, _form_of(y))
 
 
 class SameHidden:

@@ -39,7 +39,7 @@ def asks_class(f: types.FunctionType) -> bool:
     return any([_asks(code, scope) for code in _with_type(f.__code__)])
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _with_type(code: types.CodeType) -> list[types.CodeType]:
     """Return the code, and the codes in it, that name `type`."""
     found = [code] if "type" in code.co_names else []

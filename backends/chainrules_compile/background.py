@@ -64,7 +64,7 @@ class Serving:
         self._done = threading.Event()
         self.gives_way: Callable[[Any, Any, Any, Any], bool] = _never
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """Run the program that serves; let the other take its place, once it is made."""
         if self._found is None:
             return self.run(*args, **keywords)
@@ -127,7 +127,7 @@ class Trial:
         self._settle = settle
         self._times: tuple[list[float], list[float]] = ([], [])
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """Run the one whose turn it is."""
         first, second = self._times
         i = len(first) > len(second)

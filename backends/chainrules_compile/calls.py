@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_compile.scope import identifier
 from chainrules_py.extend import TreeDef, flatten, in_own_context, settled, type_info, unflatten
 from chainrules_py.vocabulary import divide
 
@@ -284,10 +285,10 @@ def even_shares(hits: Any, top: Any, *, axis: tuple[int, ...]) -> Any:
 
     Where no extreme is infinite or NaN each is attained, and all of them together count as many
     elements as there are of them, no two elements are tied. To count along axes takes ten times as
-    long as to count all.
+    long as to count all. The sum of complex numbers' squares is of a complex class.
     """
     share, flat = hits.astype(np.float64), top.reshape(-1)
-    if np.count_nonzero(hits) == flat.size and math.isfinite(np.vdot(flat, flat)):
+    if np.count_nonzero(hits) == flat.size and math.isfinite(_vdot(flat, flat).real):
         return share
     count = np.count_nonzero(hits, axis=axis, keepdims=True)
     return divide(share, count.astype(np.float64))
@@ -337,7 +338,7 @@ class Through:
         """Return what the function is given that gives the view."""
         return (*rest[: self.place], x, *rest[self.place :])
 
-    def __call__(self, x: Any, y: Any, *rest: Any, **options: Any) -> Any:
+    def __call__(self, x: Any, y: Any, /, *rest: Any, **options: Any) -> Any:
         """Copy the array, and write to the view of the copy."""
         z = copied(x)
         view = self.function(*self.operands(z, rest), **options)
@@ -387,7 +388,7 @@ class Under:
         """The name of the function."""
         return name_of(self.function)
 
-    def __call__(self, *operands: Any, **options: Any) -> Any:
+    def __call__(self, /, *operands: Any, **options: Any) -> Any:
         """Call it so."""
         return in_own_context(self._call, operands, options)
 
@@ -431,7 +432,7 @@ class Gathered:
         """The name of the function."""
         return name_of(self.function)
 
-    def __call__(self, *operands: Any, **options: Any) -> Any:
+    def __call__(self, /, *operands: Any, **options: Any) -> Any:
         """Take apart what the function gives."""
         leaves = flatten(self.function(*operands, **options))[0]
         return leaves[0] if len(leaves) == 1 else tuple(leaves)
@@ -457,4 +458,4 @@ def name_of(function: Any) -> str:
             break
         function = inner
     name = getattr(function, "__name__", type(function).__name__)
-    return name if name.isidentifier() else "call"
+    return name if name == identifier(name) else "call"

@@ -318,7 +318,7 @@ def functions_from(known: Iterable[Any]) -> list[types.FunctionType]:
     return [*found.values()]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def asks_identity(code: types.CodeType) -> bool:
     """Tell whether code compares objects by identity, as ``is``, ``in`` and ``id`` do.
 

@@ -28,7 +28,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits
 from chainrules_compile.results import close, moved_results, same, tried
-from chainrules_compile.save import module_of, unchanged, written
+from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import once_imported, way_of, with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError
@@ -108,7 +108,7 @@ class Compiled(Generic[P, R]):
         self._age += 1  # without the lock: who holds it may be waiting for the table of rules
         self._runs, self.programs = (), ()
 
-    def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         """Run the program that fits the arguments; record one where there is none yet."""
         if self.as_it_is:
             return self.beside(*args, **keywords)  # type: ignore[no-any-return]
@@ -270,7 +270,7 @@ class Compiled(Generic[P, R]):
             made.run = serving
             serving.gives_way = functools.partial(_given_way, weakref.ref(self), made)
         with self._lock:
-            if age == self._age:
+            if age == self._age and len(self.programs) < MOST:  # a recursion has made more
                 self.programs = (made, *self.programs)
                 self._runs = (made.run, *self._runs)
         if serving is not None:
@@ -374,7 +374,7 @@ class Compiled(Generic[P, R]):
             return written(path, write, f"a program for {self._target}")
         source = program.source if program.standby is None else program.standby.made()[1]
         text = module_of(self.__name__, source, program.scope, self._f)
-        return written(path, lambda place: place.write_text(text, encoding="utf-8"))
+        return written(path, lambda place: write_module(place, text))
 
     def _newest(self) -> CompiledProgram:
         if not self.programs:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile.alike import Same
 from chainrules_compile.calls import Apart, Under
 from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
@@ -49,6 +50,29 @@ _UNDER = '''def NAME(function, errors):
             return function(*operands, **options)
 
     return call
+'''
+_SAME = '''class NAME:
+    """Test whether a value is of the class of another, and equal to the bit."""
+
+    def __init__(self, x):
+        self._x, self._wanted = x, self._told(x)
+
+    def __call__(self, y):
+        return self._told(y) == self._wanted
+
+    def _told(self, x):
+        cls = type(x)
+        if isinstance(x, (numpy.ndarray, numpy.generic)) and not x.dtype.hasobject:
+            return cls, x.dtype, x.shape, x.tobytes()
+        if cls in (float, complex):
+            return cls, numpy.array(x).tobytes()
+        if cls in (tuple, list):
+            return cls, [self._told(y) for y in x]
+        if cls is dict:
+            return cls, [(self._told(key), self._told(y)) for key, y in x.items()]
+        if cls is slice:
+            return cls, self._told((x.start, x.stop, x.step))
+        return cls, x if cls in (bool, int, str, bytes) else id(x)
 '''
 _SHORT = 64
 """Up to so many elements an array is written as numbers."""
@@ -99,6 +123,8 @@ class Constants:
             return self._call("functools.partial", x.func, *x.args, **x.keywords)
         if cls is Under:
             return self._under(x)
+        if cls is Same:
+            return self._same(x)
         if cls is Apart:
             return self._apart(x)
         if cls.__module__.startswith("scipy.sparse.") and cls.__name__[:3] in ("csr", "csc"):
@@ -148,6 +174,11 @@ class Constants:
             return None
         self.imports.add("numpy")
         return f"{self.once('under', _UNDER)}({function}, {errors})"
+
+    def _same(self, x: Same) -> str | None:
+        wanted = self.text(x.x)
+        self.imports.add("numpy")
+        return wanted and f"{self.once('Same', _SAME)}({wanted})"
 
     def _apart(self, x: Apart) -> str | None:
         names = [f"x{i}" for i in range(x.tree.num_leaves)]
@@ -240,6 +271,8 @@ class Constants:
             return self._array(x)
         if vars(np).get(type(x).__name__) is not type(x) or x.dtype.hasobject:
             return None
+        if type(x) in (np.str_, np.bytes_):  # of which arrays leave zeros at the end out
+            return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
         if x.dtype.kind in "iub" or (x.dtype.char in "efd" and np.isfinite(x)):
             return self.known(f"numpy.{type(x).__name__}") + f"({x.item()!r})"
         found = self._bytes(np.asarray(x))

@@ -3,6 +3,9 @@
 ``f(x) * y`` of large arrays is written over what ``f`` gave, so it lies as that does, and a sum of
 it is added in that order. Whether an operand has a name is told by how often it is referred to, of
 a noted value as of the array that it stands for. How often that is for one without is tried once.
+
+A complex product is rounded by the order of its factors, and where the second is written over it
+comes first.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,24 +29,39 @@ COMMUTES: dict[Any, bool] = {
 """The operators, and whether the second operand may be written over as well."""
 
 
-def order_of(function: Any, given: tuple[tuple[Any, bool], ...], y: Any) -> str | None:
-    """Return the order in which a result lies if that is another than that of the function.
+def as_written(
+    function: Any, operands: tuple[Any, ...], given: tuple[Any, ...], has_name: Any, y: Any
+) -> Any:
+    """Return a result as NumPy gives it where it writes that over an operand.
 
     Parameters
     ----------
     function : callable
         The operator.
-    given : tuple of (object, bool)
-        Its operands, plain, and whether somebody has each.
-    y : ndarray
+    operands, given : tuple
+        Its operands, noted and plain.
+    has_name : tuple of bool
+        Whether somebody has each.
+    y : Noted
         What the function gives of them.
     """
-    candidates = (given, given[::-1]) if COMMUTES[function] else (given,)
-    for (x, has_name), (other, _) in candidates:
-        if not has_name and _is_written_over(x, other, y):
-            if x.strides == y.strides or not elides():
-                return None
-            return "F" if x.flags.f_contiguous else "C" if x.flags.c_contiguous else None
+    i = _written_over(function, given, has_name, y.payload)
+    if i is None:
+        return y
+    if i and function is operator.mul and y.payload.dtype.kind == "c":
+        y = y.recorder.compute(function, function, operands[::-1], {})
+    x = given[i]
+    order = "F" if x.flags.f_contiguous else "C" if x.flags.c_contiguous else None
+    if order is None or x.strides == y.payload.strides:
+        return y
+    return y.recorder.call(np.copy, (y,), {"order": order})
+
+
+def _written_over(function: Any, given: tuple[Any, ...], has_name: Any, y: Any) -> int | None:
+    """Return which operand a result is written over, by its number; None for neither."""
+    for i in (0, 1) if COMMUTES[function] else (0,):
+        if not has_name[i] and _is_written_over(given[i], given[1 - i], y):
+            return i if elides() else None
     return None
 
 
@@ -71,6 +89,11 @@ class _Counted:
     def __mul__(self, other: Any) -> tuple[int, int]:
         return sys.getrefcount(self), sys.getrefcount(other)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any) -> tuple[int, int]:
+        for _ in operands:
+            pass  # which leaves a name for the last one, as there
+        return counts(operands)
+
 
 @functools.cache
 def names() -> tuple[int, int]:
@@ -79,3 +102,17 @@ def names() -> tuple[int, int]:
     first, second = (_Counted() * named)[0], (named * _Counted())[1]
     known = named * named
     return (first if first < known[0] else 0), (second if second < known[1] else 0)
+
+
+@functools.cache
+def handed_on() -> tuple[int, int]:
+    """Return that of the operands of an array's operator, which hands them on to its ufunc."""
+    array, named = cast("Any", np.zeros(2)), _Counted()
+    known = array * named
+    first, second = (cast("Any", np.zeros(2)) * named)[0], (array * _Counted())[1]
+    return (first if first < known[0] else 0), (second if second < known[1] else 0)
+
+
+def counts(operands: tuple[Any, ...]) -> tuple[int, int]:
+    """Return how often two operands are referred to."""
+    return sys.getrefcount(operands[0]), sys.getrefcount(operands[1])

@@ -14,8 +14,8 @@ from chainrules_compile.alike import PLAIN, Same, SameHidden, hidden
 from chainrules_compile.errors import MISS, RecordingError, Unfit
 from chainrules_compile.notes import Notes
 from chainrules_compile.outside import Contents
-from chainrules_compile.parameters import named_parameters
-from chainrules_compile.refusals import recordable
+from chainrules_compile.parameters import gathered, parameters_of
+from chainrules_compile.refusals import has_own, recordable
 from chainrules_compile.scope import Form, Scope, identifier, name_of_dtype
 from chainrules_py import RuleError
 from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten
@@ -70,17 +70,18 @@ class Entry:
         self._mutable: dict[str, int] = {}
         self._gathered = ""
         self._named = dict(zip(keywords, self.parameters[len(args) :], strict=True))
-        ordered = gathered(f, keywords) if len(keywords) > 1 else ()
-        if len(ordered) > 1:
+        self._keys = tuple(keywords)
+        if taken := gathered(f, self._named):
             self._gathered = self._unused("keywords")
-            keys = scope.name(ordered, "keys")
-            self._checks.append(f"tuple({self._gathered}) != {keys}")
-            for key in ordered:
+            keys = scope.name(taken, "keys")
+            self._checks.append(f"{self._builtin(tuple)}({self._gathered}) != {keys}")
+            for key in taken:
                 self._before(self._named.pop(key), f"{self._gathered}[{key!r}]")
         entered = []
-        given = zip(self.parameters, (*args, *keywords.values()), strict=True)
-        for place, (name, x) in enumerate(given):
-            fixed = name in static or (place in static and place < len(args))
+        known = [*self.parameters[: len(args)], *keywords]
+        given = zip(self.parameters, known, (*args, *keywords.values()), strict=True)
+        for place, (name, called, x) in enumerate(given):
+            fixed = called in static or (place in static and place < len(args))
             entered.append(self._static(x, name) if fixed else self._enter(x, name))
         self.args = tuple(entered[: len(args)])
         self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
@@ -120,7 +121,9 @@ class Entry:
     def forwarded(self) -> str:
         """The arguments, as they are passed on to another function of the same parameters."""
         n = self._places
-        return ", ".join([*self.parameters[:n], *[f"{k}={k}" for k in self.parameters[n:]]])
+        pairs = zip(self._keys, self.parameters[n:], strict=True)
+        named = [f"{k}={k}" if k == x else f"**{{{k!r}: {x}}}" for k, x in pairs]
+        return ", ".join([*self.parameters[:n], *named])
 
     @property
     def names(self) -> dict[Value, str]:
@@ -145,17 +148,21 @@ class Entry:
         first = {key: name for name, key in reversed(objects.items())}
         pairs = [(name, first[key]) for name, key in objects.items()]
         checks = [f"{name} is not {other}" for name, other in pairs if name != other]
-        each, n = self._scope.name(id, "id"), len(first)
+        each, n = self._builtin(id), len(first)
         distinct = ", ".join([f"{each}({name})" for name in first.values()])
-        return [*checks, *([f"len({{{distinct}}}) != {n}"] if n > 1 else [])]
+        return [*checks, *([f"{self._builtin(len)}({{{distinct}}}) != {n}"] if n > 1 else [])]
+
+    def _builtin(self, function: Any) -> str:
+        """Return the name of a function of Python's, which an argument may be called like."""
+        return self._scope.name(function, function.__name__)
 
     def _unused(self, name: str) -> str:
         name, n = identifier(name), 1
-        while name in self._used:
+        while name in self._used or name in self._scope:
             n += 1
             name = f"{identifier(name.rstrip('0123456789_'))}_{n}"
         self._used.add(name)
-        self._scope.setdefault(name, None)
+        self._scope[name] = None
         return name
 
     def _enter(self, x: Any, path: str) -> Any:
@@ -180,7 +187,7 @@ class Entry:
             self._mutable[path] = id(x)
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
-            self._checks.append(f"len({path}) != {len(x)}")
+            self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")
             if len(x) > 1 and all([type(y) is float for y in x]):
                 return self._floats(x, path)
             if len(x) >= _MANY and of_one_form(x):
@@ -189,10 +196,10 @@ class Entry:
                 return self._whole_numbers(x, path)
         elif isinstance(x, dict):
             keys = self._scope.name(tuple(x), "keys")
-            self._checks.append(f"tuple({path}) != {keys}")
+            self._checks.append(f"{self._builtin(tuple)}({path}) != {keys}")
             if not all([type(key) is str for key in x]):  # 1, 1.0 and True are equal
                 same = self._scope.name(Same(tuple(x)), "same_keys")
-                self._checks.append(f"not {same}(tuple({path}))")
+                self._checks.append(f"not {same}({self._builtin(tuple)}({path}))")
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
         if cls not in (list, tuple, dict):
@@ -224,7 +231,7 @@ class Entry:
             self._checks.append(f"not {same}({path})")
             self.given += found.values()
         elif hasattr(x, "__dict__"):
-            self._checks.append(f"len({path}.__dict__) != {len(x.__dict__)}")
+            self._checks.append(f"{self._builtin(len)}({path}.__dict__) != {len(x.__dict__)}")
 
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
@@ -242,7 +249,7 @@ class Entry:
         n = len(self._checks)
         found = [self._leaf(y, name) for y, name in zip(x, names, strict=True)]
         dtype = self._scope.name(x[0].dtype, x[0].dtype.name, ("dtype", x[0].dtype))
-        of, each = self._scope.name(form_of, "form"), self._scope.name(map, "map")
+        of, each = self._scope.name(form_of, "form"), self._builtin(map)
         form = f"({self._class(np.ndarray)}, {x[0].shape}, {dtype}, True)"
         self._same[f"[*{each}({of}, {path})].count({form}) != {len(x)}"] = self._checks[n:]
         return found
@@ -251,12 +258,12 @@ class Entry:
         """Check a list of whole numbers, which are static, at once."""
         self._checks.append(self._others_than(int, x, path))
         self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
-        self.facts.append((path, repr(x)[:40]))
+        self.facts.append((path, _shown(x)))
         return [*x]
 
     def _others_than(self, cls: type, x: Any, path: str) -> str:
         """Write the question whether anything in a list is of another class."""
-        each = f"{self._scope.name(map, 'map')}({self._scope.name(type, 'type')}, {path})"
+        each = f"{self._builtin(map)}({self._builtin(type)}, {path})"
         return f"[*{each}].count({self._class(cls)}) != {len(x)}"
 
     def _before(self, name: str, where: str) -> None:
@@ -286,7 +293,7 @@ class Entry:
         if isinstance(x, (np.ndarray, np.void)) and x.dtype.names is not None:
             msg = f"{name} is a structured array, whose fields no program computes with; pass each"
             raise Unfit(msg, once=True, tell=True)
-        if not recordable(cls) or cls is np.bool_ or issubclass(cls, (np.integer, np.character)):
+        if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
             return self._static(x, name)
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
             theirs = _LIBRARIES[_root(self._scope.arrays)]
@@ -351,7 +358,9 @@ class Entry:
         if x is None or x is True or x is False or x is ...:
             self._checks.append(f"{name} is not {x!r}")
         elif type(x) in (int, str):
-            self._checks.append(f"{name}.__class__ is not {type(x).__name__} or {name} != {x!r}")
+            self._checks.append(
+                f"{name}.__class__ is not {self._class(type(x))} or {name} != {x!r}"
+            )
         else:
             key = self._scope.name(Same(x), f"is_{name}")
             self.given.append(x)
@@ -361,13 +370,15 @@ class Entry:
                 own = self._scope.name(x, f"static_{name}")
                 self._checks.append(f"{name}.__class__ is not {self._class(type(x))}")
                 self._checks.append(f"{name} is not {own} and not {key}({name})")
-        self.facts.append((name, repr(x)[:40]))
+        self.facts.append((name, _shown(x)))
         return x
 
     def _text(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
 
 
+_STATIC = (np.bool_, np.integer, np.character)
+"""Numbers of NumPy's that are no inputs."""
 _LIBRARIES = {"numpy": "NumPy", "cupy": "CuPy"}
 """Those whose arrays programs compute with, by the roots of their modules."""
 
@@ -375,6 +386,14 @@ _LIBRARIES = {"numpy": "NumPy", "cupy": "CuPy"}
 def _root(cls: type) -> str:
     root = cls.__module__.partition(".")[0]
     return {"jaxlib": "jax"}.get(root, root)
+
+
+def _shown(x: Any) -> str:
+    """Return the first letters of what an object says of itself, if it can."""
+    try:
+        return repr(x)[:40]
+    except Exception:  # of somebody's, for a reason of its own
+        return f"a {type(x).__qualname__}"
 
 
 def of_one_form(xs: Sequence[Any]) -> bool:
@@ -388,17 +407,6 @@ def of_one_form(xs: Sequence[Any]) -> bool:
 def has_contents(x: Any) -> bool:
     """Tell whether a value may hold others, and is compared by what it is and what it holds."""
     return not recordable(type(x)) and not isinstance(x, np.generic) and type(x) not in PLAIN
-
-
-def gathered(f: Callable[..., Any], keywords: Iterable[str]) -> tuple[str, ...]:
-    """Return the keywords of which a function may see in what order they are given."""
-    kinds = named_parameters(f)
-    if kinds and inspect.Parameter.VAR_KEYWORD not in kinds.values():
-        return ()
-    return tuple([name for name in keywords if kinds.get(name) not in _BY_NAME])
-
-
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
@@ -442,21 +450,6 @@ def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:
 
 _picture = functools.lru_cache(maxsize=1024)(describe)
 """Return how an array of a form is described: NumPy takes 5 us for the name of a dtype."""
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
-    """Return names for n positional arguments, those of the function where it has them."""
-    known, names = named_parameters(f), list[str]()
-    positional = [name for name, kind in known.items() if kind in _POSITIONAL]
-    for i in range(n):
-        name = positional[i] if i < len(positional) else f"arg{i}"
-        while name in names or name in keywords:
-            name = f"{name}_{i}"
-        names.append(identifier(name))
-    return [*names, *keywords]
 
 
 def is_named(tree: TreeDef) -> bool:

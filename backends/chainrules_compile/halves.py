@@ -17,8 +17,8 @@ import numpy as np
 
 from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures, is_made
-from chainrules_compile.entry import parameters_of
 from chainrules_compile.noted import Noted
+from chainrules_compile.parameters import parameters_of
 from chainrules_py import MutationError, Primitive
 from chainrules_py.extend import Made, Reach, Tracer, flatten, inside, type_info, unflatten
 
@@ -89,7 +89,7 @@ class Halves:
         )
         self.values.beside, self.given.beside = self._values, self._given
 
-    def _values(self, *args: Any, **keywords: Any) -> Any:
+    def _values(self, /, *args: Any, **keywords: Any) -> Any:
         """Call the plain function beside the program of what is no function in its results."""
         y = self._f(*args, **keywords)
         rest, functions = apart(y)
@@ -218,7 +218,7 @@ class Given:
     def __init__(self, made: _Made, number: int) -> None:
         self._made, self._number = made, number
 
-    def __call__(self, *xs: Any, **options: Any) -> Any:
+    def __call__(self, /, *xs: Any, **options: Any) -> Any:
         """Call the program of what the function gives."""
         return self._made.call(self._number, xs, options)
 

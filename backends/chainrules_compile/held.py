@@ -130,7 +130,7 @@ def _of_bases(cls: type) -> list[list[str]]:
     return [[n for n in vars(base) if n[:2] == n[-2:] == "__"] for base in cls.__mro__[1:-1]]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def may_lack(code: types.CodeType) -> bool:
     """Tell whether code gets along without an attribute: it asks for it, or catches errors."""
     if code.co_exceptiontable or not {"getattr", "hasattr"}.isdisjoint(code.co_names):
@@ -180,6 +180,6 @@ def equal(x: Any, y: Any) -> bool:
         return False
     if type(x) is tuple:
         return len(x) == len(y) and all(map(equal, x, y))
-    if isinstance(x, np.generic):
+    if isinstance(x, np.generic) and type(x).__module__ == "numpy":  # and has no attributes
         return bool(x.dtype == y.dtype and x.tobytes() == y.tobytes())
     return type(x) in PLAIN and bool(bits_of(x) == bits_of(y))

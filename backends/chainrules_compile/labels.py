@@ -25,7 +25,7 @@ def labels_of(f: Callable[..., Any], tree: TreeDef, n: int) -> list[str]:
     """
     found = [""] * n
     for place, label in _labelled(f, unflatten(tree, range(n))):
-        found[place] = label
+        found[place] = label if label.isprintable() else repr(label)  # it is one line of a comment
     return found
 
 

@@ -92,7 +92,7 @@ class Standby:
         self._made: tuple[Any, str, Program] | None = None
         self._lock = threading.Lock()
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
         """Run the program."""
         return self.made()[0](*args, **keywords)
 
@@ -113,7 +113,7 @@ class Gone:
 
     __slots__ = ()
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
+    def __call__(self, /, *_: Any, **__: Any) -> Any:
         """Fit nothing."""
         return MISS
 

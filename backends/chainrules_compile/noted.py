@@ -18,7 +18,14 @@ from weakref import ref
 
 import numpy as np
 
-from chainrules_compile.elision import COMMUTES, LEAST, names, order_of
+from chainrules_compile.elision import (
+    COMMUTES,
+    LEAST,
+    as_written,
+    counts,
+    handed_on,
+    names,
+)
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     Tracer,
@@ -150,8 +157,10 @@ class Noted:
             return self.recorder.write_by(ufunc.at, operands, keywords)
         if method != "__call__":
             return self.recorder.call(getattr(ufunc, method), operands, keywords)
-        known = None if isinstance(self, Subscripts) else OPERATORS.get(ufunc)
-        if known is not None and is_operator(sys._getframe(1)):
+        known = OPERATORS.get(ufunc)
+        if known is not None and _is_large(self, operands) and is_operator(sys._getframe(1)):
+            if isinstance(self, Subscripts):
+                return _of_array(self.recorder, ufunc, operands)
             return self.recorder.call(known, operands, keywords)
         return self.recorder.call(ufunc, operands, keywords)
 
@@ -391,18 +400,17 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
         cls = type(other)
         if cls not in CLASSES and cls is not float and defers(other, self):
             return NotImplemented
-        if closed:
+        x = self.payload
+        large = type(x) is np.ndarray and x.nbytes >= LEAST
+        references = (getrefcount(self), getrefcount(other)) if large else (0, 0)
+        if closed:  # and from here on the recorder has it as well
             y = self.recorder.operate(function, self, other)
         else:
             y = self.recorder.compute(function, function, (self, other), {})
-        x = self.payload
-        if type(x) is np.ndarray and x.nbytes >= LEAST and type(y) in CLASSES:
+        if large and type(y) in CLASSES:
             first, second = names()
-            has_name = getrefcount(self) > first, getrefcount(other) > second
-            given = tuple(zip((x, plain(other)), has_name, strict=True))
-            order = order_of(function, given, y.payload)
-            if order is not None:
-                return self.recorder.call(np.copy, (y,), {"order": order})
+            has_name = references[0] > first, references[1] > second
+            return as_written(function, (self, other), (x, plain(other)), has_name, y)
         return y
 
     def reflected(self: Noted, other: Any) -> Any:
@@ -413,6 +421,24 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
         return self.recorder.compute(function, function, (other, self), {})
 
     return eliding if function in COMMUTES else method, reflected
+
+
+def _is_large(x: Noted, operands: tuple[Any, ...]) -> bool:
+    """Tell whether it matters what has called a ufunc: an operator of a number, or of much."""
+    if isinstance(x, Subscripts):
+        return type(operands[0]) is np.ndarray and operands[0].nbytes >= LEAST
+    return True
+
+
+def _of_array(recorder: Any, ufunc: Any, operands: tuple[Any, ...]) -> Any:
+    """Call the operator of a large array that is not noted, which has called its ufunc."""
+    references = counts(operands)
+    y, function = recorder.call(ufunc, operands, {}), OPERATORS[ufunc]
+    if type(y) not in CLASSES or function not in COMMUTES:
+        return y
+    first, second = handed_on()
+    has_name = references[0] > first, references[1] > second
+    return as_written(function, operands, (operands[0], plain(operands[1])), has_name, y)
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:

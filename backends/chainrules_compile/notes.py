@@ -23,8 +23,9 @@ from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
-from chainrules_compile.raising import TOTAL, in_try, only_overflows
+from chainrules_compile.raising import TOTAL, in_try, is_square
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
+from chainrules_compile.scope import constant_name, count_in
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Space,
@@ -70,6 +71,8 @@ class Notes:
         What a call raised that was to be noted; maybe the function has gone on all the same.
     sums : set of Value
         Sums over the turns of a scan.
+    gone : dict
+        The rows that are zeros in place of nothing, of arrays of what the turns of a scan gave.
     overlaps : bool
         Whether somebody asked if two arrays have elements in common.
     """
@@ -91,6 +94,7 @@ class Notes:
         self.failed: Exception | None = None
         self._writes: dict[int, int] = {}
         self.overlaps, self.sums = False, set[Value]()
+        self.gone: dict[Value, frozenset[int]] = {}
         self.given: list[Any] = []
         self._state = error_state.get()
         self._errors: dict[str, Any] = {**np.geterr()}
@@ -106,6 +110,7 @@ class Notes:
         """Return an argument, noted under a name."""
         value = self._value(x, name, None)
         self.inputs.append(value)
+        self._count = max(self._count, count_in(name))
         if isinstance(x, np.ndarray):
             self.given.append(x)
         return self._noted(x, value, None, None)
@@ -131,8 +136,7 @@ class Notes:
         assert memory is not None
         owner = memory.owner(x)
         name = self.outside.get(id(x)) or self.outside.get(id(owner))
-        n = len(self._by_id)
-        value = self._value(x, f"c{n}" if name is None else f"{name}_c{n}", None)
+        value = self._value(x, constant_name(name, len(self._by_id), self.inputs), None)
         self._by_id[id(x)] = value
         if name is None:
             self.constants[value] = x
@@ -226,7 +230,7 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if function is operator.pow and only_overflows(self.calls[-1]) and in_try():
+        if function is operator.pow and is_square(self.calls[-1]) and in_try():
             self.calls.append(Call(needed, (y.current,), {}, ()))
         return y
 
@@ -475,9 +479,8 @@ class Notes:
 
     def program(self, name: str, outputs: tuple[Any, ...]) -> Program:
         """Return what was noted as a program."""
-        inputs, calls = tuple(self.inputs), tuple(self.calls)
-        empty = Program(name, inputs, (), (), dict(self.constants))
-        return changed(empty, calls=calls, outputs=outputs)
+        empty = Program(name, tuple(self.inputs), (), (), dict(self.constants))
+        return changed(empty, calls=tuple(self.calls), outputs=outputs)
 
 
 ELSEWHERE = Value("elsewhere")

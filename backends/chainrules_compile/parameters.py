@@ -7,8 +7,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_compile.scope import identifier
+
 _KIND = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _DEEPEST = 100
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _OTHERS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
@@ -33,3 +37,37 @@ def named_parameters(f: Callable[..., Any]) -> dict[str, Any]:
         return {p.name: p.kind for p in inspect.signature(f).parameters.values()}
     except (TypeError, ValueError):
         return {}
+
+
+def parameters_of(f: Callable[..., Any], n: int, keywords: tuple[str, ...]) -> list[str]:
+    """Return names for n positional arguments, and for those by name, in the source of a program.
+
+    They are those of the function, or what they were given by, where a source can have these.
+    """
+    known, names = named_parameters(f), list[str]()
+    positional = [name for name, kind in known.items() if kind in _POSITIONAL]
+    for i in range(n):
+        name = positional[i] if i < len(positional) else f"arg{i}"
+        while name in names or name in keywords:
+            name = f"{name}_{i}"
+        names.append(identifier(name))
+    for key in keywords:
+        name = identifier(key)
+        while name in names or (name != key and name in keywords):
+            name = f"{name}_"
+        names.append(name)
+    return names
+
+
+def gathered(f: Callable[..., Any], named: dict[str, str]) -> tuple[str, ...]:
+    """Return the keywords that a program takes as a dict, of all with their names in its source.
+
+    Those are they of which a function may see in what order they are given, and those that no
+    parameter can be called like.
+    """
+    kinds = named_parameters(f) if len(named) > 1 else {}
+    seen: list[str] = []
+    if len(named) > 1 and (not kinds or inspect.Parameter.VAR_KEYWORD in kinds.values()):
+        seen = [key for key in named if kinds.get(key) not in _BY_NAME]
+    seen = seen if len(seen) > 1 else []
+    return tuple([key for key, name in named.items() if key in seen or key != name])

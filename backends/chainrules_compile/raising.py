@@ -58,6 +58,7 @@ _OF_PLACES = frozenset(
 """Names of what raises for a place that an array does not have."""
 _PARTIAL = frozenset((operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod))
 """Operators that raise for some of Python's numbers."""
+_PRODUCTS = frozenset((operator.mul, np.multiply))
 _NORMS = frozenset(("matrix_norm", "norm"))
 _SPECTRAL = (2, -2, "nuc")
 """Orders of norms that are computed by singular values."""
@@ -77,19 +78,28 @@ def raises(call: Call) -> bool:
         return any([type(x) in (int, str) and x in _SPECTRAL for x in _orders(call)])
     if name in _POWERS and getattr(y.dtype, "kind", "") == "i":
         return True
-    return call.function in _PARTIAL and y.type in (float, complex) and not only_overflows(call)
+    return call.function in _PARTIAL and y.type in (float, complex) and not _is_total(call)
 
 
-def only_overflows(call: Call) -> bool:
-    """Tell whether a call is a power of Python's numbers that raises only where it is too large.
+def _is_total(call: Call) -> bool:
+    """Tell whether a call is a power of Python's numbers that never raises: the first, or none."""
+    n = call.operands[1]
+    return call.function is operator.pow and type(n) in (int, float) and n in (0, 1)
 
-    Its derivative has a value there. So it is left out where nobody needs it, as NumPy's are, but
-    for functions that may handle the error.
+
+def is_square(call: Call) -> bool:
+    """Tell whether a call is the square of a number of Python's.
+
+    Its derivative has a value where it is too large. So it is left out where that is computed and
+    nobody needs the square, as NumPy's are, but for functions that may handle the error.
     """
     if call.function is not operator.pow or call.results[0].type is not float:
         return False
-    power = call.operands[1]
-    return type(power) in (int, float) and power >= 0 and power == int(power)
+    return _is_two(call.operands[1])
+
+
+def _is_two(x: Any) -> bool:
+    return type(x) in (int, float) and bool(x == 2)
 
 
 def in_try() -> bool:
@@ -125,7 +135,9 @@ def _places(call: Call) -> list[Value]:
 
 @final
 class Asked:
-    """Places that calls which are kept ask arrays for, looked for where somebody asks first.
+    """Places that calls which are kept ask arrays for, and numbers that they double.
+
+    They are looked for where somebody asks first.
 
     Parameters
     ----------
@@ -135,16 +147,24 @@ class Asked:
 
     def __init__(self, kept: list[Call]) -> None:
         self._kept = kept
-        self._seen, self._found = 0, set[Any]()
+        self._seen, self._found, self._doubled = 0, set[Any](), set[Any]()
 
     def __contains__(self, call: Call) -> bool:
-        """Tell whether others raise where a call does: where a cotangent is put, for one."""
-        if _name(call) not in _OF_PLACES:
+        """Tell whether others raise where a call does: where a cotangent is put, for one.
+
+        Or whether the call is a square, and they compute its derivative.
+        """
+        square = is_square(call)
+        if not square and _name(call) not in _OF_PLACES:
             return False
         for other in self._kept[self._seen :]:
             for array in (*other.values[:1], *other.results):
                 self._found |= self._of(other, array)
+            if other.function in _PRODUCTS and any([_is_two(x) for x in other.operands]):
+                self._doubled.update(other.values)
         self._seen = len(self._kept)
+        if square:
+            return call.operands[0] in self._doubled
         return self._of(call, call.values[0]) <= self._found
 
     @staticmethod

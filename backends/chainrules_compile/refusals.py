@@ -15,7 +15,7 @@ from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
-from chainrules_py.extend import TreeDef, flatten, is_library, type_info
+from chainrules_py.extend import TreeDef, attributes, flatten, is_library, type_info
 
 
 def recordable(cls: type) -> bool:
@@ -28,6 +28,11 @@ def recordable(cls: type) -> bool:
     if issubclass(cls, (int, enum.Enum)) or (own and not info.is_plain_number):
         return False
     return info.is_array or info.is_number
+
+
+def has_own(x: Any) -> bool:
+    """Tell whether a number has attributes of its own, which what is noted in its place has not."""
+    return not type_info(type(x)).is_array and bool(attributes(x))
 
 
 def is_ours(function: Any) -> bool:

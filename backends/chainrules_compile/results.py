@@ -90,6 +90,7 @@ def same(y: Any, expected: Any) -> bool:
 _FEW = 1000
 
 
+@np.errstate(all="ignore")
 def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
     """Tell whether a program gave what the function gives, but for its rounding.
 
@@ -114,14 +115,13 @@ def close(y: Any, expected: Any, moved: Callable[[], list[Any]] = list) -> bool:
             return False
         if x.dtype.kind in "fc":
             step = float(np.finfo(x.dtype).eps) ** 0.5
-            if np.allclose(x, want, rtol=step, atol=step * largest([want]), equal_nan=True):
+            if _near(x, want, step, step * largest([want])):
                 continue
             if others is None:
                 leaves = [flatten(other) for other in moved()]
                 others = [each for each, tree in leaves if tree == of]
             noise = max([_apart(other[i], want) for other in others], default=0.0)
-            bound = min(_NOISE * noise, step * largest(wanted))
-            if not np.allclose(x, want, rtol=step, atol=bound, equal_nan=True):
+            if not _near(x, want, step, min(_NOISE * noise, step * largest(wanted))):
                 return False
         elif not np.array_equal(x, want):
             return False
@@ -132,17 +132,29 @@ _NOISE = 1000.0
 """By how many times as much the rounding of a program may move a result as that of arguments."""
 
 
-def largest(xs: Iterable[Any]) -> float:
-    """Return the largest finite magnitude of a number in arrays."""
-    found = 0.0
+def _near(x: Any, want: Any, rtol: float, atol: Any) -> bool:
+    """Tell whether all numbers are near each other, or undefined; an infinity is near itself alone.
+
+    That is `np.allclose`, whose bound is infinite of complex numbers with a magnitude that is none
+    of their dtype, and which warns of a bound in more than double precision.
+    """
+    bound = np.asarray(atol) + np.abs(rtol * want)
+    near = (np.abs(x - want) <= bound) & np.isfinite(bound)
+    return bool(np.all(near | (x == want) | (np.isnan(x) & np.isnan(want))))
+
+
+def largest(xs: Iterable[Any]) -> Any:
+    """Return the largest finite magnitude of a number in arrays, a long one if it is one."""
+    found: Any = 0.0
     for x in xs:
         if isinstance(x, np.ndarray | np.generic | float | complex):
             x = np.abs(np.asarray(x))
-            found = max(found, float(np.max(x, initial=0.0, where=np.isfinite(x))))
+            top = np.max(x, initial=0.0, where=np.isfinite(x))
+            found = max(found, top if x.dtype == np.longdouble else float(top))
     return found
 
 
-def _apart(x: Any, want: Any) -> float:
+def _apart(x: Any, want: Any) -> Any:
     """Return how far two results are from each other, where both are finite."""
     if not isinstance(x, np.ndarray | np.generic | float | complex) or np.shape(x) != want.shape:
         return 0.0
@@ -170,9 +182,9 @@ def _moved(x: Any, by: Any) -> Any:
     y: Any = np.asarray(x)
     if y.dtype.kind not in "fc" or not y.size:
         return x
-    y = y + (by * float(np.finfo(y.dtype).eps) * (np.abs(y) + (largest([y]) or 1.0))).astype(
-        y.dtype
-    )
+    eps = float(np.finfo(y.dtype).eps)  # first, as magnitudes of complex numbers may overflow
+    with np.errstate(all="ignore"):
+        y = y + (by * (np.abs(eps * y) + eps * (largest([y]) or 1.0))).astype(y.dtype)
     return y if type(x) is np.ndarray else type(x)(y)
 
 

@@ -12,10 +12,12 @@ import contextlib
 import copy
 import dis
 import functools
+import importlib.util
 import inspect
 import os
 import re
 import sys
+import textwrap
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN
+from chainrules_compile.alike import PLAIN, Same
 from chainrules_compile.captures import has_changed
 from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
@@ -64,7 +66,8 @@ def module_of(name: str, source: str, scope: Scope, f: Any) -> str:
     source = re.sub(asked + rf"        return {miss}\n", "", source)
     tree = ast.parse(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    saving.taken = used | {name}
+    saving.taken = used | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    saving.taken.add(name)
     for key in sorted(used & scope.keys() - {name}):
         if key in scope.recipes:
             factory, args = scope.recipes[key]
@@ -72,15 +75,30 @@ def module_of(name: str, source: str, scope: Scope, f: Any) -> str:
             saving.lines.append(f"{key} = {made_by}{saving.text(args)}")
         elif scope[key] is not MISS and scope[key] is not None:
             saving.define(key, scope[key])
-    refusal = 'raise ValueError("recorded for other arguments; record it anew")'
+    error = saving.builtin("ValueError")
+    refusal = f'raise {error}("recorded for other arguments; record it anew")'
     text = re.sub(rf"\breturn {miss}$", refusal, source, flags=re.MULTILINE)
     text = headed(text, name, f, lambda x: saving.text(x) if type(x) in PLAIN else None)
     imports = "".join([f"import {module}\n" for module in sorted(saving.imports)])
     lines = "\n".join(saving.lines)
     head = f'"""{name}: recorded, simplified and written by chainrules_compile."""'
-    whole = f"{head}\n\n{imports}\n{lines}\n\n\n{text}"
+    whole = f"{imports}\n{lines}\n\n\n{text}"
+    if name in {module.partition(".")[0] for module in saving.imports}:
+        whole = _within(whole, name, saving.unused("program", None))
+    whole = f"{head}\n\n{whole}"
     _check(whole, name)
     return whole
+
+
+def _within(text: str, name: str, inside: str) -> str:
+    """Return a module in a function, where a module that it imports is called as its own function.
+
+    What it copies of ours calls ``numpy.sum``, say, and sees what stands around it.
+    """
+    text = text.replace(f"\ndef {name}(", f"\ndef {inside}(")
+    named = f"{inside}.__name__ = {inside}.__qualname__ = {name!r}\nreturn {inside}\n"
+    body = textwrap.indent(text + named, "    ")
+    return f"def {inside}():\n{body}\n\n{name} = {inside}()\n"
 
 
 def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram:
@@ -99,6 +117,17 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
         f"some of it stands in the program; call it again, and save it then"
     )
     raise RecordingError(msg)
+
+
+def write_module(path: Path, text: str) -> None:
+    """Write a module, and leave none of Python's own of what was there.
+
+    Python tells texts apart by their size and by the second in which they were written.
+    """
+    path.write_text(text, encoding="utf-8")
+    for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        old.unlink(missing_ok=True)
+    Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 def written(path: Any, write: Callable[[Path], object], folder: str = "") -> None:
@@ -150,7 +179,7 @@ class Left:
     def __init__(self, name):  # type: ignore[no-untyped-def]
         self._name = name
 
-    def __call__(self, *_, **__):  # type: ignore[no-untyped-def]
+    def __call__(self, /, *_, **__):  # type: ignore[no-untyped-def]
         """Say what was left out."""
         msg = f"{self._name} was left out of this module"
         raise NotImplementedError(msg)
@@ -181,9 +210,26 @@ class _Saving(Constants):
             return
         text = self.text(x) or self._copy(name, x)
         if text is None:
-            refuse(name, x)
+            refuse(name, x.x if type(x) is Same else x)
         if text != name:
             self.lines.append(f"{name} = {text}")
+
+    def builtin(self, name: str) -> str:
+        """Return the name here of what is Python's own, beside others that are called like it."""
+        key = "builtins", name
+        if name not in self.taken:
+            return name
+        if key not in self._copies:
+            self._copies[key] = found = self.unused(name, None)
+            self.lines.append(f"{found} = {self.known(f'builtins.{name}')}")
+        return self._copies[key]
+
+    def once(self, name: str, source: str) -> str:
+        """Return the name of what a text defines, with Python's own functions in it."""
+        for each in sorted(self.taken & {*re.findall(r"(?<![\w.])\w+", source)} & {*dir(builtins)}):
+            known = self.builtin(each)
+            source = re.sub(rf"(?<![\w.]){each}\b", known, source)
+        return super().once(name, source)
 
     # ------------------------------------------------------------------------ functions of ours
 
@@ -235,7 +281,7 @@ class _Saving(Constants):
         """Return the name here of what a module knows under a name; write it down before."""
         x = vars(module)[name]
         if is_builtin(name, x):
-            return name
+            return self.builtin(name)
         return self._written(x, module, name, name)
 
     def member(self, module: Any, name: str) -> str:
@@ -259,8 +305,8 @@ class _Saving(Constants):
         others = _of_numbers(word, x) if isinstance(word, Primitive) else {}
         if others:
             pairs = [
-                f"{cls.__name__}: {self.function(f) or self._left(module, f.__name__)}"
-                for cls, f in others.items()
+                f"{self.builtin(cls.__name__)}: {self.function(f) or self._left(module, name)}"
+                for cls, f, name in [(cls, f, f.__name__) for cls, f in others.items()]
             ]
             arrays, found = found, self.unused(hint, None)
             given = f"{{{', '.join(pairs)}}}, {arrays}"
@@ -338,6 +384,8 @@ class _Copying(ast.NodeTransformer):
         there = isinstance(node.ctx, ast.Load) and node.id not in self._local
         if there and node.id in vars(self._module):
             return ast.Name(self._saving.used(self._module, node.id), node.ctx)
+        if there and node.id in vars(builtins):
+            return ast.Name(self._saving.builtin(node.id), node.ctx)
         return node
 
 

@@ -21,7 +21,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder, apart, sharing
 from chainrules_compile.steady import Unsteady, steady
 from chainrules_compile.turns import LONG, Changing, Turns, plain_one
-from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule, zero_tangent
+from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule
 from chainrules_py.extend import (
     HigherOrder,
     Tracer,
@@ -33,6 +33,7 @@ from chainrules_py.extend import (
     mirrored,
     plain,
     unflatten,
+    unflatten_tangent,
 )
 from chainrules_py.program import Program
 from chainrules_py.vocabulary import concat, copy, reshape, stack, zeros_like
@@ -163,7 +164,14 @@ def check_sums(recorder: Recorder, program: Program) -> None:
             recorder.sums.update(call.results)
 
 
-def turns(f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> Any:
+def turns(
+    f: Any,
+    carry: Leaves,
+    rows: Leaves,
+    length: int,
+    backwards: bool,
+    between: tuple[int, int] = (0, 0),
+) -> Any:
     """Return what is carried after all turns, and arrays of what each turn gave besides.
 
     Parameters
@@ -176,19 +184,32 @@ def turns(f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool) -> 
         How many turns.
     backwards : bool
         Whether the last row comes first; its results are the last then.
+    between : tuple of int
+        How many of the last rows, and of the last results, go from scan to scan alone. What is no
+        number in some turns of one, as the tangent of a state that does not move yet, is none in
+        these turns of the other: zeros in its place would be multiplied by what may be infinite.
     """
     f = closed(f)
     if find_tracers((f, carry, rows)):
-        return scan_turns(f, carry, rows, length=length, backwards=backwards)
-    return Turns(f, carry, rows, length, backwards, rolling.get() == "exact").result()
+        ways: Any = {"length": length, "backwards": backwards, "between": between}
+        return scan_turns(f, carry, rows, **ways)
+    exact = rolling.get() == "exact"
+    return Turns(f, carry, rows, length, backwards, exact, between[0]).result()
 
 
 @HigherOrder
 def scan_turns(
-    f: Callable[..., Any], carry: Any, rows: Any, /, *, length: int, backwards: bool
+    f: Callable[..., Any],
+    carry: Any,
+    rows: Any,
+    /,
+    *,
+    length: int,
+    backwards: bool,
+    between: tuple[int, int],
 ) -> Any:
     """Compute `turns`, of values that an engine traces."""
-    return turns(f, carry, rows, length, backwards)  # as another engine may be below
+    return turns(f, carry, rows, length, backwards, between)  # as another engine may be below
 
 
 def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
@@ -220,16 +241,23 @@ def _entries(t: Any, n: int) -> list[Any]:
 def _dots(given: Leaves, tangents: Any) -> Leaves:
     """Return the tangents of the leaves of the last operands as they lie, None for zeros."""
     pairs = zip(given, tangents[-len(given) :], strict=True)
-    found = [t for x, t_x in pairs for t in flatten_tangent(flatten(x)[1], t_x)]
-    if rolling.get() == "loose":  # there may be a scan of this one, which has one form
-        leaves = flatten(given)[0]
-        found = [zero_tangent(x) if is_zero(t) else t for x, t in zip(leaves, found, strict=True)]
-    return tuple(map(_dense, found))
+    return tuple([_dense(t) for x, t_x in pairs for t in flatten_tangent(flatten(x)[1], t_x)])
 
 
 def _dense(t: Any) -> Any:
     """Return a tangent; None for a zero."""
     return None if is_zero(t) else t
+
+
+def _of_numbers(xs: Leaves, ts: Leaves) -> Leaves:
+    """Return tangents of leaves, zero for None, and for those of None."""
+    return tuple([_zero(None if x is None else t) for x, t in zip(xs, ts, strict=True)])
+
+
+def _flows(t: Any) -> bool:
+    """Tell whether a cotangent came of others: for what gets none, an engine makes plain zeros."""
+    x = plain(t)
+    return isinstance(t, Tracer) or isinstance(x, Noted) or (not is_zero(t) and bool(np.any(x)))
 
 
 def _zero(t: Any) -> Any:
@@ -247,11 +275,13 @@ def scan_turns_frule(
     *,
     length: int,
     backwards: bool,
+    between: tuple[int, int],
 ) -> Any:
     """Carry tangents along with values, in one scan of both."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
-    m, n, k = len(parts), len(given[1]), len(given[2])
+    m, n, own = len(parts), len(given[1]), between[0]
+    k = len(given[2]) - own
     pushed = _Pushed()
     part_dots, carry_dots, row_dots = _split(_dots(given[0 if m else 1 :], tangents), m, n)
 
@@ -261,42 +291,59 @@ def scan_turns_frule(
         return (*new, *ys)
 
     def turn(state: Leaves, row: Leaves) -> Any:
-        (carry, dots), (x, x_dots) = _split(state, n), _split(row, k)
-        moved = tuple(map(_zero, (*part_dots, *dots, *x_dots)))
-        operands = (*parts, *carry, *x)
+        (carry, dots), (x, x_dots, y, y_dots) = _split(state, n), _split(row, k, k, own)
+        operands = (*parts, *carry, *x, *y)
+        moved = _of_numbers(operands, (*part_dots, *dots, *x_dots, *y_dots))
         traced = apart(pushed.noting(flat, operands))
         with sharing():
             out, out_dot = config.frule_via_ad(moved, traced, *operands)
         found = _entries(out_dot, len(out))
-        return (*out[:n], *pushed.now(found[:n])), (*out[n:], *found[n:])
+        h, now = len(out) - between[1], pushed.now(found)
+        found = found if rolling.get() == "exact" else now
+        ys = (*out[n:h], *found[n:h], *out[h:], *found[h:])
+        return (*out[:n], *now[:n]), ys
 
-    end, ys = turns(turn, (*given[1], *carry_dots), (*given[2], *row_dots), length, backwards)
-    h = len(ys) // 2
-    y = end[:n], ys[:h]
-    return y, (tuple(map(_zero, end[n:])), tuple(map(_zero, pushed.ever(ys[h:]))))
+    rows_now = (*given[2][:k], *row_dots[:k], *given[2][k:], *row_dots[k:])
+    twice = own * 2, between[1] * 2
+    end, ys = turns(turn, (*given[1], *carry_dots), rows_now, length, backwards, twice)
+    h = len(ys) // 2 - between[1]
+    y, dots, last, last_dots = _split(ys, h, h, between[1])
+    found = pushed.ever((*dots, *last_dots))
+    return (end[:n], (*y, *last)), (tuple(map(_zero, end[n:])), tuple(map(_zero, found)))
 
 
 @rrule.register(scan_turns, requires=ReverseMode)
 def scan_turns_rrule(
-    config: Any, f: object, carry: object, rows: object, *, length: int, backwards: bool
+    config: Any,
+    f: object,
+    carry: object,
+    rows: object,
+    *,
+    length: int,
+    backwards: bool,
+    between: tuple[int, int],
 ) -> Any:
     """Go back from the last turn, from what each was given; sums go on from turn to turn."""
     given: Any = (f, carry, rows)
     parts, around = _parted(f)
-    m, n, k = len(parts), len(given[1]), len(given[2])
-    carried = _Carried()
+    m, n, own = len(parts), len(given[1]), between[0]
+    k = len(given[2]) - own
+    carried, exact = _Carried(), rolling.get() == "exact"
 
     def forward(state: Leaves, row: Leaves) -> Any:
         new, ys = around(parts)(state, row)
         carried.note(state, new, ys)
         return new, (*ys, *state)
 
-    end, found = turns(forward, given[1], given[2], length, backwards)
+    kept = own, between[1] + n
+    end, found = turns(forward, given[1], given[2], length, backwards, kept)
     if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
         raise Changing  # as elements of an array these would be NumPy's
     ys, states = found[: len(found) - n], found[len(found) - n :]
-    if rolling.get() == "exact" and not carried.lies_as(states):
+    if exact and not carried.lies_as(states):
         raise Changing
+
+    h = len(ys) - between[1]
 
     def flat(*xs: Any) -> Any:
         captured, carry, x = _split(xs, m, n)
@@ -304,33 +351,39 @@ def scan_turns_rrule(
         return (*new, *ys, *carry, *captured)  # the seeds of these are sums so far
 
     def back(bars: Leaves, row: Leaves) -> Any:
-        state, x, y_bars, before = _split(row, n, k, len(ys))
+        x, first_bars, before, y, state, last_bars = _split(row, k, h, n, own, n)
+        y_bars = (*first_bars, *last_bars)
         new_bars, part_bars = _split(bars, n)
-        _, pull = config.rrule_via_ad(flat, *parts, *state, *x)
-        found = pull(tuple(map(_zero, (*new_bars, *y_bars, *before, *part_bars))))
-        parts_now, carry_now, x_bars = _split(tuple(map(_dense, found)), m, n)
+        out, pull = config.rrule_via_ad(flat, *parts, *state, *x, *y)
+        found = pull(_of_numbers(out, (*new_bars, *y_bars, *before, *part_bars)))
+        found = tuple([_dense(t) if exact or _flows(t) else None for t in found])
+        parts_now, carry_now, x_bars = _split(found, m, n)
         return (*carry_now, *parts_now), x_bars
 
     def pullback(bars: Any) -> Any:
         both = _entries(bars, 2)
         end_bars, y_bars = _entries(_zero(both[0]), n), _entries(_zero(both[1]), len(ys))
         before = [None] * n
-        for j, i in sorted(carried.places.items(), reverse=True):
+        for j, i in sorted(carried.places.items(), reverse=True) if exact else ():
             # An engine has this cotangent before those that come from the turn after.
             if (bar := y_bars[j]) is not None:
                 end_bars[i] = _plus(end_bars[i], bar[0 if backwards else -1])
                 before[i] = _plus(before[i], _shifted(bar, backwards))
                 y_bars[j] = None
         begin = (*end_bars, *[None] * m)
-        if rolling.get() == "loose":  # there may be a scan of this one, which has one form
-            pairs = zip((*end, *parts), begin, strict=True)
-            begin = tuple([_dense(zero_tangent(x)) if b is None else b for x, b in pairs])
-        rows_now = (*states, *given[2], *y_bars, *before)
-        last, x_bars = turns(back, begin, rows_now, length, not backwards)
+        rows_now = (
+            *(*given[2][:k], *y_bars[:h], *before),
+            *(*given[2][k:], *states, *y_bars[h:]),
+        )
+        back_again = own + n + between[1], own
+        last, x_bars = turns(back, begin, rows_now, length, not backwards, back_again)
         for x in last:
             if isinstance(x, Noted):
                 x.recorder.sums.add(x.current)
         carry_bars, part_bars = _split(last, n)
+        if not exact:  # an engine gives zeros for what gets nothing
+            pairs = zip(given, (part_bars, carry_bars, x_bars), strict=True)
+            return tuple([unflatten_tangent(flatten(x)[1], map(_zero, each)) for x, each in pairs])
         x_bars = [x if x is None else x + 0.0 for x in x_bars]  # which are added to zeros
         _, pull = config.rrule_via_ad(_leaves, *given)
         found = pull(tuple(map(_zero, (*part_bars, *carry_bars, *x_bars))))
@@ -342,7 +395,7 @@ def scan_turns_rrule(
 class _Pushed:
     """Which results of a turn have a tangent; one for all that captured it.
 
-    For others the engine gives zeros. A scan that may be in another gives these, of one form.
+    For others the engine gives zeros.
     """
 
     __slots__ = ("_ever", "_now")
@@ -357,7 +410,7 @@ class _Pushed:
         def noted(*xs: Any) -> Leaves:
             out = f(*xs)
             own = max([_level(a) for a, b in zip(xs, operands, strict=True) if a is not b] or [0])
-            self._now = [_level(y) >= own or rolling.get() == "loose" for y in out]
+            self._now = [_level(y) >= own for y in out]
             before = self._ever or [False] * len(out)
             self._ever = [a or b for a, b in zip(before, self._now, strict=True)]
             return out
@@ -365,8 +418,8 @@ class _Pushed:
         return noted
 
     def now(self, ts: list[Any]) -> list[Any]:
-        """Return the tangents of the first results, None where the last turn has none."""
-        return [t if has else None for t, has in zip(ts, self._now, strict=False)]
+        """Return the tangents of all results, None where the last turn has none."""
+        return [t if has else None for t, has in zip(ts, self._now, strict=True)]
 
     def ever(self, ts: Leaves) -> list[Any]:
         """Return the tangents of the last results, None where no turn has one."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import keyword
 import re
+import unicodedata
 from collections import UserDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,6 +108,20 @@ class Scope(UserDict[str, Any]):
         return found
 
 
+def count_in(name: str) -> int:
+    """Return the number of a result that a name is as of, from which on others are counted."""
+    found = re.fullmatch("v([0-9]{1,12})", name)
+    return int(found[1]) if found else 0
+
+
+def constant_name(of: str | None, n: int, values: Iterable[Any]) -> str:
+    """Return the name of the nth array that nobody noted, which none of some values has."""
+    name = f"c{n}" if of is None else f"{of}_c{n}"
+    while any([x.name == name for x in values]):
+        name = f"{name}_"
+    return name
+
+
 @functools.lru_cache(maxsize=256)
 def name_of_dtype(dtype: Any) -> str:
     """Return the name of a dtype, which NumPy takes 5 us to put together."""
@@ -115,8 +130,17 @@ def name_of_dtype(dtype: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def identifier(text: str) -> str:
-    """Return a text as a name of Python's."""
-    name = re.sub(r"\W", "_", text)
-    if not name or name[0].isdigit():
+    """Return a text as a name of Python's, which may be given a value.
+
+    A name that differs from what it is made of cannot stand in a source as it is: Python reads one
+    in its normal form, and has keywords, and names that a module has of itself.
+    """
+    name = re.sub(r"\W", "_", unicodedata.normalize("NFKC", text))
+    if not name.isidentifier():
         name = f"_{name}"
-    return f"{name}_" if keyword.iskeyword(name) else name
+    if not name.isidentifier():  # of letters that words have, and names have not
+        name = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    return f"{name}_" if keyword.iskeyword(name) or name in _OF_MODULES else name
+
+
+_OF_MODULES = ("__builtins__", "__debug__", "__name__")

@@ -6,8 +6,10 @@ what is carried and for a row. Whatever else its calls take is the same in each 
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from typing import Any, NamedTuple, final
+from collections.abc import Iterable
+from typing import Any, final
 
 import numpy as np
 
@@ -22,59 +24,25 @@ from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.scope import Scope
 from chainrules_compile.steady import Unsteady, check_same
+from chainrules_compile.turn import Leaves, Run, Turn, renamed
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import stack
+from chainrules_py.vocabulary import concat, copy, getitem, stack
 from chainrules_py.vocabulary.views import duplicate
 
 LONG = 4096
 """Up to so many turns, those that ask about numbers are recorded one by one."""
 _PEELED = 4
 """After how many turns what is carried has its form at last."""
+_FEW = 4
+"""Up to so many turns that differ from others are recorded one by one."""
 
-Leaves = tuple[Any, ...]
+_NONE: frozenset[int] = frozenset()
 
 
 class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
     """What a scan carries has another form in each turn."""
-
-
-class Turn(NamedTuple):
-    """A turn as it was recorded.
-
-    Attributes
-    ----------
-    held : list
-        What stands for each leaf that is carried; None for what is the same in each turn.
-    carried, rows : list of Noted
-        Those that stand for something.
-    new, ys : tuple
-        What the function gave.
-    outputs : tuple
-        The values of what is carried on, and of other results.
-    calls : list of Call
-        What was noted.
-    """
-
-    held: list[Noted | None]
-    carried: list[Noted]
-    rows: list[Noted]
-    new: Leaves
-    ys: Leaves
-    outputs: tuple[Any, ...]
-    calls: list[Call]
-
-    def program(self, recorder: Any) -> tuple[Program, list[Value]]:
-        """Return the turn as a program, and the values that are the same in each."""
-        inside = {y for call in self.calls for y in call.results}
-        given = [h.current for h in (*self.carried, *self.rows)]
-        used = Call(None, (*[call.operands for call in self.calls], self.outputs), {}, ()).values
-        same = [x for x in dict.fromkeys(used) if x not in inside and x not in given]
-        instead = {x: _renamed(x, recorder._name()) for x in same}
-        calls = tuple([call.replaced(instead) for call in self.calls])
-        outputs = Call(None, self.outputs, {}, ()).replaced(instead).operands
-        return Program("turn", (*instead.values(), *given), calls, outputs), same
 
 
 @final
@@ -93,68 +61,155 @@ class Turns:
         Whether that is backwards.
     exact : bool
         Whether each array lies in a turn as it does in the function, which rounds by that.
+    gone : list of frozenset
+        For each array the rows that are none: its turns are looked at by themselves.
     results : list
-        What the turns so far gave besides.
+        What the turns so far gave besides, one by one or those of a loop.
     recorder : Recorder or None
         What notes the calls, once something noted was seen.
     """
 
     def __init__(
-        self, f: Any, carry: Leaves, rows: Leaves, length: int, backwards: bool, exact: bool
+        self,
+        f: Any,
+        carry: Leaves,
+        rows: Leaves,
+        length: int,
+        backwards: bool,
+        exact: bool,
+        between: int,
     ) -> None:
-        self.f, self.carry, self.rows, self.back, self.exact = f, carry, rows, backwards, exact
+        self.f, self.carry, self.back, self.exact = f, carry, backwards, exact
+        self.arrays = self.rows = rows
         self.order = range(length)[::-1] if backwards else range(length)
         found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
-        self.results: list[Leaves] = []
+        self.results: list[Leaves | Run] = []
         self.recorder: Recorder | None = found[0].recorder if found else None
+        first = len(rows) if exact else len(rows) - between
+        self.gone = [_gone(x) if i >= first else _NONE for i, x in enumerate(rows)]
 
     def result(self) -> Any:
         """Record turns until one stands for the others."""
-        for done, i in enumerate(self.order):
-            if done and self.recorder is not None:
+        for part in self._parts():
+            missing = [part[0] in gone for gone in self.gone]
+            self.rows = tuple([
+                None if out else x for out, x in zip(missing, self.arrays, strict=True)
+            ])  # fmt: skip
+            self._record(part)
+        first = self.results[0]
+        n = len(first.lists if isinstance(first, Run) else first)
+        return self.carry, tuple(map(self._whole, range(n)))
+
+    def _parts(self) -> list[range]:
+        """Return the turns in parts, in each of which the same rows are there."""
+        order = self.order
+        if not any(self.gone):
+            return [order]
+        there = [[i in gone for gone in self.gone if gone] for i in order]
+        cuts = [k for k in range(1, len(there)) if there[k] != there[k - 1]]
+        return [order[i:j] for i, j in itertools.pairwise((0, *cuts, len(order)))]
+
+    def _record(self, part: range) -> None:
+        """Record turns one by one, until one stands for all that are left."""
+        for done, i in enumerate(part):
+            if self.results and self.recorder is not None and len(part) > _FEW:
                 if done > _PEELED:
                     raise Changing
-                if (found := self._looped(done)) is not None:
-                    return found
-            carry, ys = self.f(self.carry, tuple([_row(x, i) for x in self.rows]))
+                if self._looped(part[done:]):
+                    return
+            rows = [_row(x, i) for x in self.rows]
+            carry, ys = self.f(self._noting(self.carry), self._noting(rows))
             self.carry, known = carry, self.recorder
             self.results.append(ys)
             noted = [x.recorder for x in (*carry, *ys) if isinstance(x, Noted)]
             self.recorder = noted[0] if known is None and noted else known
-        return self.carry, tuple(map(self._straight, range(len(self.results[0]))))
 
-    def _straight(self, j: int) -> Any:
-        rows = [ys[j] for ys in (self.results[::-1] if self.back else self.results)]
-        return None if rows[0] is None else stack(*rows)
+    def _noting(self, xs: Iterable[Any]) -> Leaves:
+        """Return what a turn is given, noted where it may be told from what is made of nothing."""
+        recorder: Any = self.recorder
+        if recorder is None or self.exact:
+            return tuple(xs)
+        return tuple([
+            recorder._noted(x, recorder.operand(x), None, None) if type(x) is np.ndarray else x
+            for x in xs
+        ])  # fmt: skip
 
-    def _looped(self, done: int) -> Any:
-        """Record one turn more, and all others by it; None where it carries on another form."""
+    def _whole(self, j: int) -> Any:
+        """Return an array of what all turns gave, with zeros for nothing; None if that is all."""
+        pieces = self._pieces(j)
+        there = [y for _, y in pieces if y is not None]
+        if not there or len(pieces) == 1:
+            return there[0] if there else None
+        if self.exact or len({str(_form(plain_one(y)[0])) for y in there}) > 1:
+            raise Changing
+        like, gone, end = plain_one(there[0]), set[int](), 0
+        arrays = []
+        for n, y in pieces[::-1] if self.back else pieces:
+            arrays.append(np.zeros((n, *like.shape[1:]), like.dtype) if y is None else y)
+            gone.update(range(end, end + n) if y is None else ())
+            end += n
+        whole = concat(*arrays)
+        if isinstance(whole, Noted):
+            whole.recorder.gone[whole.current] = frozenset(gone)
+        return whole
+
+    def _pieces(self, j: int) -> list[tuple[int, Any]]:
+        """Return arrays of what some turns after others gave, and of how many; None for nothing."""
+        pieces: list[tuple[int, Any]] = []
+        straight: list[Any] = []
+        for each in (*self.results, None):
+            if isinstance(each, Run) and (found := each.lists[j]) is not None:
+                pieces.append((len(straight) + each.turns, self._stacked(straight, *found)))
+                straight = []
+                continue
+            x = None if each is None or isinstance(each, Run) else each[j]
+            if x is not None:
+                straight.append(x)
+                continue
+            if straight:
+                rows = straight[::-1] if self.back else straight
+                pieces.append((len(straight), stack(*rows)))
+                straight = []
+            if each is not None:
+                pieces.append((each.turns if isinstance(each, Run) else 1, None))
+        return pieces
+
+    def _looped(self, left: range) -> bool:
+        """Record one turn more, and all others by it, unless it carries on another form."""
         recorder: Any = self.recorder
         if self.exact and not all([is_compact(plain_one(x)) for x in self.carry]):
-            return None
+            return False
         for x in recorder.alive():
             x.current  # noqa: B018 (views are read where they stand, and not in a turn)
         (_, asked, _), before = recorder.mark(), len(recorder.living)
         outside = recorder.calls
         try:
             recorder.calls = []
-            turn = self._turn(recorder, self.order[done])
+            turn = self._turn(recorder, left[0])
             known, recorder.calls = dict(recorder._asked), []
             recorder._asked = dict(asked)
-            self._check_steady(turn, self._turn(recorder, self.order[done]))
+            self._check_steady(turn, self._turn(recorder, left[0]))
             recorder._asked = known
         finally:
             recorder.calls = outside
         forms = zip(turn.held, self.carry, turn.new, strict=True)
         if not all([_same_form(*each, self.exact) for each in forms]):
             recorder._asked = asked
-            return None
-        of_results = [x for ys in self.results for x in zip(ys, turn.ys, strict=True)]
-        if any([_row_form(x) != _row_form(y) for x, y in of_results]):
+            return False
+        pairs = [xs for ys in self._known_rows() for xs in zip(ys, turn.ys, strict=True)]
+        if not all([_same_rows(x, y, self.exact) for x, y in pairs]):
             raise Changing
         self._check_questions(turn.calls)
         payloads = payloads_of(recorder, before, turn)
-        return self._noted(done, turn, payloads)
+        self._note(left, turn, payloads)
+        return True
+
+    def _known_rows(self) -> list[Leaves]:
+        """Return what each turn gave so far, one of each loop."""
+        return [
+            tuple([x and x[1][0] for x in ys.lists]) if isinstance(ys, Run) else ys
+            for ys in self.results
+        ]
 
     def _turn(self, recorder: Any, at: int) -> Turn:
         """Record a turn on values that stand for others."""
@@ -232,19 +287,19 @@ class Turns:
         )
         raise RecordingError(msg)
 
-    def _noted(self, done: int, turn: Turn, payloads: dict[Value, Any]) -> Any:
+    def _note(self, left: range, turn: Turn, payloads: dict[Value, Any]) -> None:
         """Note the loop, and what becomes of its results."""
         recorder: Any = self.recorder
         body, same = turn.program(recorder)
         if any([x not in payloads for x in same]):
             raise Changing
-        sequences, lists = self._sequences(done)
-        n, backwards = len(self.order) - done, (self.back,) * len(sequences)
+        sequences, lists = self._sequences(left)
+        n, backwards = len(left), (self.back,) * len(sequences)
         loop = Loop(body, n, len(same), len(turn.carried), 0, backwards)
         pairs = zip(turn.held, self.carry, strict=True)
         firsts = [self._laid(x) for h, x in pairs if h is not None]
         operands = (*same, *map(recorder.operand, firsts), *sequences)
-        ends = [_renamed(h.current, recorder._name()) for h in turn.carried]
+        ends = [renamed(h.current, recorder._name()) for h in turn.carried]
         keeps = [Value(recorder._name(), list) for y in turn.ys if y is not None]
         call = Call(loop, operands, {}, (*ends, *keeps))
         found = run_loop(call, (*[payloads[x] for x in same], *map(plain_one, firsts), *lists))
@@ -252,17 +307,15 @@ class Turns:
             raise Changing
         recorder.calls.append(call)
         last = iter([recorder._noted(y, x, None, None) for x, y in zip(ends, found, strict=False)])
-        end = [x if h is None else next(last) for h, x in zip(turn.held, turn.new, strict=True)]
+        pairs = zip(turn.held, turn.new, strict=True)
+        self.carry = tuple([x if h is None else next(last) for h, x in pairs])
         kept = iter(zip(keeps, found[len(ends) :], strict=True))
-        results = enumerate(turn.ys)
-        stacked = [None if y is None else self._stacked(j, *next(kept)) for j, y in results]
-        return tuple(end), tuple(stacked)
+        self.results.append(Run(n, [None if y is None else next(kept) for y in turn.ys]))
 
-    def _sequences(self, done: int) -> tuple[list[Value], list[Any]]:
+    def _sequences(self, left: range) -> tuple[list[Value], list[Any]]:
         """Note the lists of the rows that are left; return them with their payloads."""
         recorder: Any = self.recorder
         values, lists = [], []
-        left = self.order[done:]
         for x in self.rows:
             if x is None:
                 continue
@@ -274,10 +327,9 @@ class Turns:
             lists.append(rows_of(plain_one(x), **options))
         return values, lists
 
-    def _stacked(self, j: int, kept: Value, rows: list[Any]) -> Any:
-        """Note the array of what all turns gave, those that stand before the loop among them."""
+    def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
+        """Note the array of what the turns of a loop gave, after those that stand before it."""
         recorder: Any = self.recorder
-        first = [ys[j] for ys in self.results]
         whole = Value(recorder._name(), list, memory=ELSEWHERE)
         cuts = {"cuts": (*[None] * len(first), slice(None))}
         operands = (*[recorder.operand(x) for x in first], kept)
@@ -286,6 +338,33 @@ class Turns:
         value = recorder._value(payload, recorder._name(), None)
         recorder.calls.append(Call(stacked_rows, (whole,), {"back": self.back}, (value,)))
         return recorder._noted(payload, value, None, None)
+
+
+def _gone(x: Any) -> frozenset[int]:
+    """Return the rows of an array that are none, also where it is a copy of what turns gave.
+
+    Tangents that are pushed together, as those of a Hessian, are stacked and taken out again.
+    """
+    if not isinstance(x, Noted) or not x.recorder.gone:
+        return _NONE
+    known: dict[Any, frozenset[int]] = x.recorder.gone
+    y: Any = x.current
+    if y in known:
+        return known[y]
+    made: dict[Any, Call] = {z: call for call in x.recorder.calls for z in call.results}
+    while y not in known and (call := made.get(y)) is not None:
+        f, (first, *rest) = call.function, call.operands or (None,)
+        if f is getitem and not rest:
+            place, call = call.options["index"], made.get(first, call)  # of all of them
+            if len(place) != 1 or type(place[0]) is not int or call.function is not stack:
+                return _NONE
+            if call.options.get("axis", 0) != 0:
+                return _NONE
+            first = call.operands[place[0]]
+        elif f not in (copy, duplicate):
+            return _NONE
+        y = first
+    return known.get(y, _NONE)
 
 
 def _row(x: Any, i: int) -> Any:
@@ -318,6 +397,11 @@ def _row_form(x: Any) -> Any:
     return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
 
 
+def _same_rows(x: Any, y: Any, exact: bool) -> bool:
+    """Tell whether results of two turns are rows of one array; zeros are there for nothing."""
+    return _row_form(x) == _row_form(y) or (not exact and (x is None or y is None))
+
+
 def plain_one(x: Any) -> Any:
     """Return the payload of what is noted, and anything else as it is."""
     return x.payload if isinstance(x, Noted) else x
@@ -330,10 +414,6 @@ def _same_form(held: Noted | None, x: Any, y: Any, exact: bool) -> bool:
     y, z = plain_one(y), held.payload
     same = type(y) is type(z) and _form(y) == _form(z)
     return same and not (exact and layout_of(y) != layout_of(z))
-
-
-def _renamed(x: Value, name: str) -> Value:
-    return Value(name, x.type, x.shape, x.dtype, None, x.layout)
 
 
 def asks(body: list[Call]) -> bool:
@@ -379,7 +459,7 @@ def run_loop(call: Call, given: Leaves) -> list[Any]:
     Changing
         If an answer in some turn is not that of the turn that was recorded.
     """
-    inputs = tuple([_renamed(x, f"x{i}") for i, x in enumerate(call.values)])
+    inputs = tuple([renamed(x, f"x{i}") for i, x in enumerate(call.values)])
     scope = Scope()
     instead = Call(call.function, inputs, {}, call.results)
     looping = with_own_turns(Program("loop", inputs, (instead,), call.results))

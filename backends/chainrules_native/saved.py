@@ -6,8 +6,6 @@ other: numbers differ from the program's in their last bits. Arrays are passed i
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,15 @@ import numpy as np
 
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError
-from chainrules_compile.loops import unrolled
-from chainrules_compile.scope import Scope, identifier
+from chainrules_compile.save import write_module
+from chainrules_compile.scope import Scope
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Literal
 from chainrules_native.lowering import Lowering, form
 from chainrules_native.memory import Buffer, UnwritableError, Version, View, contiguous
+from chainrules_native.naming import name_of_function, names_of_parameters
 from chainrules_native.text import c_type, headed, literal
+from chainrules_native.unrolled import unrolled
 from chainrules_native.vectors import C_NAMES
 from chainrules_native.words import lower
 from chainrules_py.program import Program, Value
@@ -42,31 +42,13 @@ _SIZES = {"f": "float", "d": "double", "l": "int64_t", "q": "int64_t"}
 _COMMAND = "cc -O2 -fwrapv -fno-strict-aliasing -ffp-contract=off"
 
 
-_WORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int
-long register restrict return short signed sizeof static struct switch typedef union unsigned void
-volatile while bool true false class delete export friend namespace new operator private protected
-public template this throw try catch using virtual main NAN INFINITY in out loops work answer power
-raises I W AT IVDEP NOINLINE SOMETIMES SUMS LOAD PAIRWISE UNROLLED
-np ctypes os pathlib subprocess results _run _fit _path _built _own _command
-"""
-_TAKEN = frozenset(_WORDS.split())
-
-
-def in_c(name: str) -> str:
-    """Return a name that C and C++ have no other use for."""
-    name = identifier(name)
-    own = name in _TAKEN or re.fullmatch(r"(y|data|loop|eight|load|call)\d+|pairwise\d", name)
-    return f"{name}_" if own or hasattr(math, name) else name
-
-
 class _Saving:
     """Program as it is saved."""
 
     def __init__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> None:
         self.lowering = lowering = Lowering(may_leave=False)
         self.arguments: list[tuple[str, View]] = []
-        self.constants: list[tuple[str, View, np.ndarray]] = []
+        self.constants: list[tuple[int, View, np.ndarray]] = []
         for x in program.inputs:
             self._input(x, names[x], scope.get(names[x]))
         for x, constant in program.constants.items():
@@ -81,6 +63,8 @@ class _Saving:
                 )
                 raise RecordingError(msg) from None
         self.results = [self._output(x) for x in program.outputs]
+        python = names_of_parameters([name for name, _ in self.arguments])
+        self.arguments = [(x, view) for x, (_, view) in zip(python, self.arguments, strict=True)]
 
     def _input(self, x: Value, name: str, known: Any) -> None:
         k = len(self.lowering.inputs)
@@ -94,11 +78,8 @@ class _Saving:
         self.lowering.inputs.append(x)
         self.lowering.views[x] = view
         if isinstance(known, np.ndarray | np.generic | float | bool):
-            self.constants.append((f"data{k}", view, np.asarray(known, dtype)))
+            self.constants.append((k, view, np.asarray(known, dtype)))
         else:
-            name, taken = in_c(name), [other for other, _ in self.arguments]
-            while name in taken or name.endswith("_run"):
-                name = f"{name}_"
             self.arguments.append((name, view))
 
     def _output(self, x: Any) -> View:
@@ -139,27 +120,33 @@ def save(
     RecordingError
         If not all of it can be written in C.
     """
-    saving, name = _Saving(unrolled(program), names, scope), in_c(name)
+    saving, name = _Saving(unrolled(program), names, scope), name_of_function(name)
     text, work = emit(saving.lowering.items, saving.results, f"{name}_run")
     source = _source(saving, name, text, work)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.c").write_text(source, encoding="utf-8")
     (folder / f"{name}.h").write_text(_header(saving, name), encoding="utf-8")
-    (folder / f"{name}.py").write_text(_loader(saving, name), encoding="utf-8")
+    write_module(folder / f"{name}.py", _loader(saving, name))
 
 
-def _declaration(saving: _Saving, name: str) -> str:
-    given = [
-        f"const {c_type(view.dtype)}* {x}" if view.shape else f"{c_type(view.dtype)} {x}"
+def _declaration(saving: _Saving, name: str, given: str, result: str) -> str:
+    """Return the head of the function, with parameters as it is said how to write them."""
+    parameters = [
+        f"const {c_type(view.dtype)}* {given.format(x)}"
+        if view.shape
+        else f"{c_type(view.dtype)} {given.format(x)}"
         for x, view in saving.arguments
     ]
-    given += [f"{c_type(view.dtype)}* y{i}" for i, view in enumerate(saving.results)]
-    return f"int {name}({', '.join(given)})"
+    results = enumerate(saving.results)
+    parameters += [f"{c_type(view.dtype)}* {result.format(f'y{i}')}" for i, view in results]
+    return f"int {name}({', '.join(parameters)})"
 
 
 def _header(saving: _Saving, name: str) -> str:
     forms = [(x, view) for x, view in saving.arguments]
     forms += [(f"y{i}", view) for i, view in enumerate(saving.results)]
+    # Of parameters by name a macro could make something else, also one of the caller's.
+    declaration = _declaration(saving, name, "/* {} */", "/* {} */")
     lines = "".join(
         [f"   {x}: {c_type(v.dtype)}{''.join([f'[{n}]' for n in v.shape])}\n" for x, v in forms]
     )
@@ -168,26 +155,27 @@ def _header(saving: _Saving, name: str) -> str:
         f"   {_COMMAND} -c {name}.c\n\n"
         f"   It gives 0; 1 where the function would have taken another way than that which was\n"
         f"   recorded, and 2 without memory. Arrays are in C order:\n\n{lines}*/\n"
-        f"#ifndef {name.upper()}_H\n#define {name.upper()}_H\n#include <stdint.h>\n"
-        f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{_declaration(saving, name)};\n'
+        f"#ifndef CHAINRULES_{name}_H\n#define CHAINRULES_{name}_H\n#include <stdint.h>\n"
+        f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{declaration};\n'
         f"#ifdef __cplusplus\n}}\n#endif\n#endif\n"
     )
 
 
 def _source(saving: _Saving, name: str, text: str, work: int) -> str:
-    loops = [_loop(k, *key) for k, key in enumerate(saving.lowering.loops)]
-    table = ", ".join([f"(void*)loop{k}, 0" for k in range(len(loops))] or ["0"])
-    data = [_data(*constant) for constant in saving.constants]
-    given = [f"(char*){x}" if view.shape else f"(char*)&{x}" for x, view in saving.arguments]
+    loops = [_loop(f"{name}_loop{k}", *key) for k, key in enumerate(saving.lowering.loops)]
+    table = ", ".join([f"(void*){name}_loop{k}, 0" for k in range(len(loops))] or ["0"])
+    data = [_data(f"{name}_data{k}", view, array) for k, view, array in saving.constants]
+    given = [f"(char*){'' if view.shape else '&'}given_{x}" for x, view in saving.arguments]
     places = {
         view.version.buffer.place: g for g, (_, view) in zip(given, saving.arguments, strict=True)
     }
-    places |= {view.version.buffer.place: f"(char*){x}" for x, view, _ in saving.constants}
+    constants = saving.constants
+    places |= {view.version.buffer.place: f"(char*){name}_data{k}" for k, view, _ in constants}
     inputs = ", ".join([places[f"I[{k}]"] for k in range(len(places))] or ["0"])
     outputs = ", ".join([f"(char*)y{i}" for i in range(len(saving.results))])
     size = -(-max(work, 64) // 64) * 64
     body = (
-        f"{_declaration(saving, name)} {{\n"
+        f"{_declaration(saving, name, 'given_{}', '{}')} {{\n"
         f"  char *in[] = {{{inputs}}}, *out[] = {{{outputs}}};\n"
         f"  static void* loops[] = {{{table}}};\n"
         f"  char* work = aligned_alloc(64, {size});\n"
@@ -208,7 +196,7 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
     )
 
 
-def _loop(k: int, ufunc: np.ufunc | str, types: str) -> str:
+def _loop(own: str, ufunc: np.ufunc | str, types: str) -> str:
     """Write what stands for a loop of NumPy's."""
     if isinstance(ufunc, str):
         msg = f"{ufunc} of numbers is not written in C; {REMEDY}"
@@ -218,7 +206,7 @@ def _loop(k: int, ufunc: np.ufunc | str, types: str) -> str:
     if kind is None or set(given) != {result}:
         msg = f"{ufunc.__name__} of {types} is not written in C; {REMEDY}"
         raise RecordingError(msg)
-    head = f"static void loop{k}(char** p, const I* n, const I* s, void* d) {{\n"
+    head = f"static void {own}(char** p, const I* n, const I* s, void* d) {{\n"
     if ufunc is np.matmul:
         each = (
             f"r += AT({kind}, p[0] + i * s[3] + j * s[4]) * AT({kind}, p[1] + j * s[5] + k * s[6]);"
@@ -248,33 +236,40 @@ def _data(name: str, view: View, array: np.ndarray) -> str:
 
 def _loader(saving: _Saving, name: str) -> str:
     parameters = ", ".join([x for x, _ in saving.arguments])
-    taken, passed = [], []
-    for x, view in saving.arguments:
-        taken.append(f"    {x} = _fit({x}, {x!r}, {view.dtype.name!r}, {view.shape})")
-        if view.shape:
-            passed.append(f"ctypes.c_void_p({x}.ctypes.data)")
-        else:
-            code = {"f8": "c_double", "f4": "c_float", "b1": "c_bool"}.get(view.dtype.str[1:])
-            passed.append(f"ctypes.{code or 'c_' + view.dtype.name}({x})")
-    results = ", ".join([f"np.empty({v.shape}, {v.dtype.name!r})" for v in saving.results])
-    passed.append("*[ctypes.c_void_p(y.ctypes.data) for y in results]")
-    taken_text = "".join([f"{line}\n" for line in taken])
-    return f'''"""{name}: builds {name}.c, and calls it; it gives its results in a list."""
+    given = "".join([f"    {(x, v.dtype.name, v.shape)},\n" for x, v in saving.arguments])
+    results = "".join([f"    {(v.dtype.name, v.shape)},\n" for v in saving.results])
+    return f'''\"\"\"{name}: builds {name}.c, and calls it; it gives its results in a list.\"\"\"
 
+import contextlib
 import ctypes
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import numpy as np
+from numpy.ctypeslib import as_ctypes_type
 
-_path = pathlib.Path(__file__).resolve()
-_built = str(_path.with_name("lib{name}.so"))  # {name}.so Python would import in place of this
-_own = f"{{_built}}.{{os.getpid()}}"  # another process may be about it as well
-_command = "{_COMMAND} -shared -fPIC".split()
-subprocess.run([*_command, "-o", _own, str(_path.with_suffix(".c")), "-lm"], check=True)
-os.replace(_own, _built)
-_run = ctypes.CDLL(_built).{name}
+_GIVEN = [
+{given}]
+_RESULTS = [
+{results}]
+
+
+def _build(source):
+    library, parent = "lib{name}.so", source.parent  # {name}.so Python would import in its place
+    # It is loaded from a place of its own: from that of another it would be the other, still.
+    own = parent if os.access(parent, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=own, ignore_cleanup_errors=True) as folder:
+        built = os.path.join(folder, library)
+        command = "{_COMMAND} -shared -fPIC".split()
+        subprocess.run([*command, "-o", built, str(source), "-lm"], check=True)
+        run = ctypes.CDLL(built).{name}
+        numbers = [None if shape else as_ctypes_type(dtype) for _, dtype, shape in _GIVEN]
+        run.argtypes = [kind or ctypes.c_void_p for kind in (*numbers, *[None for _ in _RESULTS])]
+        with contextlib.suppress(OSError):  # for those who link with it
+            os.replace(built, parent / library)
+    return run
 
 
 def _fit(x, name, dtype, shape):
@@ -286,9 +281,17 @@ def _fit(x, name, dtype, shape):
     return np.require(y, requirements="CA") if shape else y.item()
 
 
-def {name}({parameters}):
-{taken_text}    results = [{results}]
-    if _run({", ".join(passed)}):
+def _call(*xs):
+    given = [_fit(x, *form) for x, form in zip(xs, _GIVEN)]
+    results = [np.empty(shape, dtype) for dtype, shape in _RESULTS]
+    if _run(*[y.ctypes.data if type(y) is np.ndarray else y for y in (*given, *results)]):
         raise ValueError("recorded for other arguments; record it anew")
     return results
+
+
+def {name}({parameters}):
+    return _call({parameters})
+
+
+_run = _build(pathlib.Path(__file__).resolve().with_suffix(".c"))
 '''

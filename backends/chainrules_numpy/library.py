@@ -44,7 +44,7 @@ def finite(t: Any) -> bool:
     if type(t) is np.ndarray:
         if t.ndim != 1:
             t = t.ravel("K")
-        t = vdot(t, t)
+        t = vdot(t, t).real
     return math.isfinite(t)
 
 

@@ -33,7 +33,7 @@ def _is_one_number(y: Any) -> bool:
     return type(y) is bool or getattr(y, "shape", None) == ()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _ends_a_loop(code: CodeType, at: int) -> bool:
     """Tell whether an instruction is in the condition of a ``while``."""
     line = [*code.co_positions()][at // 2][0]

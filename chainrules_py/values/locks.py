@@ -128,7 +128,7 @@ def _going_on(block: _Block | None) -> _Block | None:
     return block
 
 
-def in_own_context(f: Any, *xs: Any, **options: Any) -> Any:
+def in_own_context(f: Any, /, *xs: Any, **options: Any) -> Any:
     """Call a function in a copy of the context, which goes with what the call set there.
 
     A ``with`` block that an interrupt met while it was entered or left would leave it set:

@@ -458,6 +458,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/libraries/numpy/test_constants_beside.py": "what NumPy computes of constants",
     "tests/engines/compile/test_hidden_state.py": "what objects hold in C, in libraries, weakly",
     "tests/engines/compile/test_library_state.py": "what objects of libraries keep, wherever",
     "tests/engines/torch/test_randomness.py": "functions that draw at random, in transformations",

@@ -55,14 +55,42 @@ class Bounds:
 
     def at_least(self, x: Any) -> float:
         """Return a number that no element is below; minus infinity where none is known."""
+        pending = [x]  # by hand, as what is computed in a loop is a chain of any length
+        while pending:
+            y = pending[-1]
+            if self._bound(y) is None:
+                before = [z for z in self._bounding(y) if self._bound(z) is None]
+                if before:
+                    pending += before
+                    continue
+                self._known[y] = self._found(y)
+            pending.pop()
+        return self._of(x)
+
+    def _bound(self, x: Any) -> float | None:
+        """Return the bound of an operand; None where it is not known so far."""
         if type(x) in (int, float, np.float64):
             return -math.inf if math.isnan(x) else float(x)
         if not (is_array(x) and x.dtype.kind == "f") and getattr(x, "type", None) is not np.float64:
             return -math.inf
-        found = self._known.get(x)
-        if found is None:
-            found = self._known[x] = self._found(x)
+        return self._known.get(x)
+
+    def _of(self, x: Any) -> float:
+        found = self._bound(x)
+        assert found is not None, "what bounds a value is bounded before it"
         return found
+
+    def _bounding(self, x: Value) -> tuple[Any, ...]:
+        """Return the operands by whose bounds that of a value is found."""
+        call = None if x in self._constants else self._made.get(x)
+        if call is None or len(call.results) != 1:
+            return ()
+        f, xs = call.function, call.operands
+        if f in _VIEWS or f is sum_ or f is np.sqrt:
+            return xs[:1]
+        if call.options or f not in _MONOTONE or x.dtype != np.float64:
+            return ()
+        return () if f is np.multiply and xs[0] is xs[1] else xs
 
     def _found(self, x: Value) -> float:
         if x in self._constants:
@@ -74,11 +102,11 @@ class Bounds:
             return -math.inf
         f, xs = call.function, call.operands
         if f in _VIEWS:
-            return self.at_least(xs[0])
+            return self._of(xs[0])
         if f is sum_:
-            return 0.0 if self.at_least(xs[0]) >= 0 else -math.inf
+            return 0.0 if self._of(xs[0]) >= 0 else -math.inf
         if f is np.sqrt:
-            return math.sqrt(max(self.at_least(xs[0]), 0.0))
+            return math.sqrt(max(self._of(xs[0]), 0.0))
         if call.options:
             return -math.inf
         if f in _LEAST:
@@ -88,5 +116,5 @@ class Bounds:
             return -math.inf
         if f is np.multiply and xs[0] is xs[1]:
             return 0.0
-        low, other = map(self.at_least, xs)
+        low, other = map(self._of, xs)
         return bound(low, other) if low >= 0 and other >= 0 else -math.inf

@@ -32,35 +32,36 @@ class _Writing:
         """Write memory, loop, and what the loop does."""
         b, s = self.blocked, self.s
         n, piece, empty = b.length, b.piece, s.bound(np.empty)
+        i, j = s.local("i"), s.local("j")
         before, pieces = [], []
         for x in b.inputs:
             self.names[x] = s.text(x)
             if is_array(x) and x.shape != ():
                 whole = s.text(x)
                 if len(x.shape or ()) != 1:
-                    whole = f"{whole}_flat"
+                    whole = s.local(f"{whole}_flat")
                     before.append(f"{whole} = {s.text(x)}.reshape({n})")
-                self.names[x] = f"{s.text(x)}_piece"
-                pieces.append(f"{self.names[x]} = {whole}[i:j]")
+                self.names[x] = s.local(f"{s.text(x)}_piece")
+                pieces.append(f"{self.names[x]} = {whole}[{i}:{j}]")
         for y, target in zip(b.outputs, self.targets, strict=True):
             before.append(f"{target} = {empty}({s.text(y.shape)}{self._dtype(y.dtype)})")
             whole = target
             if len(y.shape or ()) != 1:
-                whole = f"{target}_flat"
+                whole = s.local(f"{target}_flat")
                 before.append(f"{whole} = {target}.reshape({n})")
-            self.names[y] = f"{target}_piece"
-            pieces.append(f"{self.names[y]} = {whole}[i:j]")
+            self.names[y] = s.local(f"{target}_piece")
+            pieces.append(f"{self.names[y]} = {whole}[{i}:{j}]")
         inside = self._calls()
         for name, dtype in self._scratch.items():
             before.append(f"{name} = {empty}({piece}{self._dtype(dtype)})")
         least, places = s.bound(min), s.bound(range)
-        loop = [f"j = {least}(i + {piece}, {n})", *pieces]
+        loop = [f"{j} = {least}({i} + {piece}, {n})", *pieces]
         if self._scratch and n % piece:
             last = [f"{name} = {name}[:{n % piece}]" for name in self._scratch]
-            loop.append(f"if i == {n - n % piece}:")
+            loop.append(f"if {i} == {n - n % piece}:")
             loop += [f"    {line}" for line in last]
         body = [f"    {line}" for line in (*loop, *inside)]
-        return [*before, f"for i in {places}(0, {n}, {piece}):", *body]
+        return [*before, f"for {i} in {places}(0, {n}, {piece}):", *body]
 
     def _dtype(self, dtype: Any) -> str:
         return "" if dtype == np.float64 else f", {self.s.constant(dtype)}"
@@ -100,6 +101,6 @@ class _Writing:
         free = self._free.get(dtype)
         if free:
             return free.pop()
-        name = f"t{len(self._scratch) + 1}"
+        name = self.s.local(f"t{len(self._scratch) + 1}")
         self._scratch[name] = dtype
         return name

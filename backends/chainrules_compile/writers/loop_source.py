@@ -43,6 +43,10 @@ class Writing(Protocol):
         """Return a name that nothing has."""
         ...
 
+    def local(self, hint: str) -> str:
+        """Return a name for what is read at once, the same one for each hint."""
+        ...
+
     def text(self, x: Any) -> str:
         """Return an operand as an expression."""
         ...
@@ -180,7 +184,7 @@ class _LoopWriting:
 
     def _header(self) -> str:
         if not self.variables:
-            return f"_ in {self._builtin(range)}({self.loop.turns})"
+            return f"{self.to.local('_')} in {self._builtin(range)}({self.loop.turns})"
         if len(self.variables) == 1:
             return f"{self.variables[0]} in {self.ranges[0]}"
         zipped = f"{self._builtin(zip)}({', '.join(self.ranges)})"

@@ -69,17 +69,13 @@ class NumpyWriting(Speller):
         self.program = program
         self.scope = scope
         self.names: dict[Value, str] = dict(names)
-        self.lines: list[str] = []
-        self.free: list[str] = []
+        self.lines, self.free = list[str](), list[str]()
         self.turning: dict[int, str] = {}
-        self._wished: dict[Value, str] = {}
-        self._inside: dict[Value, Call] = {}
-        self._bound: dict[int, str] = {}
-        self._plain: dict[Any, str] = {}
-        self._numbers: dict[Any, str] = {}
+        self._wished, self._inside = dict[Value, str](), dict[Value, Call]()
+        self._bound, self._locals = dict[int, str](), dict[str, str]()
+        self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
         self.joining = Joining()
-        self._dying: list[Value] = []
-        self._count = 0
+        self._dying, self._count = list[Value](), 0
         self._silent: int | None = None
         self._titles = {**scope.titles}
         for x, label in zip(program.outputs, scope.labels, strict=False):
@@ -143,7 +139,7 @@ class NumpyWriting(Speller):
         elif type(call.function) is Blocked:
             self.lines += block_lines(self, call, [self.new(x) for x in call.results])
         elif len(call.results) > 1:
-            targets = [self.new(x) if uses[x] else "_" for x in call.results]
+            targets = [self.new(x) if uses[x] else self.local("_") for x in call.results]
             self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
         else:
             self._one(call)
@@ -218,6 +214,14 @@ class NumpyWriting(Speller):
         self._taken.add(name)
         self.scope.locals.add(name)
         return name
+
+    def local(self, hint: str) -> str:
+        """Return a name for what is read at once, the same one for each hint."""
+        if hint not in self._locals:
+            free = not (hint in self.scope or hint in self.names.values())
+            self._locals[hint] = hint if free else self.unused(hint)
+            self.scope.locals.add(hint)
+        return self._locals[hint]
 
     def new(self, x: Value) -> str:
         """Give a value a name that is free."""
@@ -319,10 +323,10 @@ class NumpyWriting(Speller):
         several = len(pattern) < len(shape) or not all(one)
         if several and (places or pattern.is_basic):
             # Of ``x[i] += y`` Python makes a read, a sum, and a write that copies nothing.
-            self.lines.append(f"part = {name}[{where}]")
-            ufunc: Any = np.subtract if minus else np.add
-            first = self.operand(0.0, x) if over else "part"
-            self.lines.append(f"{self.bound(ufunc)}({first}, {self.text(y)}, part)")
+            part, ufunc = self.local("part"), self.bound(np.subtract if minus else np.add)
+            self.lines.append(f"{part} = {name}[{where}]")
+            first = self.operand(0.0, x) if over else part
+            self.lines.append(f"{ufunc}({first}, {self.text(y)}, {part})")
         elif over:
             self.lines.append(f"{name}[{where}] = 0.0 {sign} {self.text(y)}")
         else:
@@ -438,7 +442,8 @@ class NumpyWriting(Speller):
         if x is None or x is ... or cls in (bool, int, str):
             return repr(x)
         if cls is slice:
-            return f"slice({', '.join(map(self.text, (x.start, x.stop, x.step)))})"
+            bounds = map(self.text, (x.start, x.stop, x.step))
+            return f"{self.scope.name(slice, 'slice')}({', '.join(bounds)})"
         if cls is float and math.isfinite(x):
             return repr(x)
         if cls is tuple:

@@ -61,6 +61,10 @@ class Speller(Protocol):
         """Return what computes a word for operands."""
         ...
 
+    def local(self, hint: str) -> str:
+        """Return a name for what is read at once, the same one for each hint."""
+        ...
+
     def index(self, pattern: Any, arrays: list[Any]) -> str:
         """Return an index as it stands between brackets."""
         ...
@@ -381,7 +385,8 @@ def _finite(s: Speller, call: Call) -> str | None:
     if len(x.shape) != 1:
         text = f"{text}.ravel('K')"
     if is_contiguous(x) and len(x.shape) != 1:
-        return f"{s.bound(math.isfinite)}({name}(flat := {text}, flat))"
+        flat = s.local("flat")
+        return f"{s.bound(math.isfinite)}({name}({flat} := {text}, {flat}))"
     return f"{s.bound(math.isfinite)}({name}({text}, {text}))"
 
 
@@ -396,8 +401,9 @@ def all_finite(s: Speller, xs: Sequence[Value]) -> str:
     import math
 
     joined, vdot = s.scope.name(direct(np.concatenate), "concatenate"), direct(np.vdot)
-    flat = f"flat := {joined}(({', '.join(map(s.text, xs))}), None)"
-    return f"{s.bound(math.isfinite)}({s.scope.name(vdot, 'vdot')}({flat}, flat))"
+    flat, name = s.local("flat"), s.scope.name(vdot, "vdot")
+    whole = f"{flat} := {joined}(({', '.join(map(s.text, xs))}), None)"
+    return f"{s.bound(math.isfinite)}({name}({whole}, {flat}))"
 
 
 @spells(sum_to)

@@ -3,13 +3,17 @@
 Each is recorded on zeros, where wrong programs agree, and called with other numbers.
 """
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
-from chainrules_tape import value_and_grad
+from chainrules_compile.compiled import close
+from chainrules_py.composites.functional import scan
+from chainrules_tape import grad, hessian, hvp, jvp, value_and_grad
+from tests.engines.compile.test_scan import loops
 
 MERGED = {
     "two numbers": lambda x, y: x * 10 * 12 + y,
@@ -153,3 +157,52 @@ def test_a_logarithm_of_a_sum_with_a_number_is_of_the_larger_one(number, dtype):
     assert "log1p(" not in few.source
     both = compile(np.logaddexp, exact=False)
     assert np.isneginf(both(np.full(90, -np.inf), np.full(90, -np.inf))).all()
+
+
+def linear(w):
+    return lambda g, x: (g * 0.9 + x * w, None)
+
+
+CELLS = {
+    "a sum": linear,
+    "a result": lambda w: lambda g, x: (g * 0.9 + x, w * x),
+    "a product": lambda w: lambda g, x: (g * w * x, None),
+    "later": lambda w: lambda g, x: (g * x + 1.0, g * w),
+    "a square": lambda w: lambda g, x: (g * 0.5 + x * w * w, None),
+    "two": lambda w: lambda s, x: ((s[0] * 0.9 + s[1] * x, s[1] * 0.5 + w), s[1] * x),
+    "nested": lambda w: lambda g, x: (scan(linear(w * x), g, np.ones((17, 2)))[0], g),
+}
+DERIVATIVES = {
+    "grad": lambda f: lambda w, xs: grad(f)(w, xs),
+    "in xs": lambda f: lambda w, xs: grad(f, 1)(w, xs),
+    "jvp": lambda f: lambda w, xs: jvp(lambda w: f(w, xs), (w,), (w,)),
+    "hvp": lambda f: lambda w, xs: hvp(lambda w: f(w, xs), (w,), (w,)),
+    "hessian": lambda f: lambda w, xs: hessian(lambda w: f(w, xs))(w),
+    "of a square": lambda f: grad(lambda w, xs: np.sum(grad(f)(w, xs) ** 2)),
+    "of a sine": lambda f: grad(lambda w, xs: np.sum(np.sin(grad(f)(w, xs)))),
+    "mixed": lambda f: grad(lambda w, xs: np.sum(np.sin(grad(f, 1)(w, xs)))),
+}
+
+
+@pytest.mark.parametrize("start", ["w", "ones"])
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.parametrize("cell", CELLS)
+def test_what_has_no_derivative_in_a_turn_is_not_multiplied(cell, derivative, start):
+    """Zeros stood for it, so that there was one turn for all: NaN beside an infinity."""
+
+    def f(w, xs):
+        s = w if start == "w" else np.ones(2)
+        end, ys = scan(CELLS[cell](w), (s, s) if cell == "two" else s, xs)
+        given = 0.0 if ys is None else np.sum(ys)
+        return given + (np.sum(end) if cell == "a sum" else np.sum(end[-1] ** 2))
+
+    g = DERIVATIVES[derivative](f)
+    compiled = compile(g, exact=False)
+    w, xs = np.array([0.3, -0.7]), np.random.default_rng(0).standard_normal((20, 2))
+    compiled(w, xs)
+    assert loops(compiled)
+    with np.errstate(all="ignore"):
+        for i, bad in itertools.product((0, 1, 7, 18, 19), (np.inf, np.nan)):
+            others = xs * 1.1
+            others[i, 1] = bad
+            assert close(compiled(w, others), g(w, others)), (i, bad)

@@ -10,7 +10,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_compile.parameters import named_parameters
-from chainrules_tape import grad, value_and_grad
+from chainrules_tape import grad, hessian, value_and_grad
 
 
 def plain(x, y=1.0): ...
@@ -122,3 +122,44 @@ def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
         slope = compiled(xs[:6], np.ones(3))[1]
         assert not slope.any()
         slope += 1.0
+
+
+def gives_functions(x, **kw):
+    y = x + sum(kw.values())
+    return y * 1.0, lambda z, **more: y * z + sum(more.values())
+
+
+OWN = ("self", "args", "keywords", "f", "number", "xs", "options", "function", "operands", "run")
+"""What callables of this library call their own parameters."""
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("name", OWN)
+def test_keywords_are_no_parameters_of_this_library(name, target):
+    """`self` had two values."""
+
+    def f(x, /, **kw):
+        with np.errstate(all="ignore"):
+            return np.sum(x / (x + kw[name]))
+
+    x = np.array([0.5, -1.25, 4.0])
+    for make in (lambda f: f, grad, lambda f: hessian(f), lambda f: value_and_grad(f)):
+        compiled = compile(make(f), target=target, exact=target == "numpy")
+        for y in (x, x * 0.5, x * 3.0):
+            found, wanted = (g(x, **{name: y}) for g in (compiled, make(f)))
+            pairs = (
+                [(found, wanted)]
+                if not isinstance(found, tuple)
+                else zip(found, wanted, strict=True)
+            )
+            for one, other in pairs:
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+        compiled.wait()
+        compiled(x, **{name: y})
+        assert not compiled.as_it_is
+    compiled = compile(gives_functions, target=target, exact=target == "numpy")
+    for _ in range(3):
+        y, g = compiled(x, **{name: x})
+        np.testing.assert_allclose(y, 2.0 * x)
+        np.testing.assert_allclose(g(x, **{name: x}), 2.0 * x * x + x)

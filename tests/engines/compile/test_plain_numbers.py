@@ -9,7 +9,7 @@ import chainrules_numpy  # noqa: F401 (whose arrays these are)
 import chainrules_py.vocabulary as v
 from chainrules_compile import compile, plain
 from chainrules_py.extend import flatten
-from chainrules_tape import value_and_grad
+from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.shadow import same
 
 WAYS = {
@@ -196,3 +196,31 @@ def test_powers_of_arrays_without_axes_have_other_last_bits_than_those_of_number
     for x in np.random.default_rng(0).uniform(0.5, 3.0, 100):
         assert same(compiled(made(x)), f(made(x)))
     assert len(compiled.programs) == 1
+
+
+LARGE = {
+    "cube": (lambda a, b: a**3 + b, 1e300),
+    "pow": (lambda a, b: pow(a, 3) * b, 1e300),
+    "seventh": (lambda a, b: a**7 * b, 1e100),
+    "two": (lambda a, b: b**2 + a**3, 1e300),
+    "negative": (lambda a, b: a**3 + b**-2, 1e300),
+    "of a quotient": (lambda a, b: (a / 3) ** 2 + b, 1e300),
+    "floating": (lambda a, b: a**2.0 + a**1 + a**0 + b, 1e300),
+    "a square": (lambda a, b: a**2 + b**3, 1e300),
+}
+
+
+@pytest.mark.parametrize("argnum", [0, 1])
+@pytest.mark.parametrize("name", LARGE)
+def test_powers_that_are_too_large_raise_though_nobody_needs_them(name, argnum):
+    f, large = LARGE[name]
+    g = grad(f, argnum)
+    compiled = compile(g)
+    assert same(compiled(2.0, 1.0), g(2.0, 1.0))
+    with pytest.raises(OverflowError):
+        g(large, 1.0)
+    if argnum == 0 and name in ("of a quotient", "a square"):
+        assert np.isfinite(compiled(large, 1.0))  # which doubles it
+        return
+    with pytest.raises(OverflowError):
+        compiled(large, 1.0)

@@ -96,6 +96,31 @@ def test_what_is_wrong_is_no_rounding(wrong):
     assert not close(wrong(g(p)), g(p), moved)
 
 
+HUGE = np.array([1.5e308 + 1.5e308j, 1.0])  # whose magnitude is infinite
+
+
+@pytest.mark.parametrize("x", [HUGE, HUGE.real, np.longdouble(1e300) ** 2, np.float16([6e4, 1])])
+def test_huge_numbers_are_compared_in_silence(x):
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        moved = functools.partial(moved_results, lambda x: x * 1, (x,), {})
+        assert all(np.isfinite(y).all() for y in moved())
+        assert close((x, 1e300), (x, 1e300), moved)
+        assert not close(x * 0.5, x, moved)
+        assert not close(x * 0.0 + np.inf, x, moved)
+        assert close(x + np.nan, x + np.nan)
+        assert not close(x + np.nan, x)
+
+
+def test_nothing_is_said_of_products_of_long_numbers():
+    compiled = compile(lambda a, b: (a * 1e200) * (b * 1e200), exact=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compiled(np.longdouble(1e100), 2.0)
+    wanted = np.longdouble(2) * np.longdouble(10) ** 500
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
 def test_what_has_no_program_says_why():
     def texts(x):
         return str(x), np.sum(x)

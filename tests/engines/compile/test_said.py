@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, compile
+from chainrules_numpy.library import finite
+from chainrules_tape import value_and_grad
 from tests.engines.compile.random_programs import ERRORS, arguments, forms, run
 
 
@@ -48,3 +50,27 @@ def test_programs_say_nothing_that_their_functions_do_not(start):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(check, 3 if start == 500 else 10, start)
+
+
+EXTREMES = {
+    "ptp": np.ptp,
+    "max": np.max,
+    "nanmax": np.nanmax,
+    "max along an axis": lambda z: np.min(np.reshape(z, (1, 3)), axis=1),
+    "pad": lambda z: np.pad(z, 2, mode="maximum"),
+    "windows": lambda z: np.lib.stride_tricks.sliding_window_view(z, 2).max(-1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["F", "D"])
+@pytest.mark.parametrize("f", EXTREMES.values(), ids=EXTREMES)
+def test_nothing_is_said_of_complex_extremes(f, dtype):
+    g = value_and_grad(lambda z: np.sum(f(z).real))
+    compiled, z = compile(g), np.array([1 + 1j, 2, 3j], dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (z, z[::-1].copy(), z * 0, z * 1e30):
+            for found, wanted in zip(compiled(x), g(x), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+        assert finite(z)
+        assert not finite(np.full(3, np.inf * 1j))

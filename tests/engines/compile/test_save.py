@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import importlib
+import enum
+import importlib.util
 import operator
 import shutil
 import struct
+import sys
 import types
 from typing import Any
 
@@ -314,3 +316,75 @@ def test_where_nothing_can_be_written_save_says_so(path, target, tmp_path, monke
     named = "energy_grad.py" if target == "numpy" else "energy_grad'"
     with pytest.raises(RecordingError, match=f"name a.*{named}"):
         compiled.save(path)
+
+
+ONES = {
+    **{k: (np.dtype(k).type(3), np.dtype(k).type(2)) for k in "bBhHiIlLqQ"},
+    "bool": (np.bool_(True), np.bool_(False)),
+    "str": (np.str_("abc"), np.str_("xyz")),
+    "empty": (np.str_(""), np.str_("a")),
+    "int": (3, 2), "True": (True, False), "text": ("abc", "xyz"), "none": (None, 0),
+    "float": (-0.0, 0.0), "nan": (NAN, -NAN), "single": (np.float32(0.1), np.float32(0.2)),
+    "complex": (1j, complex(-0.0, 1.0)), "bytes": (b"a", b"b"), "array": (X, X + 1.0),
+    "tuple": ((1, np.int64(2)), (1, 2)), "list": ([1.0], [1]), "dict": ({1: "a"}, {True: "a"}),
+    "slice": (slice(1, 2), slice(1, 3)), "function": (np.sin, np.cos), "class": (float, int),
+    "dtype": (np.dtype("f8"), np.dtype("f4")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONES)
+def test_modules_ask_for_what_is_the_same_in_each_run(tmp_path, name):
+    """By class and value: NumPy's whole numbers were refused in words of this library's own."""
+    one, other = ONES[name]
+    compiled = compile(lambda n, x: np.ones(3) * x, static="n")
+    wanted = compiled(one, X[:3])
+    compiled.save(tmp_path / "m.py")
+    f = alone((tmp_path / "m.py").read_text())[compiled.__name__]
+    assert same(f(one, X[:3]), wanted)
+    for key, others in ONES.items():
+        for x in (*others, other):
+            if key != name or x is not one:
+                known = type(x) is type(one) and bits(x) == bits(one)
+                if known:
+                    continue
+                with pytest.raises(ValueError, match="recorded for other arguments"):
+                    f(x, X[:3])
+
+
+def test_modules_ask_by_class_where_nothing_was_said_to_be_static(tmp_path):
+    for one in (np.int64(3), np.int8(3), np.uint8(3), np.bool_(True), 3, True):
+        compiled = compile(lambda n, x: np.ones(n) * x if n != 1 else x * n)
+        wanted = compiled(one, X[:3])
+        compiled.save(tmp_path / "m.py")
+        f = alone((tmp_path / "m.py").read_text())[compiled.__name__]
+        assert same(f(one, X[:3]), wanted)
+        for x in (np.int64(3), np.int8(3), np.uint8(3), np.bool_(True), 3, True, 3.0, np.int64(2)):
+            if type(x) is not type(one) or x != one:
+                with pytest.raises(ValueError, match="recorded for other arguments"):
+                    f(x, X[:3])
+
+
+class Mode(enum.Enum):
+    ONE = 1
+
+
+def test_what_a_module_cannot_ask_for_is_refused_by_its_own_name(tmp_path):
+    compiled = compile(lambda mode, x: x * mode.value)
+    compiled(Mode.ONE, X)
+    with pytest.raises(RecordingError, match=r"the program uses \w+, .*Mode.* of .*test_save"):
+        compiled.save(tmp_path / "m.py")
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_a_module_that_is_saved_again_is_loaded_anew(prefix, tmp_path, monkeypatch):
+    """Python takes a text of the same size and the same second for the one that it knows."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "cached") if prefix else None)
+    for factor in (2.0, 3.0):
+        program = compile(lambda x, factor=factor: x * factor)
+        program(X)
+        program.save(tmp_path / "scaled.py")
+        spec = importlib.util.spec_from_file_location("scaled", tmp_path / "scaled.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        np.testing.assert_array_equal(module.call(X), X * factor)

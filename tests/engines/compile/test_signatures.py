@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
+import importlib.util
 import inspect
 import itertools
+import keyword
 import runpy
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_tape import value_and_grad
+from chainrules_compile.passes import blocks
+from chainrules_tape import grad, value_and_grad
 
 SIGNATURES = (
     "x, y",
@@ -129,3 +134,243 @@ def test_modules_are_named_by_what_people_wrote(name, made, tmp_path):
     compiled(np.ones(3))
     compiled.save(tmp_path / "m.py")
     assert name in runpy.run_path(str(tmp_path / "m.py"))
+
+
+# ------------------------------------------------------------------------------------------- names
+
+MADE = (
+    *("c0", "c1", "v1", "v2", "v3", "v07", "t1", "t2", "i", "j", "_", "part", "flat", "kept"),
+    *("where", "last", "number", "keys", "keys_2", "keywords", "fits", "view", "joined", "arg0"),
+    *("x_0", "x_1", "x_own0", "x_flat", "x_piece", "x_whole", "v1_piece", "v1_flat", "c0_", "x_c0"),
+    *("MISS", "is_n", "same_keys", "multiply", "float64", "ndarray", "add", "numpy", "program"),
+    *("self", "f", "args", "kw", "operands", "options", "function", "lock", "call_", "static_n"),
+)
+"""Names that the recorder, passes and writers make, and those of their own parameters."""
+OWN = tuple(
+    [n for n in dir(builtins) if n.isidentifier() and not keyword.iskeyword(n) and n[0] != "_"]
+)
+ODD = (
+    *("class", "None", "True", "lambda", "not an id", "not_an_id", "", "1", "a-b", "a b", "a_b"),
+    *("match", "type", "__debug__", "__builtins__", "__name__", "\ufb01", "x\u00b2", "\u212b"),
+    *("a\nb", "'", "{x}", "\ud800", "\u00aa"),
+)
+"""Those that Python has another use for, reads otherwise, or that are none."""
+X = np.array([0.5, -1.25, 4.0])
+
+BODIES = {
+    "constants": "np.ones(3) * X + A * (np.arange(3.0) + B)",
+    "in place": "write(X, A, B)",
+    "question": "X * A / B if np.sum(A) > -100.0 else X",
+    "outputs": "(X, A, A[1:], {'a': B, 'b': B * 2.0})",
+    "two results": "np.linalg.slogdet(np.outer(A, B) + 9.0 * np.eye(3))[1] * X",
+    "reads": "X[0] * X[1] + X[2] * A[0] + A[1] * A[2] * B[1]",
+}
+
+
+def write(x, a, b):
+    y = np.zeros(4, like=x)
+    y[1:] += a
+    y[:3] -= b
+    return y * np.sum(x)
+
+
+def taking(body, way, a, b):
+    """Make a function of x, and of two that are called a and b, and how it is called."""
+    scope: dict[str, Any] = {"np": np, "write": write}
+    text = BODIES[body].replace("X", "X__")
+    if way == "any":
+        text = text.replace("A", f"kw[{a!r}]").replace("B", f"kw[{b!r}]")
+        head = "X__, /, **kw"
+    else:
+        head = {"place": f"X__, {a}, {b}", "name": f"X__, *, {a}, {b}"}[way]
+        text = text.replace("A", a).replace("B", b)
+    # With names of builtins for arguments, what a body needs of these is looked up beside them.
+    exec(f"def call_({head}):\n    return {text}".replace("X__", "the_x"), scope)
+
+    def given(y, z):
+        return ((X, y, z), {}) if way == "place" else ((X,), {a: y, b: z})
+
+    return scope["call_"], given
+
+
+def same(x, y):
+    if isinstance(x, (tuple, dict)):
+        x, y = (list(z.values()) if isinstance(z, dict) else list(z) for z in (x, y))
+        return all(map(same, x, y))
+    return type(x) is type(y) and np.asarray(x).tobytes() == np.asarray(y).tobytes()
+
+
+def check(f, given, target="numpy", path=None):
+    """Call a compiled function twice: its one program, and the saved one, give what it gives."""
+    compiled = compile(f, target=target, background=False, exact=target == "numpy")
+    for y, z in ((X + 1.0, X * X), (X * 2.0, X + 3.0)):
+        args, keywords = given(y, z)
+        found, wanted = compiled(*args, **keywords), f(*args, **keywords)
+        if target == "numpy":
+            assert same(found, wanted), compiled.source
+        assert not compiled.as_it_is
+        assert len(compiled.programs) == 1, compiled.explain()
+        if path is not None:
+            compiled.save(path)
+            module = runpy.run_path(str(path))[compiled.__name__]
+            assert same(module(*args, **keywords), wanted), path.read_text()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("way", ["place", "name", "any"])
+@pytest.mark.parametrize("body", BODIES)
+def test_no_name_that_is_made_is_an_argument_s(body, way, tmp_path):
+    """An argument c0 beside constants was "defined more than once"; one called part was written."""
+    for a, b in zip(MADE, (*MADE[1:], MADE[0]), strict=True):
+        f, given = taking(body, way, a, b)
+        check(f, given, path=tmp_path / "m.py")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["c0", "v1", "_", "part", "len", "x_own0"])
+@pytest.mark.parametrize("way", ["place", "name", "any"])
+def test_nor_in_derivatives_and_for_other_targets(name, way, tmp_path):
+    for body in ("constants", "question"):
+        f, given = taking(body, way, name, "c1")
+        check(grad(lambda *xs, f=f, **kw: np.sum(f(*xs, **kw))), given, path=tmp_path / "m.py")
+        if shutil.which("cc"):
+            check(f, given, "c")
+        if importlib.util.find_spec("jax"):
+            check(f, given, "jax")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("names", [OWN, ODD], ids=["builtins", "odd"])
+def test_keywords_of_any_name(names, tmp_path):
+    """Some gave errors of Python's own, were no source, or had helpers of the source shadowed."""
+
+    def call_(x, /, **kw):
+        return x * 2.0 + sum([a[0] * a[1][0] for a in kw.values()])
+
+    def given(some):
+        return lambda y, z: ((X,), {name: [y, {0: z}] for name in some})
+
+    for name in names:
+        check(call_, given([name]), path=tmp_path / "m.py")
+    for k in range(0, len(names), 7):
+        check(call_, given(names[k : k + 7]), path=tmp_path / "m.py")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("way", ["x, /, {}", "{}, x", "*, {}, x"])
+def test_arguments_called_as_what_a_source_uses(way, tmp_path):
+    scope: dict[str, Any] = {}
+    for name in OWN:
+        text = way.format(name)
+        exec(f"def call_({text}): return x * {name}[0] * {name}[1][7] + {name}[1][2]", scope)
+        f = scope["call_"]
+
+        def given(y, z, text=text, name=name):
+            other = [y, {7: z, 2: y}]
+            if "/" in text:
+                return (X, other), {}
+            return ((), {name: other, "x": X}) if "*" in text else ((other, X), {})
+
+        check(f, given, path=tmp_path / "m.py")
+        saved = runpy.run_path(str(tmp_path / "m.py"))["call_"]
+        assert name in inspect.signature(saved).parameters
+
+
+@pytest.mark.filterwarnings("error")
+def test_keywords_that_are_not_names_are_told_apart():
+    compiled = compile(lambda x, /, **kw: x * kw.get("a b", 1.0) + 3.0 * kw.get("a_b", 2.0))
+    for kw in ({"a b": X}, {"a_b": X}, {"a b": X, "a_b": 2.0 * X}, {"a_b": X, "a b": 2.0 * X}):
+        for _ in range(2):
+            wanted = X * kw.get("a b", 1.0) + 3.0 * kw.get("a_b", 2.0)
+            assert same(compiled(X, **kw), wanted)
+    assert len(compiled.programs) == 4
+    static = compile(lambda x, /, **kw: x * kw["a b"], static="a b")
+    assert same(static(X, **{"a b": 2.0}), X * 2.0)
+    assert same(static(X, **{"a b": 3.0}), X * 3.0)
+    assert len(static.programs) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_asks_more_is_given_the_keywords_of_any_name():
+    """A program hands its arguments on to one that asks whether each quotient is finite."""
+
+    def f(x, /, **kw):
+        return np.sum(x / kw["a b"] + kw["len"] / x)
+
+    compiled = compile(grad(f))
+    for y in (X, X * 0.0, X):
+        with np.errstate(all="ignore"):
+            found, wanted = (g(X, **{"a b": y, "len": X}) for g in (compiled, grad(f)))
+        assert same(found, wanted)
+
+
+NUMPYS = (
+    "all",
+    "any",
+    "max",
+    "min",
+    "sum",
+    "round",
+    "len",
+    "tuple",
+    "type",
+    "numpy",
+    "math",
+    "bool",
+)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", NUMPYS)
+def test_modules_of_functions_called_as_what_they_use(name, tmp_path):
+    """Copies of this library's functions saw the function that is saved in their place."""
+
+    def f(n, x):
+        return np.clip(np.cbrt(x) / np.tanh(x), 0.1, 0.9) * np.max(x) if n == 3 else x
+
+    f.__name__ = f.__qualname__ = name
+    for g, args in (
+        (f, (np.int64(3), X)),
+        (f, (np.int64(3), 2.0)),
+        (grad(f, 1), (np.int64(3), 2.0)),
+    ):
+        compiled = compile(g)
+        wanted = compiled(*args)
+        compiled.save(tmp_path / "m.py")
+        module = runpy.run_path(str(tmp_path / "m.py"))[compiled.__name__]
+        assert same(module(*args), wanted)
+        assert module.__name__ == compiled.__name__
+        with pytest.raises(ValueError, match="recorded for other arguments"):
+            module(np.int64(4), *args[1:])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["i", "j", "t1", "t2", "i_piece", "v1_piece", "v1_flat", "i_flat"])
+def test_nor_in_loops_over_pieces_of_arrays(name, monkeypatch):
+    """What a loop calls its places, pieces and memory was an argument that it still reads."""
+    monkeypatch.setattr(blocks, "LEAST", 1)
+    monkeypatch.setattr(blocks, "FEWEST", 2)
+    monkeypatch.setattr(blocks, "PIECES", (4, 4))
+    scope: dict[str, Any] = {"np": np}
+    text = f"np.tanh(i * {name} + x) * np.sin(x - {name}) * i + x * {name}"
+    given = ", ".join(dict.fromkeys(["x", "i", name]))
+    exec(f"def f({given}): return {text}, {name} * 2.0 + x", scope)
+    xs = [np.linspace(0.1, 1.0 + k, 30).reshape(5, 6) for k in range(given.count(",") + 1)]
+    compiled = compile(scope["f"])
+    for _ in range(2):
+        assert same(compiled(*xs), scope["f"](*xs))
+    assert not compiled.as_it_is
+    assert "_piece" in compiled.source
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["_", "i", "i_2", "last", "kept", "where", "range", "zip"])
+def test_nor_in_turns_that_are_found_again(name):
+    scope: dict[str, Any] = {"np": np, "turns": range(300)}
+    text = f"    for k in turns:\n        y = np.sin(y) * {name} + x * 0.5"
+    exec(f"def f(x, {name}):\n    y = x\n{text}\n    return y + {name}", scope)
+    compiled = compile(scope["f"])
+    for _ in range(2):
+        assert same(compiled(X, X + 1.0), scope["f"](X, X + 1.0))
+    assert not compiled.as_it_is
+    assert "for " in compiled.source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from chainrules_compile import compile
 from chainrules_compile.calls import placed, united
 from chainrules_compile.passes import LOOSE, PASSES, zeros
+from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.values import size
 from chainrules_compile.passes.zeros import with_zero_patterns, with_zero_patterns_loosely
-from chainrules_py.program import Call, Program
+from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import strong_multiply
 from chainrules_tape import grad, hessian, jacobian
 from tests.engines.compile.shadow import same
@@ -294,3 +296,27 @@ def computed(p, given):
         y = c.function(*c.operands, **c.options)
         found.update(zip(call.results, (y,), strict=False))
     return [found.get(x, x) for x in p.outputs]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("n", [4, 7])
+def test_bounds_are_found_along_chains_of_any_length(n, exact):
+    """The sign of what each turn of a loop multiplied was asked by a recursion over all turns."""
+
+    def f(x):
+        s = x[0]
+        for k in range(2000):
+            s = s * x[1] + x[2] / (k + 1)
+        return s * x
+
+    compiled, x = compile(jacobian(f), exact=exact), np.random.default_rng(3).uniform(0.1, 0.9, n)
+    compiled(x)
+    assert compiled.programs
+    np.testing.assert_allclose(compiled(x * 0.9), jacobian(f)(x * 0.9), rtol=1e-12)
+
+
+def test_a_bound_of_a_hundred_thousand_calls():
+    values = [Value(f"v{i}", np.ndarray, (3,), np.dtype(float)) for i in range(100_001)]
+    made = {y: Call(np.add, (x, 1.0), {}, (y,)) for x, y in itertools.pairwise(values)}
+    bounds = Bounds({values[0]: np.zeros(3)}, made)
+    assert bounds.at_least(values[-1]) == 100_000.0

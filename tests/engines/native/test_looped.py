@@ -8,8 +8,9 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_compile.compiled import close
-from chainrules_compile.loops import Loop, run, unrolled
+from chainrules_compile.loops import Loop, run
 from chainrules_native.looped import Turning
+from chainrules_native.unrolled import unrolled
 from chainrules_py.composites.functional import scan
 from chainrules_tape import grad, value_and_grad
 from tests.engines.compile.random_programs import compared

@@ -1,14 +1,22 @@
 """Programs that are saved as C: built without this library, and called from C and from Python."""
 
+import ast
+import builtins
+import functools
+import importlib
+import importlib.util
+import os
 import runpy
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from chainrules_compile import RecordingError, compile
+from chainrules_native.naming import OF_THE_MODULE
 from chainrules_tape import hvp, value_and_grad
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -52,6 +60,9 @@ CASES = {
 KINDS = {"double": np.float64, "float": np.float32, "uint8_t": np.uint8, "int64_t": np.int64}
 
 
+HEADERS = ("stdio", "stdlib", "string", "math", "complex", "time", "unistd", "signal", "errno")
+
+
 def leaves(y):
     return [z for x in y for z in leaves(x)] if isinstance(y, (tuple, list)) else [np.asarray(y)]
 
@@ -72,6 +83,7 @@ def called_from_c(folder, name, args, wanted):
     parameters = declaration[declaration.index("(") + 1 : -2].split(", ")
     lines, given = [], []
     for parameter, x in zip(parameters, [*args, *wanted], strict=True):
+        parameter = parameter.partition(" /*")[0]
         kind = parameter.replace("const ", "").split()[0]
         place = f"v{len(given)}"
         if "const" in parameter:
@@ -88,7 +100,8 @@ def called_from_c(folder, name, args, wanted):
         each = f'printf("%.17g\\n", (double){place}[i]);'
         lines.append(f"for (int i = 0; i <= {x.size}; i++) {each}")
     text = "\n".join(lines)
-    main = f'#include <stdio.h>\n#include "{made}.h"\nint main(void) {{\n{text}\nreturn 0; }}\n'
+    heads = "".join([f"#include <{x}.h>\n" for x in HEADERS])
+    main = f'{heads}#include "{made}.h"\nint main(void) {{\n{text}\nreturn 0; }}\n'
     (folder / "caller.c").write_text(main)
     build = ["cc", "-O1", f"{made}.c", "caller.c", "-o", "caller", "-lm"]
     subprocess.run(build, cwd=folder, check=True, capture_output=True)
@@ -248,9 +261,156 @@ def test_a_module_takes_what_it_was_recorded_for(tmp_path):
 
 
 def test_names_of_arguments_are_no_names_of_the_module(tmp_path):
-    names = ("np", "results", "ctypes", "call_run", "_fit", "np_")
-    f = eval(f"lambda {', '.join(names)}: {' + 2.0 * '.join(names)}", {})
-    g, xs = compile(f, target="c", background=False), RNG.standard_normal((6, 2))
+    names = ("np", "results", "ctypes", "call_run", "_fit", "np_", "_call", "_call_", "ValueError")
+    f = summing(names)
+    g, xs = compile(f, target="c", background=False), RNG.standard_normal((len(names), 2))
     g(*xs)
     g.save(tmp_path / "saved")
-    assert close(imported(tmp_path / "saved", "call")(*xs)[0], f(*xs), 1e-12)
+    h = imported(tmp_path / "saved", "call")
+    assert close(h(*xs)[0], f(*xs), 1e-12)
+    with pytest.raises(ValueError, match=r"^np is int"):
+        h(1, *xs[1:])
+
+
+def summing(names):
+    """Return a function of arguments of these names."""
+    return eval(f"lambda {', '.join(names)}: {' + 2.0 * '.join(names)}", {})
+
+
+def test_names_of_arguments_are_no_macros(tmp_path):
+    """The compiler did not take them; and a caller's macros are not known here."""
+    names = (
+        "NULL",
+        "M_PI",
+        "unix",
+        "linux",
+        "__linux__",
+        "errno",
+        "I",
+        "EOF",
+        "double",
+        "out",
+        "x",
+    )
+    f = summing(names)
+    g, xs = compile(f, target="c", background=False), RNG.standard_normal((len(names), 2))
+    wanted = f(*xs)
+    assert np.array_equal(g(*xs), wanted)
+    g.save(tmp_path / "saved")
+    made = imported(tmp_path / "saved", "call")
+    assert close(made(**dict(zip(names, xs, strict=True)))[0], wanted, 1e-12)
+    (found,) = called_from_c(tmp_path / "saved", "call", xs, [wanted])
+    assert close(found, wanted, 1e-12)
+
+
+TAKEN_NAMES = """
+malloc index unix abs calloc free memcpy memset exit size_t NULL M_PI errno EOF isnan int64_t
+write time matmul raises AT W I main double xor random ValueError zip _fit _run np
+"""
+FREE_NAMES = ("_energy", "α", "sum", "run", "loop0", "data0", "x", "Energy")
+FEW = ("malloc", "index", "unix", "write", "matmul", "ValueError", "loop0")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        x if x in FEW else pytest.param(x, marks=pytest.mark.slow)
+        for x in [*TAKEN_NAMES.split(), *FREE_NAMES]
+    ],
+)
+def test_names_of_functions_are_those_of_nothing_else(name, tmp_path):
+    """The compiler did not take them; `write` would have been that of the caller's C library."""
+    f = functools.partial(np.dot, WEIGHTS)
+    f.__name__ = name
+    x = RNG.standard_normal((3, 2))
+    g = compile(f, target="c", background=False)
+    wanted = g(x)
+    g.save(tmp_path / "saved")
+    made = name if name in FREE_NAMES else f"{name}_"
+    h = imported(tmp_path / "saved", made)
+    assert close(h(x)[0], wanted, 1e-12)
+    with pytest.raises(ValueError, match=r"and recorded for float64\[3, 2\]"):
+        h(x[:1])
+    (found,) = called_from_c(tmp_path / "saved", name, [x], [wanted])
+    assert close(found, wanted, 1e-12)
+
+
+def test_what_a_module_reads_is_known(tmp_path):
+    g = compile(lambda x, s: x * s, target="c", background=False)
+    g(np.ones(3), 2.0)
+    g.save(tmp_path)
+    tree = ast.parse((tmp_path / "call.py").read_text())
+    named = [x for x in ast.walk(tree) if isinstance(x, ast.Name)]
+    read = {x.id for x in named if isinstance(x.ctx, ast.Load)}
+    given = {x.arg for x in ast.walk(tree) if isinstance(x, ast.arg)}
+    given |= {x.id for x in named if isinstance(x.ctx, ast.Store)} - {"_GIVEN", "_RESULTS", "_run"}
+    free = read - given - OF_THE_MODULE - sys.stdlib_module_names
+    assert free == {"float", "bool"}, "which C has as well"
+    assert vars(builtins).keys() >= free
+
+
+def loaded(folder, name="energy"):
+    """Import a saved module by its path, and return it."""
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def scaled(factor, n, folder):
+    """Save what multiplies arrays of a length by a number."""
+
+    def energy(x):
+        return x * factor
+
+    g = compile(energy, target="c", background=False)
+    g(np.ones(n))
+    g.save(folder)
+
+
+@pytest.mark.parametrize("between", [lambda folder: None, shutil.rmtree])
+def test_what_is_saved_again_is_what_runs(between, tmp_path, monkeypatch):
+    """The library of before ran, which was loaded from that path; or Python's own old module."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    folder, before = tmp_path / "saved", []
+    for factor, n in ((2.0, 3), (3.0, 3), (4.0, 6), (5.0, 2)):
+        scaled(factor, n, folder)
+        before.append((loaded(folder).energy, factor, n))
+        for f, k, m in before:  # each is still what it was
+            assert np.array_equal(f(np.ones(m))[0], np.full(m, k))
+        between(folder)
+
+
+def test_a_module_is_loaded_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "cached"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "saved"), *sys.path])
+    monkeypatch.delitem(sys.modules, "energy", raising=False)
+    scaled(2.0, 3, tmp_path / "saved")
+    module = importlib.import_module("energy")
+    assert np.array_equal(module.energy(np.ones(3))[0], np.full(3, 2.0))
+    scaled(3.0, 6, tmp_path / "saved")
+    importlib.reload(module)
+    assert np.array_equal(module.energy(np.ones(6))[0], np.full(6, 3.0))
+    del sys.modules["energy"]
+
+
+def test_many_load_at_once(tmp_path):
+    scaled(2.0, 3, tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        for module in pool.map(loaded, [tmp_path] * 4):
+            assert np.array_equal(module.energy(np.ones(3))[0], np.full(3, 2.0))
+    names = {path.name for path in tmp_path.iterdir()} - {"__pycache__"}
+    assert names == {"energy.c", "energy.h", "energy.py", "libenergy.so"}
+
+
+def test_a_folder_may_be_for_reading_alone(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    scaled(2.0, 3, tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "replace", refuse)
+    assert np.array_equal(loaded(tmp_path).energy(np.ones(3))[0], np.full(3, 2.0))
+    assert not [*tmp_path.glob("*.so")]

@@ -153,7 +153,7 @@ def test_a_scan_of_one_turn_is_a_scan(scans, f, form):
     for k in (1.0, 1.1):
         assert close(g(k * W, U, B, k * XS), FORMS[form](f)(k * W, U, B, k * XS))
     assert len(g.programs) == 1
-    assert len(g.programs[0].recorded) < 500
+    assert len(g.programs[0].recorded) < 700  # first and last turns may stand by themselves
 
 
 @pytest.mark.slow
