@@ -22,6 +22,7 @@ import numpy as np
 
 from chainrules_compile.alike import Same
 from chainrules_compile.calls import Apart, Under
+from chainrules_compile.layouts import is_compact
 from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
 
@@ -55,7 +56,8 @@ _SAME = '''class NAME:
     """Test whether a value is of the class of another, and equal to the bit."""
 
     def __init__(self, x):
-        self._x, self._wanted = x, self._told(x)
+        self._x, self._wanted = x, None
+        self._wanted = self._told(x)
 
     def __call__(self, y):
         return self._told(y) == self._wanted
@@ -63,7 +65,10 @@ _SAME = '''class NAME:
     def _told(self, x):
         cls = type(x)
         if isinstance(x, (numpy.ndarray, numpy.generic)) and not x.dtype.hasobject:
-            return cls, x.dtype, x.shape, x.tobytes()
+            lies = [step for step, n in zip(x.strides, x.shape) if n > 1]
+            given = self._wanted is not None and isinstance(x, numpy.ndarray)
+            fixed = given and not x.flags.writeable  # which that of the recording was not
+            return cls, x.dtype, x.shape, lies, fixed, x.tobytes()
         if cls in (float, complex):
             return cls, numpy.array(x).tobytes()
         if cls in (tuple, list):
@@ -176,7 +181,7 @@ class Constants:
         return f"{self.once('under', _UNDER)}({function}, {errors})"
 
     def _same(self, x: Same) -> str | None:
-        wanted = self.text(x.x)
+        wanted = self.text(x.x) if _lies_as_written(x.x) else None
         self.imports.add("numpy")
         return wanted and f"{self.once('Same', _SAME)}({wanted})"
 
@@ -341,6 +346,14 @@ class Constants:
             return None
         self.imports.add(module)
         return f"{module}.{name}"
+
+
+def _lies_as_written(x: Any) -> bool:
+    """Tell whether the arrays of a static value lie as a text gives them: they have no gaps."""
+    if isinstance(x, np.ndarray):
+        return x.flags.writeable and is_compact(x)
+    held = x.values() if type(x) is dict else x if type(x) in (tuple, list) else ()
+    return all(map(_lies_as_written, held))
 
 
 def _float(x: float) -> str:
