@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,12 @@ COMMUTES: dict[Any, bool] = {
 
 
 def as_written(
-    function: Any, operands: tuple[Any, ...], given: tuple[Any, ...], has_name: Any, y: Any
+    function: Any,
+    operands: tuple[Any, ...],
+    given: tuple[Any, ...],
+    references: tuple[int, int],
+    y: Any,
+    of_array: bool = False,
 ) -> Any:
     """Return a result as NumPy gives it where it writes that over an operand.
 
@@ -40,11 +45,14 @@ def as_written(
         The operator.
     operands, given : tuple
         Its operands, noted and plain.
-    has_name : tuple of bool
-        Whether somebody has each.
+    references : tuple of int
+        How often each was referred to when the operator was called.
     y : Noted
         What the function gives of them.
+    of_array : bool
+        Whether the operator was an array's, which has called its ufunc.
     """
+    has_name = [n > most for n, most in zip(references, _unnamed(of_array), strict=True)]
     i = _written_over(function, given, has_name, y.payload)
     if i is None:
         return y
@@ -96,20 +104,14 @@ class _Counted:
 
 
 @functools.cache
-def names() -> tuple[int, int]:
-    """Return up to how many references the operands of a method have that nobody has."""
-    named = _Counted()
-    first, second = (_Counted() * named)[0], (named * _Counted())[1]
-    known = named * named
-    return (first if first < known[0] else 0), (second if second < known[1] else 0)
+def _unnamed(of_array: bool) -> tuple[int, int]:
+    """Return up to how many references operands have that nobody has.
 
-
-@functools.cache
-def handed_on() -> tuple[int, int]:
-    """Return that of the operands of an array's operator, which hands them on to its ufunc."""
-    array, named = cast("Any", np.zeros(2)), _Counted()
-    known = array * named
-    first, second = (cast("Any", np.zeros(2)) * named)[0], (array * _Counted())[1]
+    Those of a method are counted there, those of an array's operator where it has called its ufunc.
+    """
+    make: Any = functools.partial(np.zeros, 2) if of_array else _Counted
+    one, other = make(), _Counted()
+    first, second, known = (make() * other)[0], (one * _Counted())[1], one * other
     return (first if first < known[0] else 0), (second if second < known[1] else 0)
 
 

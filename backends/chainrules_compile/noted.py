@@ -18,14 +18,7 @@ from weakref import ref
 
 import numpy as np
 
-from chainrules_compile.elision import (
-    COMMUTES,
-    LEAST,
-    as_written,
-    counts,
-    handed_on,
-    names,
-)
+from chainrules_compile.elision import COMMUTES, LEAST, as_written, counts
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     Tracer,
@@ -408,9 +401,7 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
         else:
             y = self.recorder.compute(function, function, (self, other), {})
         if large and type(y) in CLASSES:
-            first, second = names()
-            has_name = references[0] > first, references[1] > second
-            return as_written(function, (self, other), (x, plain(other)), has_name, y)
+            return as_written(function, (self, other), (x, plain(other)), references, y)
         return y
 
     def reflected(self: Noted, other: Any) -> Any:
@@ -436,9 +427,8 @@ def _of_array(recorder: Any, ufunc: Any, operands: tuple[Any, ...]) -> Any:
     y, function = recorder.call(ufunc, operands, {}), OPERATORS[ufunc]
     if type(y) not in CLASSES or function not in COMMUTES:
         return y
-    first, second = handed_on()
-    has_name = references[0] > first, references[1] > second
-    return as_written(function, operands, (operands[0], plain(operands[1])), has_name, y)
+    given = operands[0], plain(operands[1])
+    return as_written(function, operands, given, references, y, of_array=True)
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:

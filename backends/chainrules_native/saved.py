@@ -238,7 +238,7 @@ def _loader(saving: _Saving, name: str) -> str:
     parameters = ", ".join([x for x, _ in saving.arguments])
     given = "".join([f"    {(x, v.dtype.name, v.shape)},\n" for x, v in saving.arguments])
     results = "".join([f"    {(v.dtype.name, v.shape)},\n" for v in saving.results])
-    return f'''\"\"\"{name}: builds {name}.c, and calls it; it gives its results in a list.\"\"\"
+    return f'''"""{name}: builds {name}.c, and calls it; it gives its results in a list."""
 
 import contextlib
 import ctypes
