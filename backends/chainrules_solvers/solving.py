@@ -108,7 +108,7 @@ def fixed_point(
     system = System(Residual(f), x0, params, "fixed_point", batch)
 
     def value(x: Any) -> Any:
-        return refuse_traced(f(x, *params), f, "fixed_point")
+        return refuse_traced(f(x, *params), f, "fixed_point", (x, params))
 
     if solver == "newton":
         return _solved(system, x0, None, value, newton, **how)
@@ -124,7 +124,7 @@ def minimize(
     system = System(gradient, x0, params, "minimize", batch)
 
     def value(x: Any) -> Any:
-        return refuse_traced(f(x, *params), f, "minimize")
+        return refuse_traced(f(x, *params), f, "minimize", (x, params))
 
     def slope(leaves: Vector) -> tuple[float, Vector]:
         y, g = gradient.with_value(system.tree.build(leaves), *params)

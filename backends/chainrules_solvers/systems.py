@@ -84,7 +84,7 @@ class System:
 
     def at(self, x: Any) -> Any:
         """``f(x, *params)``, for an unknown in its structure."""
-        return refuse_traced(self.f(x, *self.params), self.f, self.name)
+        return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
 
     def residual(self, leaves: Vector) -> Vector:
         """f at a list of unknowns, as a list of equations."""

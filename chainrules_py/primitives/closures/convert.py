@@ -1,31 +1,49 @@
 """Closure conversion: values that a function captured become operands.
 
 A function that is handed to a word may use values that it was not given: in the cells of its
-closure, in its defaults, in the object that it is a method of, among the globals of its module. If
+closure, in its defaults, in the arguments of a partial, in the object that it is a method of. If
 one of them is being differentiated, its derivative must not be lost. `closed` finds such values
 and gives a `Closure`: the same function as a structure, whose fields are the values. Every engine
 knows how to open a structure, so to each level of differentiation the captured values are operands
 as any other.
 
-What no search can find (in a database, behind C code) is noticed by `refuse_traced`: a function
-that was given nothing traced, and gives a traced value, knows one that was hidden.
+What is found elsewhere (among the globals of a module, in an object inside another object, in more
+entries than `MOST`) is noticed by `refuse_traced`: a function that was given nothing traced, and
+gives a traced value, knows one that was not found.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.closures.copy import Copy
-from chainrules_py.primitives.closures.search import Search
+from chainrules_py.primitives.plugins import see_class
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
-from chainrules_py.values.structure import fields_of, is_structure_type, rebuild, register_structure
+from chainrules_py.values.structure import (
+    fields_of,
+    is_structure_type,
+    rebuild,
+    register_structure,
+    structure_of,
+)
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
+
+MOST = 1_000
+"""Lists, tuples and dicts with more entries are not searched: pass those as operands."""
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+_CONTAINERS = ("builtins", "collections")
+_LEAVES = (
+    type(None), bool, int, float, complex, str, bytes, type, types.ModuleType,
+    types.BuiltinFunctionType,
+)  # fmt: skip
 
 
 class Operator:
@@ -73,22 +91,18 @@ class Closure:
         The values.
     template : object
         The function, with a `Hole` for each.
-    copies : list
-        What was copied for these values, once the function is filled: objects, containers, and the
-        cells and globals of functions.
     """
 
-    __slots__ = ("_filled", "_made", "captured", "copies", "name", "template")
+    __slots__ = ("_filled", "_holders", "captured", "name", "template")
 
     def __init__(
-        self, template: Any, made: frozenset[int], captured: tuple[Any, ...], name: str
+        self, template: Any, holders: frozenset[int], captured: tuple[Any, ...], name: str
     ) -> None:
         self.template = template
         self.captured = captured
         self.name = name
-        self._made = made
+        self._holders = holders  # the ids of what holds a hole in the template
         self._filled: Any = None
-        self.copies: list[Any] = []
 
     def __call__(self, *operands: Any) -> Any:
         """Call the function, with the values as they are now in it."""
@@ -103,16 +117,13 @@ class Closure:
         """Rebuild the original callable, with the values as they are now in it."""
         if self._filled is None:
             values = self.captured
-            filling = Copy(
-                lambda x: values[x.n] if type(x) is Hole else x, lambda x: id(x) in self._made
-            )
-            self._filled = filling(self.template)
-            self.copies = [x for x in filling.made if type(x) not in CODE] + filling.fresh
+            fill = _Copy(lambda x: values[x.n] if type(x) is Hole else x, self._holders)
+            self._filled = fill(self.template)
         return self._filled
 
     def around(self, captured: Iterable[Any]) -> Closure:
         """Make the same function around other values."""
-        return Closure(self.template, self._made, tuple(captured), self.name)
+        return Closure(self.template, self._holders, tuple(captured), self.name)
 
     def __repr__(self) -> str:
         return f"<{self.name} around {describe(self.captured)}>"
@@ -145,10 +156,10 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
     Notes
     -----
-    Looked at are the cells of closures, defaults, globals that the code names (but for code of
-    libraries), what a method belongs to, partial arguments, and the fields and attributes of
-    objects. Copies are made only of what holds such a value: a list that f appends
-    to stays the same list.
+    Looked at are the cells of closures, defaults, what a method belongs to, the arguments of
+    partials, lists, dicts and registered structures among these, and the attributes of an object,
+    one level. Copies are made only of what holds such a value: a list that f appends to stays the
+    same list.
 
     Examples
     --------
@@ -165,34 +176,30 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     if isinstance(f, (Closure, Operator)):
         return f
     found = _is_tracer if is_captured is None else is_captured
-    search = Search(found)
-    search.look(f)
+    search = _Search(found, f)
     if not search.found:
         return f
     opens = is_structure_type(type(f))
     if opens and {*map(id, filter(found, flatten(f)[0]))} == {*map(id, search.found)}:
         return f
     holes = {id(x): Hole(n) for n, x in enumerate(search.found)}
-    tainted = search.tainted()
-    copying = Copy(lambda x: holes.get(id(x), x), lambda x: id(x) in tainted)
-    template = copying(f)
-    made = frozenset(map(id, copying.made))
-    return Closure(template, made, tuple(search.found), _name(f))
+    making = _Copy(lambda x: holes.get(id(x), x), search.holders())
+    template = making(f)
+    holders = frozenset(map(id, making.made.values()))
+    return Closure(template, holders, tuple(search.found), _name(f))
 
 
 def traced_in(f: Any) -> list[Any]:
     """List the traced values that a function captured, itself or by what it calls."""
-    search = Search(_is_tracer)
-    search.look(f)
-    return search.found
+    return _Search(_is_tracer, f).found
 
 
 def settled(f: Any) -> Any:
-    """Make a function see the names from outside as they are now.
+    """Make a function see its own cells and defaults as they are now.
 
     A backward function calls it long after the call that it belongs to. By then a loop has gone on,
-    and Python would show it the last version of each name. The functions that it calls by such
-    names are settled as well; names that a function assigns to itself stay shared.
+    and Python would show it the last version of each name. The functions in its cells are settled
+    as well.
 
     Examples
     --------
@@ -205,18 +212,225 @@ def settled(f: Any) -> Any:
     2.0
     """
     if isinstance(f, Closure):
-        made = f._made
-        copying = Copy(_same, lambda x: id(x) in made or isinstance(x, CODE), settle=True)
-        template = copying(f.template)
-        return Closure(template, frozenset(map(id, copying.made)), f.captured, f.name)
-    if isinstance(f, CODE):
-        return Copy(_same, lambda x: isinstance(x, CODE), settle=True)(f)
+        making = _Copy(_same, f._holders, settles=True)
+        template = making(f.template)
+        return Closure(template, frozenset(map(id, making.made.values())), f.captured, f.name)
+    if isinstance(f, _FUNCTIONS):
+        return _Copy(_same, frozenset(), settles=True)(f)
     if is_structure_type(type(f)):
         return rebuild(f, [settled(x) if callable(x) else x for _, x in fields_of(f)])
     return f
 
 
-CODE = (types.FunctionType, types.MethodType, functools.partial)
+def refuse_traced(y: Any, f: Any, word: str, given: Any = ()) -> Any:
+    """Return the result of a function; raise if it is traced by what the function was not given.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is: the function uses a value that is being differentiated and was not found in it.
+    """
+    if find_tracers(y) and not _levels(y) <= _levels(given):
+        msg = (
+            f"{_name(f)}, given to {word}, gave {describe(y)}, which depends on a value that is "
+            f"being differentiated and that it was not given: it uses such a value from a place "
+            f"where it is not found; pass the value as a parameter, behind the other operands of "
+            f"{word}"
+        )
+        raise NotDifferentiableError(msg)
+    return y
+
+
+def _levels(x: Any) -> set[Any]:
+    """Collect the levels of the tracers in a value, and of those that these stand for."""
+    found: set[Any] = set()
+    for tracer in find_tracers(x):
+        found |= {tracer.level} | _levels(tracer.__payload__)
+    return found
+
+
+# ------------------------------------------------------------------------------- search and copy
+
+
+class _Search:
+    """The captured values in a function, and who holds whom on the way to them."""
+
+    def __init__(self, is_captured: Callable[[Any], bool], f: Any) -> None:
+        self.found: list[Any] = []
+        self._held_by: dict[int, list[int]] = {}
+        seen: dict[int, Any] = {}  # which also keeps ids from being given again
+        waiting = [(f, True)]
+        while waiting:
+            x, opens = waiting.pop()
+            if id(x) in seen:
+                continue
+            seen[id(x)] = x
+            see_class(type(x))
+            if is_captured(x):
+                self.found.append(x)
+                continue
+            parts, opens = _parts(x, opens)
+            for y in parts:
+                self._held_by.setdefault(id(y), []).append(id(x))
+            waiting += [(y, opens) for y in reversed(parts)]  # found in the order of reading
+
+    def holders(self) -> frozenset[int]:
+        """Return the ids of the values from which a captured one is reached."""
+        reached: set[int] = set()
+        waiting = [id(x) for x in self.found]
+        while waiting:
+            for holder in self._held_by.get(waiting.pop(), ()):
+                if holder not in reached:
+                    reached.add(holder)
+                    waiting.append(holder)
+        return frozenset(reached)
+
+
+def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
+    """List what a value knows, and tell whether objects among that are opened as well."""
+    cls = type(x)
+    if issubclass(cls, _FUNCTIONS):
+        parts = _parts_of_function(x)
+        opens = True
+    elif isinstance(x, Primitive):
+        parts = [] if x.opaque else [x.__wrapped__]
+    elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
+        parts = [x.__copied_as__(x)]
+    elif is_structure_type(cls):
+        short = cls.__module__ not in _CONTAINERS or len(x) <= MOST
+        parts = [y for _, y in fields_of(x)] if short and _is_container(cls) else []
+    elif opens and not (type_info(cls).is_array or type_info(cls).is_number):
+        parts, opens = [*_attributes(x).values()], False
+    else:
+        parts = []
+    return [y for y in parts if not issubclass(type(y), _LEAVES)], opens  # tracers say other classes
+
+
+def _parts_of_function(f: Any) -> list[Any]:
+    if isinstance(f, types.MethodType):
+        return [f.__func__, f.__self__]
+    if isinstance(f, functools.partial):
+        return [f.func, *f.args, *f.keywords.values()]
+    cells = [_content(cell) for cell in f.__closure__ or ()]
+    return [*cells, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+
+
+class _Copy:
+    """A copy of a function in which some values are exchanged; all else is shared.
+
+    Parameters
+    ----------
+    leaf : callable
+        From a value to what stands in its place, most often itself.
+    holders : set of int
+        The ids of what holds values to be exchanged.
+    settles : bool
+        Whether functions are copied as well that hold none, so that their cells stay as they are.
+
+    Attributes
+    ----------
+    made : dict
+        From the id of what was copied to its copy.
+    """
+
+    def __init__(
+        self, leaf: Callable[[Any], Any], holders: frozenset[int], *, settles: bool = False
+    ) -> None:
+        self._leaf, self._holders, self._settles = leaf, holders, settles
+        self._cells: dict[int, types.CellType] = {}
+        self.made: dict[int, Any] = {}
+
+    def __call__(self, x: Any) -> Any:
+        """Copy a value; return the value itself if there is no need of a copy."""
+        if not (id(x) in self._holders or (self._settles and isinstance(x, _FUNCTIONS))):
+            return self._leaf(x)
+        if id(x) not in self.made:
+            self._make(x)
+        return self.made[id(x)]
+
+    def _make(self, x: Any) -> None:
+        cls = type(x)
+        if cls is types.FunctionType:
+            self._make_function(x)
+        elif cls is types.MethodType:
+            self.made[id(x)] = types.MethodType(self(x.__func__), self(x.__self__))
+        elif issubclass(cls, functools.partial):
+            keywords = {name: self(y) for name, y in x.keywords.items()}
+            self.made[id(x)] = cls(self(x.func), *map(self, x.args), **keywords)
+        elif isinstance(x, Primitive):
+            self.made[id(x)] = self(x.__wrapped__)
+        elif hasattr(cls, "__copied_as__"):
+            self.made[id(x)] = self(x.__copied_as__(x))
+        elif is_structure_type(cls):
+            self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
+        else:
+            new = self.made[id(x)] = _another(x)  # before it is filled, for it may hold itself
+            for name, y in _attributes(x).items():
+                object.__setattr__(new, name, self(y))
+
+    def _make_function(self, f: types.FunctionType) -> None:
+        cells = tuple([self._cell(cell) for cell in f.__closure__ or ()])
+        new = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, cells)
+        self.made[id(f)] = new  # before it is filled, for it may hold itself
+        new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+        new.__dict__.update(f.__dict__)
+        for cell, fresh in zip(f.__closure__ or (), cells, strict=True):
+            if fresh is not cell and _content(fresh, fresh) is fresh:
+                with contextlib.suppress(ValueError):  # what is not assigned yet stays so
+                    fresh.cell_contents = self(cell.cell_contents)
+        new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
+        new.__kwdefaults__ = f.__kwdefaults__ and {
+            name: self(y) for name, y in f.__kwdefaults__.items()
+        }
+
+    def _cell(self, cell: types.CellType) -> types.CellType:
+        """Return an empty cell for one whose content is exchanged or kept, else the cell itself."""
+        content = _content(cell)
+        exchanged = id(content) in self._holders or self._leaf(content) is not content
+        if not (self._settles or exchanged):
+            return cell
+        return self._cells.setdefault(id(cell), types.CellType())
+
+
+def _content(cell: types.CellType, empty: Any = None) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # what is not assigned yet
+        return empty
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    names = [name for base in type(x).__mro__ for name in base.__dict__.get("__slots__", ())]
+    names = [name for name in names if name[:2] != "__" and hasattr(x, name)]
+    return {name: getattr(x, name) for name in names} | getattr(x, "__dict__", {})
+
+
+def _is_container(cls: type) -> bool:
+    """Tell whether values of a class are taken apart into fields, and put together again."""
+    structure: Any = structure_of(cls)
+    # A class of somebody's own that derives from list or dict is no plain container: a tape, say.
+    return structure.kind not in ("positions", "keys") or cls.__module__ in _CONTAINERS
+
+
+def _another(x: Any) -> Any:
+    """Return another object like x, whose attributes are put in by whoever asked.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If its class makes no copies.
+    """
+    try:
+        new = copy.copy(x)
+    except Exception:
+        new = x
+    if new is x:
+        msg = (
+            f"a function holds {describe(x)}, in which there is a value that is being "
+            f"differentiated, and that makes no copies of itself: pass the value as an operand"
+        )
+        raise NotDifferentiableError(msg)
+    return new
 
 
 def _same(x: Any) -> Any:
@@ -231,21 +445,3 @@ def _is_tracer(x: Any) -> bool:
 
 def _name(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
-
-
-def refuse_traced(y: Any, f: Any, word: str) -> Any:
-    """Return the result of a function that was given nothing traced; raise if it is traced.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If it is: the function uses a value that is being differentiated and was not found in it.
-    """
-    if find_tracers(y):
-        msg = (
-            f"{_name(f)}, given to {word}, gave {describe(y)}, and nothing that it was given is "
-            f"being differentiated: it uses such a value from a place where it cannot be found; "
-            f"pass the value as a parameter, behind the other operands of {word}"
-        )
-        raise NotDifferentiableError(msg)
-    return y

@@ -16,6 +16,7 @@ from typing import Any, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.primitives.closures.effects import HigherOrder
 from chainrules_py.primitives.closures.reach import Reach
 from chainrules_py.primitives.closures.writes import may_write
@@ -254,7 +255,7 @@ class Recipe:
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
             now = begun() if begun else None
-            return primal(*xs, **options), (push, links, now, xs, options)
+            return primal(*xs, **options), (push, links, now, _as_at_the_call(xs), options)
 
         return Bound(request, run)
 
@@ -412,9 +413,9 @@ def _separately(
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
         if reverse is None:
-            return primal(*xs, **options), (push, pull, (xs, options), None)
+            return primal(*xs, **options), (push, pull, (_as_at_the_call(xs), options), None)
         y, (half, _, *saved) = reverse.run(links, *xs, **options)
-        return y, (push, pull, (xs, options), half, *saved)
+        return y, (push, pull, (_as_at_the_call(xs), options), half, *saved)
 
     def push(tangents: tuple[Any, ...], given: Any, half: Any, *saved: Any) -> Any:
         if forward is None:
@@ -439,6 +440,11 @@ def _separately(
         again = () if rule.forward is None else rule.forward.recipe.functions
         bound.later = (*again, *stated[0].recipe.later(rule.primal, "both"))
     return bound
+
+
+def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands of which functions see their cells as these are now, when they run later."""
+    return tuple([settled(x) if callable(x) else x for x in xs])
 
 
 def _missing_half(rule: Rule, mode: str, halves: dict[str, Bound | None]) -> Any:
