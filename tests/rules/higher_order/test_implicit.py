@@ -523,17 +523,6 @@ def test_gradients_of_gradients_on_one_tape():
     assert bend.value == pytest.approx(-1 / 32)
 
 
-A = None
-
-
-def test_global_of_a_module_is_found():
-    global A
-    with Tape() as tape:
-        A = tape.variable(4.0)
-        x = root(lambda x: x * x - A, 1.0)
-    assert tape.grad(x, A) == pytest.approx(0.25)
-
-
 class Hidden:
     """Its class's attributes are not searched."""
 

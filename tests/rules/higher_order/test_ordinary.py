@@ -1,0 +1,141 @@
+"""What ordinary functions do that are given to words: logs, loops, solvers that differentiate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainrules_py import ignore_derivatives
+from chainrules_py.vocabulary import fixed_point, linear_solve, minimize, odeint, root, scan
+from chainrules_tape import checkpoint, grad, hessian, jacobian, jvp, linearize
+
+
+def test_a_log_of_the_steps():
+    log = []
+
+    def solution(a):
+        def f(x):
+            log.append(1.0)
+            log.append(float(ignore_derivatives(x)))
+            return x * x - a
+
+        return root(f, 1.0)
+
+    assert grad(solution)(4.0) == pytest.approx(0.25)
+    assert log[0] == log[1] == 1.0
+
+
+def test_a_count_and_a_memo():
+    count, memo = 0, {}
+
+    def rate(y, t, k):
+        nonlocal count
+        count += 1
+        memo[count] = float(ignore_derivatives(y))
+        return -k * y
+
+    slope = grad(lambda k: odeint(rate, 1.0, np.array([0.0, 1.0]), k)[1])(2.0)
+    assert slope == pytest.approx(-np.exp(-2.0), rel=1e-6)
+    assert count > 5
+    assert len(memo) > 1
+
+
+def roots(a):  # a/k each
+    return sum([root(lambda x: k * x - a, 1.0) ** 2 for k in (1.0, 2.0)])
+
+
+def in_a_loop(a):
+    s = 0.0
+    for k in (1.0, 2.0):
+        s = s + root(lambda x: k * x - a, 1.0) ** 2
+    return s
+
+
+def through_a_helper(a):
+    s = 0.0
+    for k in (1.0, 2.0):
+        scaled = lambda x: k * x  # noqa: B023
+        s = s + root(lambda x: scaled(x) - a, 1.0) ** 2  # noqa: B023
+    return s
+
+
+def fixed_points(a):
+    s = 0.0
+    for k in (2.0, 4.0):  # x (1 - 1/k) = a/k
+        s = s + (k - 1.0) ** 2 * fixed_point(lambda x: x / k + a / k, 1.0) ** 2 * (1.25 / 2.0)
+    return s
+
+
+def minima(a):
+    s = 0.0
+    for k in (1.0, 2.0):
+        s = s + minimize(lambda x: (k * x - a) ** 2, 0.5) ** 2
+    return s
+
+
+def solutions(a):
+    s = 0.0
+    for k in (1.0, 2.0):
+        s = s + linear_solve(lambda y: k * y, a) ** 2
+    return s
+
+
+@pytest.mark.parametrize(
+    "f", [roots, in_a_loop, through_a_helper, fixed_points, minima, solutions]
+)
+def test_a_loop_variable_is_what_it_was_at_the_call(f):
+    """Each is 1.25 a² in value."""
+    assert f(2.0) == pytest.approx(5.0)
+    assert grad(f)(2.0) == pytest.approx(5.0)
+    assert jvp(f, (2.0,), (1.0,))[1] == pytest.approx(5.0)
+    assert linearize(f, 2.0)[1](1.0) == pytest.approx(5.0)
+    assert jacobian(f)(2.0) == pytest.approx(5.0)
+    assert hessian(f)(2.0) == pytest.approx(2.5)
+
+
+def newton_step(residual, x0):
+    return x0 - residual(x0) / grad(residual)(x0)
+
+
+def test_a_solver_that_differentiates_what_it_is_given():
+    assert root(lambda x: x - 1.0, 0.0, solver=newton_step) == 1.0
+    found = grad(lambda a: root(lambda x: 2.0 * x - a, 0.0, solver=newton_step))(3.0)
+    assert found == pytest.approx(0.5)
+
+    def least(f, x0):
+        return newton_step(grad(f), x0)
+
+    found = grad(lambda a: minimize(lambda x: (2.0 * x - a) ** 2, 0.0, solver=least))(3.0)
+    assert found == pytest.approx(0.5)
+
+    def fixed(f, x0):
+        return newton_step(lambda x: x - f(x), x0)
+
+    found = grad(lambda a: fixed_point(lambda x: 0.5 * x + a, 0.0, solver=fixed))(3.0)
+    assert found == pytest.approx(2.0)
+
+
+class Model:
+    """Keeps statistics, as models do."""
+
+    def __init__(self, k):
+        self.k = k
+        self.seen = []
+
+    def residual(self, x):
+        self.seen.append(x)
+        self.last = x
+        return self.k * x - 1.0
+
+    def step(self, carry, x):
+        self.seen.append(1)
+        return carry * self.k + x, carry
+
+
+def test_statistics_kept_on_a_model():
+    assert grad(lambda k: root(Model(k).residual, 0.3))(2.0) == pytest.approx(-0.25)
+    xs = np.array([1.0, 2.0])
+    # (c k + 1) k + 2
+    assert grad(lambda k: scan(Model(k).step, 1.0, xs)[0])(3.0) == pytest.approx(7.0)
+    again = grad(lambda k: checkpoint(lambda x: Model(k).step(x, 1.0)[0] ** 2)(2.0))(3.0)
+    assert again == pytest.approx(2 * 7.0 * 2.0)
