@@ -31,7 +31,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.structure": (
         "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
-    "chainrules_py.values.generators": "Draws may_draw register_generator states with_generators",
+    "chainrules_py.values.generators": (
+        "Draws is_generator may_draw register_generator states with_generators"
+    ),
     "chainrules_py.values.holding": "OPAQUE attributes content holds_numbers inside",
     "chainrules_py.values.tracers": (
         "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
@@ -46,7 +48,7 @@ _HOMES: dict[str, str] = {
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
     "chainrules_py.primitives.closures.convert": (
-        "Closure Operator closed refuse_traced settled traced_in"
+        "Closure Operator closed generators_in refuse_traced settled traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "frozen global_names names_in",

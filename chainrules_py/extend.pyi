@@ -95,6 +95,7 @@ from chainrules_py.primitives.closures.convert import (
     Closure,
     Operator,
     closed,
+    generators_in,
     refuse_traced,
     settled,
     traced_in,
@@ -387,6 +388,7 @@ from chainrules_py.values.forgetting import (
 )
 from chainrules_py.values.generators import (
     Draws,
+    is_generator,
     may_draw,
     register_generator,
     states,
@@ -620,6 +622,7 @@ __all__ = [
     "gamma_density",
     "gammainc_shape",
     "gather",
+    "generators_in",
     "given",
     "global_names",
     "half_line",
@@ -640,6 +643,7 @@ __all__ = [
     "interp_standard",
     "invalidate",
     "is_captured",
+    "is_generator",
     "is_library",
     "is_moving",
     "is_mutable_destination",

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainrules_py import LinearMap, MutationError, Tangent, opt_out, primitive, rule, scalar_rule
+from chainrules_py import LinearMap, MutationError, Tangent, primitive, rule
 from chainrules_tape import (
     Tape,
     checkpoint,
@@ -403,61 +403,6 @@ def test_another_result_is_an_error_wherever_it_is_another(n, dtype):
     np.testing.assert_allclose(gradient(x), 2.0 * x, rtol=1e-5)
 
 
-def test_what_it_looks_up_is_what_it_was():
-    k = [1.0]
-
-    def f(x):
-        y = checkpoint(lambda x: k[0] * np.sum(x))(x)
-        k[0] = 3.0
-        return y
-
-    with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0, which <lambda> looks at"):
-        grad(f)(np.zeros(3))
-
-
-@pytest.mark.parametrize("how", [scalar_rule, opt_out])
-@pytest.mark.parametrize("wrap", [checkpoint, lambda f: checkpoint(checkpoint(f))])
-def test_rules_that_are_stated_meanwhile_are_an_error(how, wrap):
-    """The value and what the other records saved are those of the rule of before."""
-
-    @primitive
-    def f(x):
-        return x * x
-
-    def state(slope):
-        cell = compile(f"scalar_rule(f, lambda y, x: {slope} * x)", f"<cell {slope}>", "exec")
-        exec(cell, {"scalar_rule": scalar_rule, "f": f, "__name__": "notebook"})
-
-    state(2.0)
-    _, pull = vjp(wrap(lambda x: np.sum(f(x))), np.ones(3))
-    np.testing.assert_array_equal(pull(1.0)[0], 2 * np.ones(3))
-    state(3.0) if how is scalar_rule else opt_out(f, np.ndarray)
-    with pytest.raises(MutationError, match="stated since"):
-        pull(1.0)
-
-
-def test_what_a_checkpoint_inside_another_looks_up_is_what_it_was():
-    k, pulls = [1.0], []
-
-    @primitive
-    def asks(x):
-        return 1.0 * x
-
-    @rule(asks)
-    def asks_rule(x):
-        def pull(c):
-            for other in pulls:
-                with pytest.raises(MutationError, match=r"k\[0\] was 1.0 and is 3.0"):
-                    other(1.0)
-            return c
-
-        return 1.0 * x, (LinearMap(pull, pull),)
-
-    pulls.append(vjp(checkpoint(lambda x: np.sin(x) * k[0]), 0.5)[1])
-    k[0] = 3.0
-    assert grad(lambda x: checkpoint(lambda x: asks(x) * 2.0)(x))(0.5) == 2.0
-
-
 def test_another_way_through_the_function_is_an_error():
     calls = []
 
@@ -467,29 +412,6 @@ def test_another_way_through_the_function_is_an_error():
 
     with pytest.raises(MutationError, match="something else when it was run again"):
         grad(lambda x: np.sum(checkpoint(f)(x)))(X)
-
-
-def test_a_captured_array_that_is_written_to_is_an_error():
-    shift, scale = np.ones(5), np.ones(5)
-    f = checkpoint(lambda x: np.sin(x + shift) * scale)
-    for array in (shift, scale):
-        _, pullback = vjp(lambda x: f(x), X)
-        pullback(np.ones(5))
-        array[:] = 2.0
-        with pytest.raises(MutationError):
-            pullback(np.ones(5))
-        array[:] = 1.0
-
-
-def test_an_attribute_that_changes_is_an_error():
-    class Model:
-        scale = 2.0
-
-    model = Model()
-    _, pullback = vjp(checkpoint(lambda x: np.sin(x) * model.scale), X)
-    model.scale = 3.0
-    with pytest.raises(MutationError):
-        pullback(np.ones(5))
 
 
 # ------------------------------------------------------------------------------ beside the rest
@@ -522,7 +444,7 @@ def test_an_argument_that_is_assigned_to_outside_names_stays_the_callers():
         return np.sum(checkpoint(block)(w))
 
     grad(f)(W)
-    assert total == pytest.approx(2 * np.sum(W))  # it ran twice, and nothing else was touched
+    assert total == pytest.approx(np.sum(W))  # its second run has cells of its own
 
 
 def test_hooks_inside_run_once_and_see_the_cotangent():

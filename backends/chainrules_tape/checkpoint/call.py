@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from chainrules_py.extend import frozen as frozen_function
-from chainrules_py.extend import highest_tracer, made, traced_in
+from chainrules_py.extend import highest_tracer, made, settled, traced_in
 from chainrules_recall import Save, check_save
 from chainrules_tape.checkpoint.policy import run
 from chainrules_tape.checkpoint.segment import Segment
-from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable, OnTape
 
@@ -34,9 +32,10 @@ def checkpoint(
     Parameters
     ----------
     f : callable
-        A function that gives the same whenever it is run. Random numbers that it draws are drawn
-        once more, from generators as they were; they are put back afterwards. Under a policy it may
-        be any function.
+        A function that gives the same whenever it is run. Random numbers are drawn once more: the
+        generators among its arguments, those that it captured or that stand in its module, and
+        the global ones are as they were, and are put back afterwards. Under a policy it may be any
+        function.
     save : {"nothing", "cheap", "mincut", "all"}, collection of str, or int
         What is kept besides the arguments. "cheap" computes again what is cheap: element by
         element, or another view of an array. "mincut" keeps the fewest bytes of which all else can
@@ -57,8 +56,7 @@ def checkpoint(
     Raises
     ------
     MutationError
-        By the backward pass, if f gives something else when it is run again, or what it looks up
-        (captured arrays, items, attributes) is another value by then.
+        By the backward pass, if f gives something else when it is run again.
 
     Notes
     -----
@@ -90,8 +88,7 @@ def checkpoint(
     packing = None if pack is None or unpack is None else (pack, unpack)
 
     def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
-        again, outside = frozen_function(f)
-        outside = (outside, _captured(f))
+        outside = _captured(f)
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
         if tape is None or (tape.notes is not None and tape.notes.calls is not None):
@@ -100,7 +97,7 @@ def checkpoint(
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
-        segment = Segment(f, again, (operands, keywords), tape)
+        segment = Segment(f, settled(f), (operands, keywords), tape)
         held, hooks = len(tape.held), _hooks(tape)
         y = f(*operands, **keywords)
         if _hooks(tape) == hooks:
@@ -112,13 +109,11 @@ def checkpoint(
 
 
 def _captured(f: Callable[..., Any]) -> list[Any]:
-    """List the traced values that a function, and those that it calls, captured.
+    """List the traced values that a function captured, of differentiations that are under way.
 
-    The innermost differentiation may have none among its operands, and is yet the one that is over
-    when the function is run again. Where only one is under way, there is nothing to choose.
+    The innermost one may have none among its operands, and is yet the one that is over when the
+    function is run again.
     """
-    if len(recorders.under_way) + len(recorders.made) < 2:
-        return []
     return [x for x in traced_in(f) if not isinstance(x, OnTape) or x.tape.state == "open"]
 
 

@@ -16,18 +16,17 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_bridge import check_same, prints, samples
-from chainrules_py import MutationError
 from chainrules_py.extend import (
     LEAF,
     Guard,
-    Reach,
     Tracer,
     alone,
     at_once,
     content,
     find_tracers,
     flatten,
-    name_of,
+    generators_in,
+    is_generator,
     states,
     under_way,
     unflatten,
@@ -72,38 +71,29 @@ class Segment:
     """The records of a call that were dropped, at ``start`` to before ``stop`` on their tape."""
 
     __slots__ = (
-        "arguments", "cells", "drawn", "function", "guard", "reach", "rules", "seen", "start",
-        "stop",
+        "arguments", "cells", "drawn", "function", "generators", "seen", "start", "stop",
     )  # fmt: skip
     whole = True
     parents = ()  # in listings: nobody knows them until the records are made again
 
     def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
         self.function = function
-        # Names that f assigns to itself are shared with it; cells compare by what is in them.
-        shared = set(map(id, getattr(f, "__closure__", None) or ()))
         self.arguments = Stored(arguments, tape)
         cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
         self.cells: dict[int, Stored] = {}
         for k, cell in enumerate(cells):
-            if id(cell) not in shared and find_tracers(content(cell)):
+            if find_tracers(content(cell)):
                 self.cells[k] = Stored(cell.cell_contents, tape)
                 cell.cell_contents = None  # of a copy, which is not called
         self.start = self.stop = len(tape)
-        self.guard = Guard("off" if tape.guard.mode == "off" else "fingerprint")
-        self.reach = self._reach()
+        # Those that it was given, that it captured, that stand in its module, and everybody's.
+        self.generators = [x for x in flatten(arguments)[0] if is_generator(type(x))]
+        self.generators += generators_in(f)
         self.drawn = self._states()
         self.seen: Any = None
-        self.rules: set[Any] = set()
-
-    def _reach(self) -> Reach:
-        """Search what looks values up, and the values that are no variables."""
-        stored = (self.arguments, *self.cells.values())
-        plain = [x for values in stored for x, index in values.leaves if index is None]
-        return Reach([self.function, *plain])
 
     def _states(self) -> list[Callable[[], Any]]:
-        return states(self.reach.generators, self.reach.may_draw())
+        return states(self.generators, shared=True)
 
     def fold(self, tape: BareTape, y: Any, held: int) -> None:
         """Drop what was recorded since; ``held`` arrays were watched over before."""
@@ -111,10 +101,7 @@ class Segment:
         if self.stop == self.start:
             return
         self.seen = prints(y), samples(y, _FEW)
-        self.rules = _rules(tape[self.start :])
         tape[self.start :] = [(folded, self)] * (self.stop - self.start)
-        reach = self.reach if self.reach.lasts() else self._reach()
-        self.guard.watch(reach, f"which {name_of(self.function)} looks at")
         tape.folds = tape.folds or Folds()
         tape.guard.settle(held)
 
@@ -124,7 +111,6 @@ class Segment:
 
     def _records(self, tape: BareTape) -> list[tuple[Any, ...]]:
         folds, aside = tape.folds, tape.folds.aside
-        self.guard.check()
         # Within another, of a signal handler or finaliser, what that has made is put aside as well.
         whole = tape if aside is None else folds.whole(tape)
         first, after = (self.start if aside is None else 0), slice(self.start, None)
@@ -161,12 +147,6 @@ class Segment:
         same = len(records) == self.stop - self.start
         if not same or prints(y) != self.seen[0]:
             check_same(self.function, y if same else None, self.seen[1], _FEW)
-        if _rules(records) != self.rules:
-            msg = (
-                f"rules of what {name_of(self.function)} calls were stated since it was called: "
-                f"the checkpoint would be played with others; state them before"
-            )
-            raise MutationError(msg)
         return records
 
     def _filled(self, tape: BareTape) -> Any:
@@ -182,9 +162,3 @@ class Segment:
         )
         again.__kwdefaults__ = f.__kwdefaults__
         return again
-
-
-def _rules(records: list[tuple[Any, ...]]) -> set[Any]:
-    """Collect the statements that records were made by, those that were dropped among them."""
-    found = {getattr(record[0], "statement", None) for record in records}
-    return found.union(*[s.rules for s in {r[1] for r in records if r[0] is folded}])

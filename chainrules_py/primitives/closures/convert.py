@@ -25,6 +25,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.generators import is_generator
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -190,8 +191,15 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
 
 
 def traced_in(f: Any) -> list[Any]:
-    """List the traced values that a function captured, itself or by what it calls."""
+    """List the traced values that a function captured."""
     return _Search(_is_tracer, f).found
+
+
+def generators_in(f: Any) -> list[Any]:
+    """List the generators of random numbers that a function captured, and those of its module."""
+    found = _Search(lambda x: is_generator(type(x)), f).found
+    scope = getattr(getattr(f, "__func__", f), "__globals__", {})
+    return found + [x for x in tuple(scope.values()) if is_generator(type(x))]
 
 
 def settled(f: Any) -> Any:
@@ -303,7 +311,8 @@ def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
         parts, opens = [*_attributes(x).values()], False
     else:
         parts = []
-    return [y for y in parts if not issubclass(type(y), _LEAVES)], opens  # tracers say other classes
+    # `type`, since `__class__` of a traced number is that of a number.
+    return [y for y in parts if not issubclass(type(y), _LEAVES)], opens
 
 
 def _parts_of_function(f: Any) -> list[Any]:

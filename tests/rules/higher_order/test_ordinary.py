@@ -1,5 +1,6 @@
 """What ordinary functions do that are given to words: logs, loops, solvers that differentiate."""
 
+# ruff: noqa: B023  (that names are not bound is the subject)
 from __future__ import annotations
 
 import numpy as np
@@ -54,8 +55,8 @@ def in_a_loop(a):
 def through_a_helper(a):
     s = 0.0
     for k in (1.0, 2.0):
-        scaled = lambda x: k * x  # noqa: B023
-        s = s + root(lambda x: scaled(x) - a, 1.0) ** 2  # noqa: B023
+        scaled = lambda x: k * x
+        s = s + root(lambda x: scaled(x) - a, 1.0) ** 2
     return s
 
 
@@ -80,9 +81,7 @@ def solutions(a):
     return s
 
 
-@pytest.mark.parametrize(
-    "f", [roots, in_a_loop, through_a_helper, fixed_points, minima, solutions]
-)
+@pytest.mark.parametrize("f", [roots, in_a_loop, through_a_helper, fixed_points, minima, solutions])
 def test_a_loop_variable_is_what_it_was_at_the_call(f):
     """Each is 1.25 a² in value."""
     assert f(2.0) == pytest.approx(5.0)
