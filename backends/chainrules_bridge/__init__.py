@@ -28,7 +28,6 @@ from chainrules_bridge.bodies import (
     warn_called_back,
 )
 from chainrules_bridge.by_numpy import CONSTANT, by_numpy, called_by_numpy, is_hosted
-from chainrules_bridge.containers import on_copies
 from chainrules_bridge.derive import derive, rows_of
 from chainrules_bridge.direct import as_seen
 from chainrules_bridge.directions import deliver_many, many_directions
@@ -85,7 +84,6 @@ __all__ = [
     "may_hide",
     "nestings",
     "of_own",
-    "on_copies",
     "opened",
     "own_function",
     "raised_in",

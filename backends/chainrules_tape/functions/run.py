@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
-from chainrules_bridge import on_copies
 from chainrules_py import (
     TracerError,
     ZeroTangent,
@@ -129,10 +128,7 @@ class Run:
         outside = len(under_way)
         try:
             under_way.append(self)  # an interrupt may come right after it
-            if self.tree.is_flat:
-                y = settled(f(*traced))
-            else:
-                y = settled(on_copies(f, primals, self.tree, whole, traced))
+            y = settled(f(*(traced if self.tree.is_flat else unflatten(self.tree, traced))))
         except Exception as error:
             explain_error(error)
             raise
