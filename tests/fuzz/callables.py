@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ChainRulesError
-from tests.fuzz.effects import CALLED, CALLS, DOORS, U, W
+from tests.fuzz.words import CALLED, CALLS, DOORS, U, W
 
 F = Callable[..., Any]
 """``f(a, x)``, of which a is being differentiated."""

@@ -23,7 +23,6 @@ from tests.fuzz import (
     aliases,
     callables,
     constants,
-    effects,
     forms,
     gives,
     handed,
@@ -37,9 +36,9 @@ from tests.fuzz import (
     results,
     seeds,
     statements,
-    tied,
     views,
     widths,
+    words,
 )
 from tests.fuzz.smaller import simpler, smallest
 
@@ -187,19 +186,12 @@ GENERATORS: dict[str, Generator] = {
         lambda: (list(owned.CALLS), list(owned.SOURCES), range(4), list(owned.WRITES),
                  list(owned.DOORS)),
     ),
-    "effects": _tables(
-        "functions given to words that solve, integrate or loop, which write to what they were not "
-        "given; the value of the plain program, and what differences tell, or an error",
-        effects.verdict,
-        lambda: (list(effects.CALLS), list(effects.PLACES), list(effects.VALUES), effects.KINDS,
-                 list(effects.DOORS)),
-    ),
     "callables": _tables(
         "functions of every kind that Python has, given to words that call them, or called by "
         "those; what differences tell, or an error",
         callables.verdict,
-        lambda: (list(effects.CALLS), list(callables.CALLABLES), (False, True),
-                 list(effects.DOORS)),
+        lambda: (list(words.CALLS), list(callables.CALLABLES), (False, True),
+                 list(words.DOORS)),
     ),
     "leftovers": _tables(
         "values that leave an inner differentiation by another way than its result, and are used "
@@ -207,12 +199,6 @@ GENERATORS: dict[str, Generator] = {
         leftovers.verdict,
         lambda: (list(leftovers.INNER), leftovers.WAYS, list(leftovers.USES),
                  list(leftovers.OUTER)),
-    ),
-    "tied": _tables(
-        "arguments with a container that stands twice, or that the function knows besides, and "
-        "that is changed by one of its names; the value of the plain program, or an error",
-        tied.verdict,
-        lambda: (list(tied.HOLDERS), list(tied.CHANGES), list(tied.PLACES), list(tied.DOORS)),
     ),
     "keeps": _tables(
         "rules that leave something of a call in a buffer, a name, an attribute, or give an array "

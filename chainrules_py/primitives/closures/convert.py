@@ -320,6 +320,8 @@ def _parts_of_function(f: Any) -> list[Any]:
         return [f.__func__, f.__self__]
     if isinstance(f, functools.partial):
         return [f.func, *f.args, *f.keywords.values()]
+    if f.__globals__.get("__name__") == "functools":  # singledispatch: copies would share its cache
+        return []
     cells = [_content(cell) for cell in f.__closure__ or ()]
     return [*cells, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
 

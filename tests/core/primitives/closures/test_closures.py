@@ -244,7 +244,13 @@ def test_derivatives_in_captured_values(name):
     assert grad(solution)(2.0) == pytest.approx(-0.5)
 
 
+def in_what_a_dispatched_function_calls(a):
+    f = functools.singledispatch(lambda x: a * x)
+    return lambda x: f(x)
+
+
 ELSEWHERE = {
+    "singledispatch": in_what_a_dispatched_function_calls,
     "global": lambda a: globals().update(SCALE=a) or scaled,
     "object in an object": lambda a: (lambda model: lambda x: model.b(x))(Plain(1.0, Plain(a))),
     "function attribute": in_a_function_attribute,
