@@ -23,11 +23,11 @@ from chainrules_py.extend import (
     alone,
     at_once,
     content,
-    find_tracers,
     flatten,
     generators_in,
     is_generator,
     states,
+    traced_in,
     under_way,
     unflatten,
 )
@@ -82,8 +82,9 @@ class Segment:
         cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
         self.cells: dict[int, Stored] = {}
         for k, cell in enumerate(cells):
-            if find_tracers(content(cell)):
-                self.cells[k] = Stored(cell.cell_contents, tape)
+            x = content(cell)
+            if not callable(x) and traced_in(x):
+                self.cells[k] = Stored(x, tape)
                 cell.cell_contents = None  # of a copy, which is not called
         self.start = self.stop = len(tape)
         # Those that it was given, that it captured, that stand in its module, and everybody's.

@@ -177,7 +177,7 @@ def closed(f: Any, is_captured: Callable[[Any], bool] | None = None) -> Any:
     if isinstance(f, (Closure, Operator)):
         return f
     found = _is_tracer if is_captured is None else is_captured
-    search = _Search(found, f)
+    search = _Search(found, f, arrays=is_captured is not None)
     if not search.found:
         return f
     opens = is_structure_type(type(f))
@@ -261,9 +261,12 @@ def _levels(x: Any) -> set[Any]:
 
 
 class _Search:
-    """The captured values in a function, and who holds whom on the way to them."""
+    """The captured values in a function, and who holds whom on the way to them.
 
-    def __init__(self, is_captured: Callable[[Any], bool], f: Any) -> None:
+    With ``arrays``, plain arrays and numbers may be such values as well.
+    """
+
+    def __init__(self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False) -> None:
         self.found: list[Any] = []
         self._held_by: dict[int, list[int]] = {}
         seen: dict[int, Any] = {}  # which also keeps ids from being given again
@@ -278,6 +281,9 @@ class _Search:
                 self.found.append(x)
                 continue
             parts, opens = _parts(x, opens)
+            if not arrays:
+                plain = {cls for cls in {*map(type, parts)} if _is_plain(cls)}
+                parts = [y for y in parts if type(y) not in plain]
             for y in parts:
                 self._held_by.setdefault(id(y), []).append(id(x))
             waiting += [(y, opens) for y in reversed(parts)]  # found in the order of reading
@@ -300,19 +306,25 @@ def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
     if issubclass(cls, _FUNCTIONS):
         parts = _parts_of_function(x)
         opens = True
+    elif issubclass(cls, _LEAVES):
+        parts = []
     elif isinstance(x, Primitive):
         parts = [] if x.opaque else [x.__wrapped__]
     elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
         parts = [x.__copied_as__(x)]
     elif is_structure_type(cls):
-        short = cls.__module__ not in _CONTAINERS or len(x) <= MOST
-        parts = [y for _, y in fields_of(x)] if short and _is_container(cls) else []
+        parts = _entries(x, cls)
     elif opens and not (type_info(cls).is_array or type_info(cls).is_number):
         parts, opens = [*_attributes(x).values()], False
     else:
         parts = []
-    # `type`, since `__class__` of a traced number is that of a number.
-    return [y for y in parts if not issubclass(type(y), _LEAVES)], opens
+    return parts, opens
+
+
+def _entries(x: Any, cls: type) -> list[Any]:
+    if cls.__module__ in _CONTAINERS:
+        return [] if len(x) > MOST else [*(x.values() if issubclass(cls, dict) else x)]
+    return [y for _, y in fields_of(x)] if _is_container(cls) else []
 
 
 def _parts_of_function(f: Any) -> list[Any]:
@@ -452,6 +464,15 @@ def _is_tracer(x: Any) -> bool:
     """Tell whether a value is traced, by an engine of ours or by another one."""
     cls = type(x)
     return issubclass(cls, Tracer) or type_info(cls).host is not None
+
+
+def _is_plain(cls: type) -> bool:
+    """Tell whether values of a class are numbers, texts or arrays that are not traced."""
+    if issubclass(cls, _LEAVES):
+        return True
+    see_class(cls)
+    info = type_info(cls)
+    return (info.is_array or info.is_number) and info.host is None and not issubclass(cls, Tracer)
 
 
 def _name(f: Any) -> str:
