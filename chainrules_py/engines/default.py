@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,11 +15,6 @@ from chainrules_py.registry.statement import Rule
 from chainrules_py.registry.table import find_rule
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.derived import derives
-from chainrules_py.values.holding import inside, is_real
-from chainrules_py.values.pytree import partition, unflatten
-from chainrules_py.values.structure import fields_of
 from chainrules_py.values.type_info import type_info
 
 
@@ -180,36 +173,3 @@ def _engine() -> Any:
         )
         raise NoRuleError(msg)
     return engine
-
-
-def _derives(x: Any, names: list[str]) -> bool:
-    """Tell whether ``__post_init__`` gives attributes that have a derivative, as far as is known.
-
-    It is run once more, on an object of which the engine differentiates the fields.
-    """
-    engine, cls = plugins.default_engine(), type(x)
-    fields = dict(fields_of(x))
-    numbers, treedef = partition(list(fields.values()), is_real)
-
-    def made(*numbers: Any) -> list[Any]:
-        new = object.__new__(cls)
-        for name, y in zip(fields, unflatten(treedef, numbers), strict=True):
-            object.__setattr__(new, name, y)
-        after = "__attrs_post_init__" if hasattr(cls, "__attrs_attrs__") else "__post_init__"
-        getattr(new, after)()
-        kept = sum([y is new for y in getattr(new, "__dict__", {}).values()])
-        if sys.getrefcount(new) > _ALONE + kept:
-            raise ValueError  # somebody else has it
-        found = [y for name in names for y in inside(getattr(new, name))]
-        return [y for y in found if isinstance(y, Tracer)]
-
-    try:
-        dots = engine.jvp(made, tuple(numbers), tuple([y * math.nan for y in numbers]))[1]
-    except Exception:
-        return True
-    found = [dot != 0 for dot in dots if not is_zero(dot)]
-    return any([x if isinstance(x, bool) else bool(x.any()) for x in found])
-
-
-_ALONE = sys.getrefcount(object()) + 1  # what has one name
-derives.append(_derives)

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.derived import refuse_carried
 
 _SHARED = (int, bool, str, type(None))
 """Classes of which one object stands for many values: which of them it was cannot be told."""
@@ -78,8 +77,6 @@ def putting_together(
             if found is not given and (fault := _fault(old, found, given, values)):
                 fact = f"rebuild was given {describe(given)} for {key!r}, and {fault} is there"
                 _refuse(x, fact, "put each value where to_fields takes it from")
-        if new is not x:
-            refuse_carried(x, new, [key for key, _ in now])
         return new
 
     return rebuilt

@@ -4,32 +4,25 @@ Dataclass and attrs instances, namedtuples, tuples, lists and dicts are structur
 `register_structure` adds others. All else is a leaf: arrays and numbers, strings, functions,
 classes, and objects we do not know.
 
-A structure is rebuilt around new values *without* running ``__init__`` or ``__post_init__``: what
-they derived, checked or converted once is a fact about the object, and the new values may be
-tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields. Cached
-properties are dropped, since they were computed from the old values; and real numbers that a
-``__post_init__`` derived from others are an error, for their derivatives would be lost.
+A structure is rebuilt around new values *without* running ``__init__``: what it derived, checked
+or converted once is a fact about the object, and the new values may be
+tracers, or of another shape. So a rebuilt object keeps its attributes that are no fields, as
+constants. Cached properties are dropped, since they were computed from the old values; and where
+such an attribute is a number or an array, ``__post_init__`` runs again and computes it anew.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
 from chainrules_py.errors import RuleError, describe, register_description
-from chainrules_py.values.derived import (
-    cached_properties,
-    codes_of,
-    gives_away,
-    is_it,
-    refuse_computed,
-    refuse_derived,
-    slots_of,
-)
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import entering, forget_all, forgets
-from chainrules_py.values.holding import may_hold
+from chainrules_py.values.holding import attributes, is_real, slots
 from chainrules_py.values.registered import putting_together, taking_apart
 
 T = TypeVar("T")
@@ -319,7 +312,6 @@ def _dict_items(x: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _rebuild_namedtuple(x: Any, values: Sequence[Any]) -> Any:
-    refuse_computed(x, x)
     return _with_attributes_of(x, type(x)._make(values))
 
 
@@ -327,7 +319,6 @@ def _rebuild_tuple(x: tuple[Any, ...], values: Sequence[Any]) -> tuple[Any, ...]
     _same_number(x, len(x), values)
     if type(x) is tuple:
         return tuple(values)
-    refuse_computed(x, x)
     return _with_attributes_of(x, tuple.__new__(type(x), values))
 
 
@@ -335,7 +326,6 @@ def _rebuild_list(x: list[Any], values: Sequence[Any]) -> list[Any]:
     _same_number(x, len(x), values)
     if type(x) is list:
         return list(values)
-    refuse_computed(x, x)
     new = copy.copy(x)
     list.__setitem__(new, slice(None), values)
     return _relinked(x, new)
@@ -345,7 +335,6 @@ def _rebuild_dict(x: dict[Any, Any], values: Sequence[Any]) -> dict[Any, Any]:
     _same_number(x, len(x), values)
     if type(x) is dict:
         return dict(zip(x, values, strict=True))
-    refuse_computed(x, x.values())
     new = copy.copy(x)  # keeps the factory of a defaultdict, and the order of keys
     for key, value in zip(x, values, strict=True):
         dict.__setitem__(new, key, value)
@@ -356,7 +345,7 @@ def _with_attributes_of(old: Any, new: T) -> T:
     attributes = getattr(old, "__dict__", None)
     if attributes:
         new.__dict__.update(attributes)
-        stale = cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
+        stale = _cached_properties(type(old))  # type: ignore[arg-type]  # classes are hashable
         for name in stale & attributes.keys():
             del new.__dict__[name]
         return _relinked(old, new)
@@ -370,19 +359,27 @@ def _relinked(old: Any, new: T) -> T:
         new.__dict__ = new  # type: ignore[assignment]  # a dict whose keys are its attributes
         return new
     for name, x in attributes.items():
-        if is_it(x, old):
+        if x is old or (type(x) is weakref.ref and x() is old):
             new.__dict__[name] = new if x is old else weakref.ref(new)
     return new
 
 
-forgets(lambda: (_structures,))
+@functools.cache
+def _cached_properties(cls: type) -> frozenset[str]:
+    """Name the attributes that do not survive a rebuild, since they belong to the old values."""
+    found = [item for base in cls.__mro__ for item in base.__dict__.items()]
+    return frozenset(name for name, x in found if isinstance(x, functools.cached_property))
+
+
+forgets(lambda: (_structures, _cached_properties))
 
 
 def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
-    slots = slots_of(cls, names)
-    after = codes_of(cls, ("__post_init__", "__attrs_post_init__"))
-    read = {name for code in after for name in code.co_names}.intersection(names)
-    read = {*names} if any(map(gives_away, after)) else read
+    # attrs keeps the values of cached properties of a slotted class in slots of their own; besides
+    # its fields these are the only slots that it makes.
+    kept = [x for x in slots(cls) if "__attrs_attrs__" not in vars(x.__objclass__)]
+    kept += [x for x in slots(cls) if x.__name__ in names]
+    after = _computes_anew(cls)
 
     def items(x: object) -> list[tuple[Any, Any]]:
         try:
@@ -393,22 +390,81 @@ def _by_fields(cls: type, names: tuple[str, ...]) -> Structure[Any]:
     def rebuild(x: object, values: Sequence[Any]) -> object:
         present = [name for name in names if hasattr(x, name)]
         _same_number(x, len(present), values)
-        more = getattr(x, "__dict__", _NONE)
-        kinds = [type(more[n]) for n in more if n not in names] if len(more) > len(present) else ()
-        if read or any(map(may_hold, kinds)):  # type: ignore[arg-type]  # hashable
-            refuse_derived(x, names, read)
+        new = copied(x)
+        for name, value in zip(present, values, strict=True):
+            object.__setattr__(new, name, value)  # also on frozen classes
+        if after is not None:
+            _compute_anew(x, new, names, copied, after)
+        return new
+
+    def copied(x: object) -> object:
         new = _with_attributes_of(x, object.__new__(type(x)))
-        for slot in slots:
+        for slot in kept:
             try:
                 value = slot.__get__(x)
             except AttributeError:
                 continue
             slot.__set__(new, value)
-        for name, value in zip(present, values, strict=True):
-            object.__setattr__(new, name, value)  # also on frozen classes
         return new
 
-    return Structure("fields", names, items, rebuild)
+    return Structure("fields", names, items, rebuild, hollow=after is None)
+
+
+def _computes_anew(cls: type) -> Callable[[Any], None] | None:
+    """Return what sets attributes that are no fields; None where it takes more than the object."""
+    if "__attrs_attrs__" in vars(cls):
+        return getattr(cls, "__attrs_post_init__", None)
+    after: Callable[[Any], None] | None = getattr(cls, "__post_init__", None)
+    stated = getattr(cls, "__dataclass_fields__", {}).values()
+    takes = [f for f in stated if f._field_type.name == "_FIELD_INITVAR"]
+    return None if takes else after
+
+
+def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes that are no fields, and are numbers, arrays, or lists of such."""
+    more = {name: y for name, y in attributes(x).items() if name not in names}
+    is_number = lambda y: issubclass(type(y), Tracer) or is_real(y)
+    return {name: y for name, y in more.items() if any(map(is_number, _parts(y)))}
+
+
+def _parts(x: Any) -> Iterable[Any]:
+    return x.values() if type(x) is dict else x if type(x) in (tuple, list) else (x,)
+
+
+def _compute_anew(
+    old: Any, new: Any, names: Iterable[str], copied: Callable[[Any], Any], after: Any
+) -> None:
+    """Set attributes that the constructor computes of the fields, so that a tracer sees how.
+
+    They are those that it gives once more for the old object; another one was set since then, as
+    a running mean is, and stays.
+    """
+    kept = _numbers(old, names)
+    if not kept:
+        return
+    is_traced = lambda y: any([issubclass(type(part), Tracer) for part in _parts(y)])
+    same = [name for name, y in kept.items() if is_traced(y)]
+    if not same:
+        try:
+            after(again := copied(old))
+            same = [name for name, y in kept.items() if _equal(getattr(again, name, None), y)]
+        except Exception:  # it is not for objects that are complete: what it gave is constant
+            return
+    if same:
+        after(made := copied(new))
+        for name in same:
+            object.__setattr__(new, name, getattr(made, name))
+
+
+def _equal(x: Any, y: Any) -> bool:
+    if type(x) is not type(y) or getattr(x, "shape", ()) != getattr(y, "shape", ()):
+        return False
+    if type(y) is dict:
+        x, y = [*x.items()], [*y.items()]
+    if type(y) in (tuple, list):
+        return len(x) == len(y) and all([_equal(a, b) for a, b in zip(x, y, strict=True)])
+    same = x == y
+    return bool(same.all() if hasattr(same, "all") else same)
 
 
 def _same_number(x: object, expected: int, values: Sequence[Any]) -> None:

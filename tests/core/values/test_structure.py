@@ -15,7 +15,6 @@ import attrs
 import numpy as np
 import pytest
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py.values import pytree, structure
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import flatten, unflatten
@@ -414,51 +413,3 @@ def test_no_library_is_imported():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
-
-
-def derives_at_once(self):
-    self.twice = 2.0 * self.a
-
-
-def derives_by_another(self):
-    self._more()
-
-
-def _more(self):
-    self.twice = [2.0 * part for part in [self.a]]
-
-
-def derives_what_is_no_number(self):
-    self.twice = f"{self.a}"
-
-
-def derives_of_a_count(self):
-    self.twice = 1.0 / self.n
-
-
-def made_with(after, make):
-    """Make a class with a real field and a count, that derives an attribute."""
-    body = {
-        "__annotations__": {"a": object, "n": int},
-        "n": 4,
-        "_more": _more,
-        "__post_init__": after,
-        "__attrs_post_init__": after,
-    }
-    return make(type("Made", (), body))
-
-
-FROM_REAL = (derives_at_once, derives_by_another)
-FROM_OTHERS = (derives_what_is_no_number, derives_of_a_count)
-MAKING = {"a dataclass": dataclasses.dataclass, "attrs": attrs.define(slots=False)}
-
-
-@pytest.mark.parametrize("make", MAKING)
-@pytest.mark.parametrize("after", [*FROM_REAL, *FROM_OTHERS])
-def test_numbers_that_others_were_derived_from_are_not_moved_alone(make, after):
-    x = made_with(after, MAKING[make])(3.0)
-    if after in FROM_OTHERS:
-        assert rebuild(x, [5.0, 4]).twice == x.twice
-    else:
-        with pytest.raises(NotDifferentiableError, match="twice is no field"):
-            rebuild(x, [5.0, 4])
