@@ -51,7 +51,7 @@ _HOMES: dict[str, str] = {
         "Closure Operator closed generators_in refuse_traced settled traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.freeze": "frozen global_names names_in",
+    "chainrules_py.primitives.closures.freeze": "global_names names_in",
     "chainrules_py.primitives.closures.captured": (
         "captured check_captured in_words knows recording"
     ),
@@ -74,7 +74,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.own_space": "declares_space register_tangent",
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.promotion": "real_numbers",
-    "chainrules_py.tangents.results": "Results",
+    "chainrules_py.tangents.results": "brought_home",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all spread_given",
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",
@@ -88,8 +88,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.given": "flowing functions_in refuse_functions",
-    "chainrules_py.registry.bind.kept": "owning",
-    "chainrules_py.registry.bind.reals": "NOT_REAL as_counts either_of once_more",
+    "chainrules_py.registry.bind.reals": "once_more whole_operands",
     "chainrules_py.registry.bind.transpose": "OneMode state",
     "chainrules_py.registry.checks": "Types any_types checked_types find_primal",
     "chainrules_py.registry.explain": "demand_rule rules_in",
@@ -109,7 +108,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.others": "asks_first moved read_for",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",
-    "chainrules_py.engines.guard": "Guard GuardMode ONLY_HERE holders looking refuse_written",
+    "chainrules_py.engines.guard": "Guard GuardMode refuse_written",
     "chainrules_py.engines.export": (
         "Kernel Resolved Support check_options is_captured lookups resolved stated"
     ),

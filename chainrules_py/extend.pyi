@@ -104,7 +104,6 @@ from chainrules_py.primitives.closures.effects import (
     HigherOrder,
 )
 from chainrules_py.primitives.closures.freeze import (
-    frozen,
     global_names,
     names_in,
 )
@@ -185,14 +184,9 @@ from chainrules_py.registry.bind.given import (
     functions_in,
     refuse_functions,
 )
-from chainrules_py.registry.bind.kept import (
-    owning,
-)
 from chainrules_py.registry.bind.reals import (
-    NOT_REAL,
-    as_counts,
-    either_of,
     once_more,
+    whole_operands,
 )
 from chainrules_py.registry.bind.transpose import (
     OneMode,
@@ -298,7 +292,7 @@ from chainrules_py.tangents.pytree import (
     unflatten_tangent,
 )
 from chainrules_py.tangents.results import (
-    Results,
+    brought_home,
 )
 from chainrules_py.tangents.space import (
     Space,
@@ -478,7 +472,6 @@ from chainrules_py.vocabulary.shifts import (
 
 __all__ = [
     "LEAF",
-    "NOT_REAL",
     "ONLY_HERE",
     "OPAQUE",
     "PLAIN",
@@ -522,7 +515,6 @@ __all__ = [
     "Request",
     "Residual",
     "Resolved",
-    "Results",
     "RruleRecipe",
     "Rule",
     "Settled",
@@ -571,6 +563,7 @@ __all__ = [
     "bind",
     "block",
     "build",
+    "brought_home",
     "by_name",
     "call_native",
     "call_plain",
@@ -616,7 +609,6 @@ __all__ = [
     "flowing",
     "forgets",
     "fourier_composites",
-    "frozen",
     "full",
     "functions_in",
     "gamma_density",
@@ -694,7 +686,6 @@ __all__ = [
     "overlap",
     "own",
     "own_all",
-    "owning",
     "pad",
     "pair_of",
     "parameters_of",
@@ -735,7 +726,6 @@ __all__ = [
     "register_table",
     "as_array",
     "as_arrays",
-    "as_counts",
     "as_result",
     "row",
     "scalar_at_home",
@@ -777,10 +767,10 @@ __all__ = [
     "where_defined",
     "with_generators",
     "written",
+    "whole_operands",
     "zero_block",
     "zeta_shape",
     "asks_first",
-    "either_of",
     "moved",
     "read_for",
     "wrapping",

@@ -216,10 +216,6 @@ class Hooked(Recipe):
         self.functions = (*inside.recipe.functions, passing.f)
         self.always = inside.recipe.always
 
-    def later(self, primal: Any, mode: str) -> tuple[Any, ...]:
-        """Return the hook, and what the statement runs."""
-        return (*self.inside.recipe.later(primal, mode), self.passing.f)
-
     def stated_in(self, n: int) -> tuple[bool, ...]:
         """In which of n operands a derivative is stated."""
         return self.inside.recipe.stated_in(n)  # type: ignore[no-any-return]

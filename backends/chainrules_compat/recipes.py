@@ -22,21 +22,17 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import (
-    NOT_REAL,
     Bound,
     OneMode,
     Request,
     Statement,
     annotate,
-    as_counts,
     asks_wanted,
     captured,
     check_captured,
     describe,
-    either_of,
     flatten,
     flowing,
-    frozen,
     functions_in,
     given,
     is_structure_type,
@@ -44,8 +40,10 @@ from chainrules_py.extend import (
     pair_of,
     parameters_of,
     refuse_functions,
+    settled,
     spread_given,
     unflatten,
+    whole_operands,
 )
 
 
@@ -134,7 +132,7 @@ class PushedRecipe(_Custom):
         active, primal = request.active, request.primal
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            frame = self.make(*[frozen(function)[0] for function in self.written]), options
+            frame = self.make(*map(settled, self.written)), options
             return primal(*xs, **options), (push, links, frame, *xs)
 
         def push(tangents: tuple[Any, ...], frame: Any, *xs: Any) -> Any:
@@ -171,8 +169,9 @@ class PushedRecipe(_Custom):
 
         y, y_dot = run(xs)
         y = y if home is None else home(y, xs)
-        if (found := once_more(xs, y, run)) is not None:
-            y_dot = either_of(found[0], found[1], y_dot)
+        ts = [t if i in request.active else ZeroTangent() for i, t in enumerate(dots)]
+        if (found := once_more(run, xs, ts, y, statement)) is not None:
+            y_dot = found[1]
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")
         return y, spread_given(canonical(y_dot, space(y), statement), y, dots)
@@ -220,64 +219,53 @@ class AugmentedRecipe(_Custom):
         self.residuals = residuals
         self.pen = "custom_vjp" if residuals else "augmented_rule"
 
-    def later(self, primal: Any, mode: str) -> tuple[Any, ...]:
-        """Return the backward function where it is not frozen; what it calls may look things up."""
-        return (self.backward,) if frozen(self.backward)[0] is self.backward else ()
-
     def reverse(self, request: Request) -> Bound:
-        """Bind the pair; its later half uses names from outside as they were at the call."""
+        """Bind the pair; its later half sees its own cells and defaults as at the call."""
         active, statement = request.active, request.statement
         told, wanted = asks_wanted(self.augmented, statement.primal), {"wanted": request.wanted}
         hidden = {"wanted"} - {*statement.primal.options} if not told else set()
         n, m = len(request.operands), len(self.options)
         closures = functions_in(request)
-        is_later = bool(self.later(request.primal, "reverse"))
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            backward = frozen(self.backward)[0]
+            backward = settled(self.backward)
             if self.fixed:
-                xs = tuple([frozen(x)[0] if i in self.fixed else x for i, x in enumerate(xs)])
+                xs = tuple([settled(x) if i in self.fixed else x for i, x in enumerate(xs)])
             given = options | wanted if told else options
-            y, saved, of, onto, read, own = self._augmented(request, xs, given)
-            again = spare = None
-            if read is not xs:
-                spare = frozen(self.augmented)[0], given, as_counts(xs)
-            if own is not None:
-                saved = (saved, *own)
-            elif self.recompute:
-                again, saved = (frozen(self.augmented)[0], wanted | options), read
+            y, saved, of, onto = self._augmented(request, xs, given)
+            again = whole = None
+            if whole_operands(xs):
+                whole = settled(self.augmented), given, xs, y
+            if self.recompute:
+                again, saved = (settled(self.augmented), wanted | options), xs
             # Flat, so that an engine sees which arrays the record holds, and that spaces hold none.
             leaves, tree = saved, None
             if any([is_structure_type(type(part)) for part in saved]):
                 leaves, tree = flatten(saved)
-            if is_later and backward is self.backward:
-                backward = None
             named = [options[k] if k in options else wanted[k] for k in self.options]
-            made = again, spare, tree, own is not None
+            made = again, whole, tree
             return y, (pull, links, backward, made, of, *onto, *named, *leaves)
 
         def pull(y_bar: Any, backward: Any, made: Any, of: Any, *kept: Any) -> Any:
-            again, spare, tree, is_either = made
+            again, whole, tree = made
             onto, named, kept = kept[:n], kept[n : n + m], kept[n + m :]
             saved = kept if tree is None else unflatten(tree, kept)
             if again is not None:
                 augmented, options = again
                 given = {k: x for k, x in options.items() if k not in hidden}
                 _, saved = self._pair(statement, saved, augmented(*saved, **given))
-            saved, same, own = saved if is_either else (saved, True, None)
             options = dict(zip(self.options, named, strict=True))
             rest = (y_bar, of), onto, options
-            try:
-                bars = self._pulled(statement, backward or self.backward, saved, *rest)
-            except NOT_REAL:
-                if spare is None:
-                    raise
-                augmented, given, whole = spare
-                _, saved = self._pair(statement, whole, augmented(*whole, **given))
-                bars = self._pulled(statement, backward or self.backward, saved, *rest)
-            if own is not None:
-                others = self._pulled(statement, backward or self.backward, own, *rest)
-                bars = [either_of(same, a, b) for a, b in zip(bars, others, strict=True)]
+            bars = self._pulled(statement, backward, saved, *rest)
+            if whole is not None:
+                augmented, given, xs, y = whole
+
+                def in_reals(reals: tuple[Any, ...]) -> list[Any]:
+                    _, saved = self._pair(statement, reals, augmented(*reals, **given))
+                    return self._pulled(statement, backward, saved, *rest)
+
+                found = once_more(in_reals, xs, bars, y, statement)
+                bars = bars if found is None else found
             for i in closures:
                 flowing(bars[i], statement)
             return bars[active[0]] if len(active) == 1 else tuple([bars[i] for i in active])
@@ -286,23 +274,10 @@ class AugmentedRecipe(_Custom):
         return Bound(request, run, may_be_zero=True)
 
     def _augmented(self, request: Request, xs: tuple[Any, ...], options: Any) -> Any:
-        """Compute the value and what is saved, the spaces, and the operands that it is saved of.
-
-        Last comes None, or what is saved of the operands as they are, behind what tells whether it
-        counts.
-        """
+        """Compute the value and what is saved, and the spaces."""
         statement, home = request.statement, request.home
-
-        def run(xs: tuple[Any, ...]) -> tuple[Any, Any]:
-            y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
-            return y, (saved, xs)
-
-        y, (saved, read) = run(xs)
+        y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
         y = y if home is None else home(y, xs)
-        own = None
-        if (found := once_more(xs, y, run)) is not None:
-            own = None if found[0] is True else (found[0], saved)
-            saved, read = found[1]
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:
@@ -314,7 +289,7 @@ class AugmentedRecipe(_Custom):
                     f"the adjoint, as everywhere here, or complex='jax' for its conjugate"
                 )
                 raise NotDifferentiableError(msg)
-        return y, saved, of, onto, read, own
+        return y, saved, of, onto
 
     def _pair(self, statement: Statement, xs: tuple[Any, ...], answer: Any) -> Any:
         """Split the forward half's answer into the value and what is saved."""

@@ -7,7 +7,6 @@ transposed for the push. This asks the engine for reverse mode (``requires=Rever
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,10 +38,8 @@ transposed.implement(transpose, types=(object, object))
 def _transposed_push(recipe: Any, request: Request) -> Bound:
     """Bind the transpose of the push."""
     active, forward = request.active, recipe.forward(request).run
-    begun = _begun(recipe, request)
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
-        repeated = begun()
         onto = [space(xs[i]) for i in active]
         y: Any = None
 
@@ -56,8 +53,7 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
             return found
 
         def again(*leaves: Any) -> list[Any]:
-            with repeated():
-                return pushed(leaves)[1]
+            return pushed(leaves)[1]
 
         pullback, parts = _pullback(request, push, again, onto, [xs[i] for i in active])
         return y, (pull, links, pullback, parts, space(y), onto)
@@ -73,10 +69,8 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
 def _transposed_pull(recipe: Any, request: Request) -> Bound:
     """Bind the transpose of the pull."""
     active, reverse = request.active, recipe.reverse(request).run
-    begun = _begun(recipe, request)
 
     def run(links: Any, *xs: Any, **options: Any) -> Any:
-        repeated = begun()
         y, (half, _, *saved) = reverse(None, *xs, **options)
         of, onto = space(y), [space(xs[i]) for i in active]
 
@@ -88,9 +82,8 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
             return pulled(half, saved, leaves)
 
         def again(*leaves: Any) -> list[Any]:
-            with repeated():
-                _, (half, _, *saved) = reverse(None, *xs, **options)
-                return pulled(half, saved, leaves)
+            _, (half, _, *saved) = reverse(None, *xs, **options)
+            return pulled(half, saved, leaves)
 
         if is_zero(of):
             return y, (push, links, None, [], of, onto)
@@ -106,16 +99,6 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
 
     annotate(push, request)
     return Bound(request, run)
-
-
-def _begun(recipe: Any, request: Request) -> Callable[[], Callable[[], Any]]:
-    """Return what notes where a run begins that the engine may ask for again: what it draws from.
-
-    What it gives makes the context of the second run.
-    """
-    asks = hasattr(request.config, "adds_constant")
-    draws = recipe.repeated(request.statement.primal) if asks else None
-    return lambda: contextlib.nullcontext if draws is None else draws().again
 
 
 def _pullback(

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, final
 from chainrules_py.config import Config
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.captured import captured, in_words
-from chainrules_py.primitives.closures.reach import Reach
+from chainrules_py.primitives.closures.captured import captured, in_words, parts_of
 from chainrules_py.primitives.primitive import Primitive, is_static
 from chainrules_py.primitives.rows.alias import Alias, aliases
 from chainrules_py.registry.explain import rules_for
@@ -268,22 +267,13 @@ def _row(f: Any) -> Alias | None:
 
 
 def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
-    """Return what people wrote of a function, its body first, if any of it looks up values.
+    """Return what people wrote of a function, its body first, if any of it captured values.
 
-    It is empty if none does, or nobody stated a rule of their own.
+    It is empty if none did, or nobody stated a rule of their own.
     """
-    try:
-        return word._cache.table[lookups]  # type: ignore[no-any-return]
-    except KeyError:
-        table, found = word._cache.open(), _code_of(word)
-        table[lookups] = found = found if Reach(found) else ()
-        return found
-
-
-def _code_of(word: Primitive[..., Any]) -> tuple[Any, ...]:
-    """Return what people wrote of a function, its body first; nothing if it is the body alone."""
     own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
-    return (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+    found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+    return found if any(map(parts_of, found)) else ()
 
 
 def check_options(
@@ -341,14 +331,8 @@ def check_options(
 def _held_by(
     word: Primitive[..., Any], name: str, option: Any, is_traced: Callable[[Any], bool]
 ) -> list[str]:
-    """Name what an option holds, by attributes and items that the code of a function looks at."""
-    holder: Any = lambda: option
-    holder.__name__, code = "", (word.__wrapped__, *_code_of(word))
-    own = captured(code, is_it=is_traced)
-    found = [x for x in captured((holder, *code), is_it=is_traced) if x not in own]
-    return [
-        name + x.removesuffix(mine) if x.endswith(mine := " (captured by )") else x for x in found
-    ]
+    """Name an option that is, or directly holds, a function or object that captured a value."""
+    return [name] if captured(flatten(option)[0], is_it=is_traced) else []
 
 
 def is_captured(

@@ -8,8 +8,7 @@ from typing import Any, final
 from chainrules_py.config import Config
 from chainrules_py.engines.default import demand, pull_through, push_through
 from chainrules_py.engines.guard import watching
-from chainrules_py.errors import ChainRulesError, MutationError, ProjectionError, advise, describe
-from chainrules_py.primitives.closures.reach import Reach
+from chainrules_py.errors import ChainRulesError, ProjectionError, advise, describe
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.registry.bind.bind import bind, part
 from chainrules_py.registry.normal_form import normalise_call
@@ -134,7 +133,7 @@ class _Rrule:
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         if not options:
             try:
-                run, wanted, name, defaults, later = _plans.table[f, tuple(map(type, operands))]
+                run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
@@ -143,7 +142,7 @@ class _Rrule:
                 except Exception as error:
                     _explain(error, operands)
                     raise
-                return y, Pullback(name, y, operands, record, wanted, later, (f,))
+                return y, Pullback(name, y, operands, record, wanted, (f,))
         plans = _plans.open()
         called = None if options else (f, operands)
         config, f, operands = _configured(f, operands)
@@ -162,9 +161,9 @@ class _Rrule:
                 kind_of(x)  # which raises for classes derived from numbers
         y, record = _told(bound.run, None, *operands, **options)
         if _unchanged(called, f, native, operands):
-            plan = (bound.run, _slots(bound), name_of(f), options, bound.later)
+            plan = (bound.run, _slots(bound), name_of(f), options)
             plans[native or f, classes] = plan
-        some = record, _slots(bound), bound.later, made_by, options
+        some = record, _slots(bound), made_by, options
         return y, Pullback(name_of(f), y, operands, *some)
 
     def __repr__(self) -> str:
@@ -199,11 +198,10 @@ class Pullback:
         operands: tuple[Any, ...],
         record: tuple[Any, ...] | None,
         wanted: tuple[bool | None, ...],
-        later: tuple[Any, ...] | None = None,
         call: tuple[Any, ...] = (),
         options: dict[str, Any] | None = None,
     ) -> None:
-        self.guard = None if record is None else watching(record, y, operands, later)
+        self.guard = None if record is None else watching(record, y, operands)
         self.name = name
         self.y = y
         self.operands = operands
@@ -216,11 +214,10 @@ class Pullback:
         return self  # nothing of it changes
 
     def __reduce__(self) -> Any:
-        """As the call that made it: its rule is found and bound anew, and sees what it saw."""
+        """As the call that made it: its rule is found and bound anew."""
         if self.guard is not None:
             self.guard.check()
-        seen = _looked_up(self)
-        return _pullback_again, (self.call, self.operands, self.options or {}, seen)
+        return _pullback_again, (self.call, self.operands, self.options or {})
 
     def __call__(
         self, y_bar: Any, /, *others: Any, wanted: tuple[bool, ...] | None = None
@@ -297,25 +294,8 @@ class Pullback:
         return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
 
 
-def _pullback_again(call: Any, operands: Any, options: Any, seen: int) -> Any:
-    again: Any = rrule(*call, *operands, **options)[1]
-    if _looked_up(again) != seen:
-        msg = (
-            f"{again!r} was copied, or read from a pickle, and its rule looks up other values than "
-            f"it did at the call; pass them as operands, or call rrule again"
-        )
-        raise MutationError(msg)
-    return again
-
-
-def _looked_up(pullback: Pullback) -> int:
-    """Sum up what functions that people wrote look up, and saved."""
-    record = pullback.record or (None, None)
-    written = [x for x in pullback.operands if callable(x)]
-    statement = getattr(record[0], "statement", None)
-    if statement is not None and not statement.source.is_ours:
-        written += [statement.primal, *statement.recipe.functions, record[0], *record[2:]]
-    return Reach(written).digest() if written else 0
+def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
+    return rrule(*call, *operands, **options)[1]
 
 
 def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:

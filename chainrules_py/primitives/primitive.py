@@ -371,6 +371,9 @@ class Primitive(Generic[P, R]):
         What a level traces lies below it. A tracer below one of its own level is no operand: the
         function, or its rule, captured it.
         """
+        below = getattr(type(y), "payload_type", None)
+        if below is not None and not issubclass(below, Tracer) and not is_structure_type(below):
+            return y
         for tracer in find_tracers(y):
             if any([t.level >= tracer.level for t in find_tracers(tracer.__payload__)]):
                 names = " and ".join(_captured(self.__wrapped__)) or "a value"

@@ -1,92 +1,64 @@
-"""Results of functions that have rules: numbers that derivatives see, or an error.
+"""Results of people's rules, as arrays of the library that differentiates the operands.
 
-What hides its numbers counts as a constant to every engine. So whatever a rule that a person stated
-gives for the value is looked at here, once for each class and dtype, before any engine sees it.
+A rule may compute with NumPy, where the engine that differentiates its operands is another
+library's, and would take NumPy's array for a constant.
 """
 
 from __future__ import annotations
 
 import contextlib
-import weakref
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.hidden import hides, kept
-from chainrules_py.tangents.space import dtype_kind, kind_of
+from chainrules_py.tangents.space import dtype_kind
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.pytree import flatten, unflatten
+from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info
 
 
-class Results(set[Any]):
-    """Results that hide nothing, of calls with operands of some classes.
+def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:
+    """Return what brings results to the library of such operands; None where they stay."""
+    hosted = any([type_info(cls).host is not None or is_structure_type(cls) for cls in operands])
+    return brought_home if hosted else None
 
-    It holds classes, and pairs of a class and a dtype. A caller asks it first, so that what is
-    known costs no call: ``type(y) in known or (type(y), getattr(y, "dtype", None)) in known``.
 
-    Attributes
-    ----------
-    home : callable or None
-        `shown`, if a result may become an array of an operand's library: before anything is made
-        of it.
+def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:
+    """Return a result with its arrays in the library that differentiates the operands.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If an array is of a third library.
     """
+    hosts = [x for x in flatten(xs)[0] if _is_hosted(type(x))]
+    return map_leaves(lambda leaf: _brought(leaf, hosts), y) if hosts else y
 
-    def __init__(self, classes: tuple[type, ...]) -> None:
-        super().__init__()
-        self._fixed = not any(map(is_structure_type, classes))
-        hosted = any([type_info(cls).host is not None for cls in classes])
-        self.home = self.shown if hosted or not self._fixed else None
-        _made[id(self)] = self
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__  # type: ignore[assignment]
-
-    def shown(self, y: Any, xs: Iterable[Any]) -> Any:
-        """Return a result with its numbers where derivatives see them.
-
-        An array of NumPy's becomes one of the library that differentiates the operands, which may
-        compute with more than NumPy does, as JAX with bfloat16.
-
-        Raises
-        ------
-        NotDifferentiableError
-            If real numbers hide in it, are of a dtype that nobody computes with, or are in an array
-            of another library than the one that differentiates the operands.
-        """
-        cls, dtype = type(y), getattr(y, "dtype", None)
-        if cls in self or (cls, dtype) in self:
-            return y
-        if is_structure_type(cls):
-            leaves, treedef = flatten(y)
-            found = [self.shown(leaf, xs) for leaf in leaves]
-            same = all([a is b for a, b in zip(leaves, found, strict=True)])
-            return y if same else unflatten(treedef, found)
-        if type_info(cls).namespace is None:
-            see(None, (cls,))  # whose library may be known by now
-        kind = kind_of(y)
-        if kind == "none":
-            return kept(y) if hides(cls) else y
-        if not issubclass(cls, Tracer):
-            hosts = [x for x in flatten(tuple(xs))[0] if _is_hosted(type(x))]
-            if _is_hosted(cls):
-                _check_home(y, hosts)
-            elif dtype is not None:
-                for x in hosts:
-                    if kind != "other" or dtype_kind(dtype, type(x)) in ("real", "complex"):
-                        return _copied(y, x)
-        if kind == "other":
-            return kept(y)
-        if self._fixed or not _is_hosted(cls):
-            self.add(cls if dtype is None or issubclass(cls, Tracer) else (cls, dtype))
+def _brought(y: Any, hosts: list[Any]) -> Any:
+    cls, dtype = type(y), getattr(y, "dtype", None)
+    if dtype is None or issubclass(cls, Tracer):
         return y
+    if type_info(cls).namespace is None:
+        see(None, (cls,))  # whose library may be known by now
+    if not _is_hosted(cls):
+        for x in hosts:
+            if type_info(cls).namespace is not None or dtype_kind(dtype, type(x)) in _REAL:
+                return _copied(y, x)
+        return y
+    own = type_info(cls).namespace
+    if all([type_info(type(x)).namespace not in (own, None) for x in hosts]):
+        msg = (
+            f"a function with a rule returned {describe(y)} of another library than its operands, "
+            f"which their engine would take for a constant: return an array like them, or NumPy's"
+        )
+        raise NotDifferentiableError(msg)
+    return y
 
 
-_made: weakref.WeakValueDictionary[int, Results] = weakref.WeakValueDictionary()
-forgets(lambda: [known for ref in _made.valuerefs() if (known := ref()) is not None])
+_REAL = ("real", "complex")
 
 
 def _is_hosted(cls: type) -> bool:
@@ -104,14 +76,3 @@ def _copied(y: Any, x: Any) -> Any:
     with contextlib.suppress(Exception):  # of a value that is being compiled, no library says so
         options = {"device": x.device} if info.has_device else {}
     return namespace_of(type(x)).asarray(y, copy=True, **options)
-
-
-def _check_home(y: Any, hosts: list[Any]) -> None:
-    """Raise for an array of another library than the one that differentiates the operands."""
-    ours = (type_info(type(y)).namespace, None)
-    if hosts and all([type_info(type(x)).namespace not in ours for x in hosts]):
-        msg = (
-            f"a function with a rule returned {describe(y)} of another library than its operands, "
-            f"which their engine would take for a constant: return an array like them, or NumPy's"
-        )
-        raise NotDifferentiableError(msg)

@@ -24,7 +24,6 @@ from chainrules_py.registry.table import find_rule, looked_into
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
-from chainrules_py.tracing.left_behind import check_traced
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
@@ -190,8 +189,6 @@ class Trace(ABC):
             if out is None:
                 raise
             y = (primal or primitive)(*payloads, **options)
-        if bound.later is not None:
-            check_traced(bound.statement.recipe.functions, out, payloads)
         self.note(at, (primitive, primal, opened, options), links, y, out)
         arrays = [a for x in operands for a in plain_arrays(x)] if self.keeps else []
         made = self.leave(at, y, out, arrays, bound)
@@ -254,10 +251,8 @@ class Trace(ABC):
         run: Any = None
         links: Any = None
         linked: list[int] = []
-        looks: Any = None
         if bound is not None:
             run, links = bound.run, self.linker(bound, flat=True)
-            looks = None if bound.later is None else bound.statement.recipe.functions
             linked = [i for i in places if bound.wanted[i]]
 
         def record(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
@@ -282,10 +277,10 @@ class Trace(ABC):
                 if out is None:
                     raise
                 y = f(*payloads, **options)
-            if looks is not None:
-                check_traced(looks, out, payloads)
             arrays = [operands[i] for i in plain] if plain else ()
             made = leave(here, y, out, arrays, bound)
+            if shares and not may_share(y, payloads):
+                return made
             if views and isinstance(made, tracer):
                 made.note_view(primitive, operands, options, y, payloads[0])
             if shares:
@@ -293,6 +288,19 @@ class Trace(ABC):
             return made
 
         return record
+
+
+def may_share(y: Any, payloads: Sequence[Any]) -> bool:
+    """Tell whether a result may be memory of an operand: yes of what has no owner to ask for."""
+    cls = type(y)
+    memory = type_info(cls).memory
+    if memory is None:
+        return not type_info(cls).is_number
+    owner = memory.owner(y)
+    for x in payloads:
+        if x is y or (type(x) is cls and memory.owner(x) is owner) or is_structure_type(type(x)):
+            return True
+    return False
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:

@@ -46,10 +46,10 @@ from chainrules_py.extend import (
     Cache,
     Guard,
     HigherOrder,
-    Results,
     Rule,
     TreeDef,
     bind,
+    brought_home,
     check_options,
     closed,
     demand_rule,
@@ -152,7 +152,7 @@ class Program:
             y = call[0](*call[1:], **self.options) if alone else kept(*call, **self.options)
         finally:
             computing.reset(token)
-        y = as_values((_results.shown(y, leaves),))[0]  # MLX asks for no derivative of the rest
+        y = as_values((brought_home(y, tuple(leaves)),))[0]  # MLX asks for no derivative of the rest
         found, self._out = partition(y, is_array)
         return found or [_mx.zeros(())]  # MLX comes to grief where there is nothing
 
@@ -267,7 +267,6 @@ def _apart(x: Any) -> Any:
     return _mx.array(kept(np.array, x), x.dtype)
 
 
-_results = Results((mx.array,))
 _asking = Cache()
 """Whether halves of rules ask for values, by their operands; forgotten when a rule is stated."""
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 
 from chainrules_py import LinearMap, NotDifferentiableError, is_zero, space, unthunk
-from chainrules_py.extend import Bound, Space, StructureSpace, Unbroadcast, fit, owning
+from chainrules_py.extend import Bound, Space, StructureSpace, Unbroadcast, fit
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.engine.outputs import written
 
@@ -137,5 +137,5 @@ def _pull_each(y_bar: Any, *kept_of_each: Any) -> Any:
     return bars[0] if len(bars) == 1 else tuple(bars)
 
 
-pull_each = owning(_pull_each)
+pull_each = _pull_each
 """``pull_each(y_bar, *kept)`` pulls back by any maps: see `kept_of`."""

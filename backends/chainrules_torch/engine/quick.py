@@ -203,7 +203,7 @@ def _partial_of(plan: Plan, bound: Bound) -> tuple[Callable[..., Any], tuple[int
         return None
     if not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1:
         return None
-    if recipe.forms[0] != ("computed", None) or recipe.may_write(plan.primal):
+    if recipe.forms[0] != ("computed", None):
         return None
     return (recipe.partials[0], recipe.used[0]) if recipe.used[0] else None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import functools
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from chainrules_py.errors import TracerError
-from chainrules_py.primitives.closures.places import owner, written
-from chainrules_py.primitives.closures.reach import Reach, Walk
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.holding import attributes, content
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import structure_of
 from chainrules_py.values.tracers import find_tracers, searches
@@ -20,19 +21,44 @@ recording: contextvars.ContextVar[tuple[Any, int] | None] = contextvars.ContextV
 """The custom function whose call is being traced, if there is one, and the level that traces it."""
 
 
+def parts_of(f: Any) -> list[tuple[str, Any]]:
+    """List what a function captured, with names: its cells, defaults, and the object it is of.
+
+    One level: what an object holds that is captured is the author's.
+    """
+    if isinstance(f, types.MethodType):
+        return [("self", f.__self__), *parts_of(f.__func__)]
+    if isinstance(f, functools.partial):
+        named = [(f"argument {i}", x) for i, x in enumerate(f.args)]
+        return [*named, *f.keywords.items(), *parts_of(f.func)]
+    if not isinstance(f, types.FunctionType):
+        return []
+    cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    found = [(name, content(cell)) for name, cell in cells]
+    defaults = f.__defaults__ or ()
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    found += zip(names[len(names) - len(defaults) :], defaults, strict=True)
+    return [*found, *(f.__kwdefaults__ or {}).items()]
+
+
 def captured(
     functions: Iterable[Any], level: int = 0, is_it: Callable[[Any], bool] | None = None
 ) -> list[str]:
-    """List the outside names under which functions find tracers of a level or above.
+    """List the names under which functions captured tracers of a level or above.
 
     ``is_it`` says instead which values are meant, of an engine whose traced values are no `Tracer`.
     """
+    found = is_it or (lambda x: isinstance(x, Tracer) and x.level >= level)
     owners: dict[str, list[str]] = {}
-    for path, x in Reach(functions).values():
-        if is_it(x) if is_it else isinstance(x, Tracer) and x.level >= level:
-            by = owners.setdefault(written(path), [])
-            if owner(path) not in by:
-                by.append(owner(path))
+    waiting = list(functions)
+    for f in waiting:  # the functions that a function captured count as its own
+        own = getattr(f, "__name__", "")
+        for name, x in parts_of(f):
+            if callable(x) and not isinstance(x, Tracer) and not any([x is g for g in waiting]):
+                waiting.append(x)
+            for leaf in flatten(x)[0] if _opens(x) else [x]:
+                if found(leaf) and own not in (by := owners.setdefault(name, [])):
+                    by.append(own)
     return [f"{name} (captured by {', '.join(by)})" for name, by in owners.items()]
 
 
@@ -105,13 +131,13 @@ def _is_plain(cls: type) -> bool:
 
 
 def knows(f: Any, is_it: Callable[[Any], bool]) -> bool:
-    """Tell whether a function holds a value that passes a test, however it would get there.
+    """Tell whether a function or object holds a value that passes a test: one level."""
+    held = [x for _, x in parts_of(f)] or list(attributes(f).values())
+    return any([is_it(leaf) for x in held for leaf in (flatten(x)[0] if _opens(x) else [x])])
 
-    Whether code names it is asked of what modules hold alone. Of too many values the answer is yes.
-    """
-    walk = Walk(Reach(()), 100_000)
-    walk.over([f])
-    return not walk.reach.whole or any(map(is_it, walk.seen.values()))
+
+def _opens(x: Any) -> bool:
+    return structure_of(type(x)) is not None
 
 
 searches.append(knows)

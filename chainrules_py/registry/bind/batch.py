@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_py.registry.bind.kept import owning
 from chainrules_py.tangents.checks import refuse_tangent
 from chainrules_py.tangents.precision import default_dtype
 from chainrules_py.tangents.space import Space, kind_of
@@ -43,13 +42,12 @@ def one_by_one(half: Callable[..., Any]) -> Callable[..., Any]:
     array([[10., 20.],
            [30., 40.]])
     """
-    own = owning(half)
 
     def each(t: Any, *saved: Any) -> Any:
         n = count(t)
         if n is None:
             return half(t, *saved)
-        return gather([own(direction(t, i), *saved) for i in range(n)], t)
+        return gather([half(direction(t, i), *saved) for i in range(n)], t)
 
     return each
 

@@ -10,23 +10,17 @@ this module: ``elementwise``, ``linear``, ``general``.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.closures.convert import settled
-from chainrules_py.primitives.closures.effects import HigherOrder
-from chainrules_py.primitives.closures.reach import Reach
-from chainrules_py.primitives.closures.writes import may_write
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.registry.bind.kept import give_own, watched
 from chainrules_py.registry.statement import Rule, Statement
-from chainrules_py.tangents.results import Results
+from chainrules_py.tangents.results import homing
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.generators import Draws
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
@@ -51,14 +45,12 @@ class Request:
         What computes the value.
     config : Config or None
         The engine.
-    results : Results or None
-        What is known of results; None where no person stated the rule.
     home : callable or None
         ``home(y, xs)`` is the result of a person's function as an array of an operand's library.
     """
 
     __slots__ = (
-        "active", "config", "home", "operands", "primal", "results", "statement", "wanted",
+        "active", "config", "home", "operands", "primal", "statement", "wanted",
     )  # fmt: skip
 
     def __init__(
@@ -76,8 +68,7 @@ class Request:
         self.primal = primal
         self.config = config
         ours = statement.source.is_ours and not statement.primal.fixed
-        self.results = None if ours else Results(operands)
-        self.home = None if self.results is None else self.results.home
+        self.home = None if ours else homing(operands)
 
 
 @final
@@ -104,9 +95,6 @@ class Bound:
         Whether the result may be a view of the first operand.
     may_share : bool
         Whether it may be memory of any, as of a function that people wrote.
-    later : tuple of callable or None
-        What a person stated that runs after the call, where it may look up, or the record may hold,
-        what can be changed meanwhile; None where nothing can.
     maps : callable or None
         ``maps(operands, options) -> (y, maps)``, of rules that give one `LinearMap` per operand.
     always, is_elementwise, is_linear, saves_values : bool
@@ -117,7 +105,6 @@ class Bound:
         "always",
         "is_elementwise",
         "is_linear",
-        "later",
         "maps",
         "may_be_zero",
         "may_share",
@@ -128,6 +115,8 @@ class Bound:
         "statement",
         "wanted",
     )
+
+    later: ClassVar[None] = None
 
     def __init__(
         self,
@@ -152,7 +141,6 @@ class Bound:
         self.is_linear = recipe.is_linear
         self.maps = maps
         self.saves_values = recipe.saves_values
-        self.later: tuple[Any, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<bound {self.statement!r} wanted={self.wanted}>"
@@ -192,26 +180,6 @@ class Recipe:
     is_constant = is_elementwise = is_linear = is_smooth = False
     saves_values = is_written = is_hooked = always = False
     functions: tuple[Any, ...] = ()
-    _writes: bool | None = None
-
-    def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:
-        """Return what runs later of a record in a mode, and is not held by the record itself."""
-        if self.is_written:
-            return ()
-        # A push of what is linear is the function itself.
-        return (
-            self.functions
-            if self.is_elementwise or mode == "reverse"
-            else (*self.functions, primal)
-        )
-
-    def may_write(self, primal: Primitive[..., Any]) -> bool:
-        """Tell whether what was stated, or the function itself, may write to what it is given."""
-        if self._writes is None:
-            self._writes = bool(primal.fixed) or may_write(
-                (*self.functions, primal), places=self.is_elementwise
-            )
-        return self._writes
 
     def may_view(self, primal: Primitive[..., Any]) -> bool:
         """Tell whether a function that such a statement is about may give a view of its operand."""
@@ -235,27 +203,17 @@ class Recipe:
 
         return Bound(request, run)
 
-    def repeated(self, primal: Primitive[..., Any]) -> Callable[[], Any] | None:
-        """Return what makes the `Draws` of a run that is repeated later; None if it has none."""
-        reach = Reach((*self.functions, primal))
-        if not (reach.generators or reach.may_draw()):
-            return None
-        return lambda: Draws(reach.generators, reach.may_draw())
-
     def linearize(self, request: Request) -> Bound:
         """Bind tangents that come later: without a separate push, one more run for each."""
         primal, run_forward = request.primal, self.forward(request).run
-        begun = self.repeated(request.statement.primal)
 
-        def push(tangents: tuple[Any, ...], run: Any, xs: Any, options: dict[str, Any]) -> Any:
-            with run.again() if run else contextlib.nullcontext():
-                return run_forward(tangents, *xs, **options)[1]
+        def push(tangents: tuple[Any, ...], xs: Any, options: dict[str, Any]) -> Any:
+            return run_forward(tangents, *xs, **options)[1]
 
         annotate(push, request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
-            now = begun() if begun else None
-            return primal(*xs, **options), (push, links, now, _as_at_the_call(xs), options)
+            return primal(*xs, **options), (push, links, _as_at_the_call(xs), options)
 
         return Bound(request, run)
 
@@ -341,15 +299,7 @@ def bind(
         if (home := request.home) is not None:
             request.primal = lambda *xs, **options: home(checked(*xs, **options), xs)
         if any(among):
-            made: Bound = getattr(recipe, mode)(request)
-            made.later = _later(statement, mode, operands)
-            if request.results is not None:
-                writes = recipe.may_write(statement.primal)
-                if not made.is_elementwise:
-                    give_own(made, mode, writes, request.results)
-                elif writes:
-                    made.run = watched(made.run, statement, writes, "tangent", "operand")
-            bound = made
+            bound = getattr(recipe, mode)(request)
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound
@@ -369,21 +319,6 @@ def _constant(request: Request, mode: str) -> Bound:
         return y, records.get(mode, (push, pull))
 
     return Bound(request, run, may_be_zero=True)
-
-
-def _later(statement: Statement, mode: str, operands: tuple[type, ...]) -> tuple[Any, ...] | None:
-    """Decide, once for all calls, whether what is saved of them can change; see `Bound.later`."""
-    primal, recipe = statement.primal, statement.recipe
-    later: tuple[Any, ...] = recipe.later(primal, mode)
-    if isinstance(primal, HigherOrder) or primal.fixed:  # functions that people wrote
-        return later
-    if statement.source.is_ours:
-        return None
-    infos = map(type_info, operands)
-    known = all([info.is_array or info.is_number for info in infos])
-    # What the value is computed with may be its memory as well.
-    held = bool(primal.options)  # an object, or a dict, which others may change meanwhile
-    return None if known and not held and not Reach((*recipe.functions, primal)) else later
 
 
 def shares_a_run(rule: Rule) -> bool:
@@ -433,13 +368,7 @@ def _separately(
 
     annotate(push, request)
     annotate(pull, request)
-    bound = Bound(request, run, may_be_zero=True)
-    stated = [s for s in (rule.reverse, rule.forward) if s is not None]
-    if any([_later(s, "both", operands) is not None for s in stated]):
-        # A push is one more run of the forward rule.
-        again = () if rule.forward is None else rule.forward.recipe.functions
-        bound.later = (*again, *stated[0].recipe.later(rule.primal, "both"))
-    return bound
+    return Bound(request, run, may_be_zero=True)
 
 
 def _as_at_the_call(xs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -100,7 +100,8 @@ class ElementwiseRecipe(Pushes):
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
-            values = (y, *self.check(request, y, *xs))
+            self.check(request, y, *xs)
+            values = (y, *xs)
             kept = [values[slot] for slot in saved]
             dtype = getattr(y, "dtype", None)
             if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:

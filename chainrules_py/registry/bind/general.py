@@ -12,21 +12,13 @@ from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
-from chainrules_py.registry.bind.reals import (
-    NOT_REAL,
-    as_counts,
-    either_of,
-    either_pull,
-    maps_of_reals,
-    once_more,
-)
+from chainrules_py.registry.bind.reals import once_more, with_reals
 from chainrules_py.registry.bind.transpose import OneMode
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
-from chainrules_py.tangents.keys import keyed, known, reading
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
-from chainrules_py.tangents.promotion import Whole, counts, real_numbers
+from chainrules_py.tangents.promotion import Whole
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
@@ -39,6 +31,7 @@ from chainrules_py.tangents.space import (
     spread_given,
     zero_tangent,
 )
+from chainrules_py.tangents.structural import Tangent
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.tangents.zeros import (
     AbstractTangent,
@@ -47,6 +40,7 @@ from chainrules_py.tangents.zeros import (
     ZeroTangent,
     is_zero,
 )
+from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import fuser_of, type_info
 
 
@@ -82,9 +76,21 @@ class _Written(Recipe):
             found = functools.partial(found, wanted=request.wanted)
         return found
 
-    def _is_ours(self, statement: Statement) -> bool:
-        """Tell whether a rule sees to whole numbers itself; what asks the engine leaves them."""
-        return statement.source.is_ours or self.with_config
+    def _tests(self, request: Request) -> list[tuple[int, Any]]:
+        """List the operands that may hold whole numbers, with what tells so of their dtypes.
+
+        What asks the engine leaves them to others; what is annotated ``int`` or ``bool`` is handed
+        on as it is.
+        """
+        if self.with_config:
+            return []
+        kept = {i for i, t in enumerate(request.statement.signature) if t in (int, bool)}
+        infos = enumerate(map(type_info, request.operands))
+        return [
+            (i, Whole(info.dispatch_type))
+            for i, info in infos
+            if info.namespace is not None and (info.is_array or info.is_number) and i not in kept
+        ]
 
 
 class GeneralRecipe(_Written):
@@ -93,17 +99,9 @@ class GeneralRecipe(_Written):
     pen = "rule"
 
     def _stated(self, request: Request) -> Callable[..., Any]:
-        """Build what calls the function, checks what it gives, and has it read real numbers.
-
-        The value is that of the operands as they are. Maps are those of real numbers: what they
-        compute of whole ones may wrap where the value does not. What gets no map may be an index.
-        """
+        """Build what calls the function, checks what it gives, and has it read real numbers."""
         stated, statement, n = self._function(request), request.statement, len(request.operands)
-        infos = [type_info(cls) for cls in request.operands]
-        known = [i.namespace is not None and (i.is_array or i.is_number) for i in infos]
-        tests = [(i, Whole(infos[i].dispatch_type)) for i, k in enumerate(known) if k]
-        if self.whole or self.with_config:  # what asks the engine leaves its numbers to others
-            tests = []
+        tests = [] if self.whole else self._tests(request)
         functions, home = functions_in(request), request.home
         ours = statement.source.is_ours
 
@@ -114,14 +112,8 @@ class GeneralRecipe(_Written):
                 given = _checked(statement, given, n)
             if home is not None:
                 given = home(given[0], xs), given[1]
-            if not ours and (fields := keyed(given[0])) is not None:
-                told = [
-                    LinearMap(m.push, reading(m.pull, fields), *m.saved)
-                    if type(m) is LinearMap
-                    else m
-                    for m in given[1]
-                ]
-                given = given[0], tuple(told)
+            if not ours and is_structure_type(type(given[0])):
+                given = given[0], reading(given[0], given[1])
             if functions:
                 told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
@@ -131,18 +123,11 @@ class GeneralRecipe(_Written):
             return given
 
         def of_reals(y: Any, maps: Any, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-            reals = [*xs]
-            for i, whole in tests:
-                if whole[xs[i].dtype]:
-                    read = real_numbers if type(maps[i]) is LinearMap else counts
-                    reals[i] = read(xs[i], y)
-            if all([a is b for a, b in zip(xs, reals, strict=True)]):
+            places = [i for i, whole in tests if whole[xs[i].dtype] and type(maps[i]) is LinearMap]
+            if not places:
                 return maps
-
-            def again() -> Any:
-                return _checked(statement, stated(*reals, **options), n)
-
-            return again()[1] if ours else maps_of_reals(y, maps, again)
+            again = lambda reals: _checked(statement, stated(*reals, **options), n)[1]
+            return with_reals(again, xs, places, y, statement)
 
         return answer
 
@@ -320,16 +305,12 @@ class FruleRecipe(_Written, OneMode):
     pen = "frule.register"
     mode = "forward"
 
-    def later(self, primal: Primitive[..., Any], mode: str) -> tuple[Any, ...]:
-        """Return the function, which is run once more for each tangent."""
-        return self.functions
-
     def forward(self, request: Request) -> Bound:
         """Bind the function, with a zero for each operand that has no tangent."""
         frule, statement, active = self._function(request), request.statement, request.active
         if not self.with_config:
             refuse_functions(request)
-        home, ours = request.home, self._is_ours(statement)
+        home, tests = request.home, self._tests(request)
         dense = False  # whether the function asks more of a zero than that it adds and scales
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
@@ -337,7 +318,7 @@ class FruleRecipe(_Written, OneMode):
             zero = zero_tangent if dense else lambda _: ZeroTangent()
             slots = [NoTangent() if is_zero(space(x)) else zero(x) for x in xs]
             for i, t in zip(active, tangents, strict=True):
-                slots[i] = known(unthunk(t), xs[i])
+                slots[i] = as_read(unthunk(t), space(xs[i]))
             try:
                 answer = frule(tuple(slots), *xs, **options)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -348,10 +329,12 @@ class FruleRecipe(_Written, OneMode):
                 raise
             y, y_dot = pair_of(answer, statement, "(y, y_dot)")
             y = y if home is None else home(y, xs)
-            if not ours:
-                again = lambda reals: pair_of(frule(tuple(slots), *reals, **options), statement, "")
-                if (found := once_more(xs, y, again)) is not None:
-                    y_dot = either_of(found[0], found[1], y_dot)
+            for i, whole in tests:
+                if whole[xs[i].dtype]:
+                    again = lambda xs: pair_of(frule(tuple(slots), *xs, **options), statement, "")
+                    found = once_more(again, xs, slots, y, statement)
+                    y_dot = y_dot if found is None else found[1]
+                    break
             y_dot, of = given(y_dot, statement), space(y)
             if type(of) is not Space or isinstance(y_dot, AbstractTangent):
                 return y, spread_all(y_dot, y)
@@ -374,7 +357,7 @@ class RruleRecipe(_Written, OneMode):
         """Bind the function, whose pullback is saved as a whole."""
         rrule, statement = self._function(request), request.statement
         active, n, functions = request.active, len(request.operands), functions_in(request)
-        home, ours = request.home, self._is_ours(statement)
+        home, tests = request.home, self._tests(request)
 
         def of(i: int, bars: Any, onto: Any) -> Any:
             bar = given(bars[i], statement)
@@ -406,28 +389,64 @@ class RruleRecipe(_Written, OneMode):
                 raise RuleError(msg)
             y, pullback = answer
             y = y if home is None else home(y, xs)
-            if not ours:
-                again = lambda xs: rrule(*xs, **options)
-                if (found := once_more(xs, y, again)) is not None:
-                    reals = _either(found[1], again, as_counts(xs))
-                    pullback = either_pull(found[0], reals, pullback)
-            if (fields := keyed(y)) is not None:
-                pullback = reading(pullback, fields)
+            for i, whole in tests:
+                if whole[xs[i].dtype]:
+                    again = lambda xs: rrule(*xs, **options)
+                    pullback = _of_reals(pullback, again, xs, y, statement)
+                    break
+            if is_structure_type(type(y)):
+                pullback = reading_by_keys(pullback, space(y))
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)
 
 
-def _either(pullback: Any, again: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
-    """Return a pullback of real numbers, which may need whole ones: for places, say."""
+def _of_reals(
+    pullback: Callable[..., Any],
+    rrule: Callable[[tuple[Any, ...]], Any],
+    xs: tuple[Any, ...],
+    y: Any,
+    statement: Statement,
+) -> Callable[..., Any]:
+    """Return a pullback whose cotangents of whole numbers are those of real ones."""
 
-    def either(y_bar: Any) -> Any:
-        try:
-            return pullback(y_bar)
-        except NOT_REAL:
-            return again(xs)[1](y_bar)
+    def pulled(y_bar: Any) -> Any:
+        bars = pullback(y_bar)
+        if not isinstance(bars, tuple):
+            return bars
+        found = once_more(rrule, xs, bars, y, statement)
+        return bars if found is None else found[1](y_bar)
 
-    return either
+    return pulled
+
+
+def reading(y: Any, maps: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return maps whose pulls read the cotangents of dicts as dicts with all the keys."""
+    of = space(y)
+    return tuple(
+        [
+            LinearMap(m.push, reading_by_keys(m.pull, of), *m.saved) if type(m) is LinearMap else m
+            for m in maps
+        ]
+    )
+
+
+def reading_by_keys(pull: Any, of: Any) -> Any:
+    """Wrap a pull that reads the cotangent of a structure."""
+    return pull and (lambda y_bar, *saved: pull(as_read(y_bar, of), *saved))
+
+
+def as_read(t: Any, of: Any) -> Any:
+    """Return a tangent as a person's rule reads it: that of a dict is a dict with all the keys.
+
+    What a tangent leaves out is zero; so a key that is written wrongly would be zero as well.
+    """
+    if not isinstance(t, Tangent) or type(of) is not StructureSpace:
+        return t
+    if issubclass(of.primal_type, dict):
+        return {key: as_read(t[key], inner) for key, inner in of.fields.items()}
+    entries = {key: as_read(part, of.fields[key]) for key, part in t._entries.items()}
+    return t._of(entries, t._length)
 
 
 def _half(half: Any, name: str, statement: Statement) -> Any:

@@ -16,8 +16,6 @@ from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_partial
-from chainrules_py.registry.bind.kept import watched
-from chainrules_py.registry.bind.reals import unwrapped
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
@@ -46,31 +44,11 @@ class Pushes(Recipe):
         """In which of n operands there is a partial."""
         return tuple([p is not None for p in self.partials])
 
-    def partial(self, i: int, statement: Statement) -> Partial | None:
-        """Return what was stated of an operand, which may write to nothing that it is given."""
-        p = self.partials[i]
-        if p is None or statement.source.is_ours or not self.may_write(statement.primal):
-            return p
-        return watched(p, statement, True, "result", "operand")
-
-    def check(self, request: Request, y: Any, *xs: Any) -> tuple[Any, ...]:
-        """Raise for structures, what wraps, and complex numbers that nobody said a word of.
-
-        Returns
-        -------
-        tuple
-            The operands as partials take them.
-        """
-        known = request.results
-        if known is not None and (type(y), getattr(y, "dtype", None)) not in known:
-            self._check_result(request, known.shown(y, xs))
+    def check(self, request: Request, y: Any, *xs: Any) -> None:
+        """Raise for structures, and complex numbers that the statement does not mention."""
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
             self.refuse_complex(request.statement)
-        return xs if request.statement.source.is_ours else unwrapped(request, y, xs)
-
-    def _check_result(self, request: Request, y: Any) -> None:
-        """Raise for a structure: a partial derivative is of one number by another."""
-        if is_structure_type(type(y)):
+        if is_structure_type(type(y)):  # a partial derivative is of one number by another
             msg = (
                 f"{request.statement!r} is of one array or number, and "
                 f"{request.statement.primal.__name__} gave {describe(y)}; state its rule by @rule "
@@ -93,7 +71,7 @@ class Pushes(Recipe):
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
-            (form, c), partial = self.forms[i], self.partial(i, request.statement)
+            (form, c), partial = self.forms[i], self.partials[i]
             if partial and form == "computed" and not request.statement.source.is_ours:
                 partial = checked_partial(partial, request.statement, self.complex is None)
             if form != "constant" or self.singular:
@@ -107,7 +85,8 @@ class Pushes(Recipe):
         primal, terms = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
-            values = numbers_like(y, self.check(request, y, *xs))
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
             y_dot: Any = None
             for (term, partial), t in zip(terms, tangents, strict=True):
                 if is_zero(t):
@@ -148,7 +127,8 @@ class Pushes(Recipe):
 
         def saving(*xs: Any) -> tuple[Any, tuple[Any, ...]]:
             y = primal(*xs)
-            values = numbers_like(y, self.check(request, y, *xs))
+            self.check(request, y, *xs)
+            values = numbers_like(y, xs)
             return y, (known_space(y), *[p(*values) for p in computed])
 
         return saving

@@ -179,7 +179,7 @@ class Pulls:
     def _part(self, i: int, conjugate: bool) -> Any:
         """``y_bar conj(p)`` for one operand, as a function of y_bar and just the saved values."""
         recipe, saved = self.recipe, self.saved
-        partial, (form, value) = recipe.partial(i, self.request.statement), recipe.forms[i]
+        partial, (form, value) = recipe.partials[i], recipe.forms[i]
         assert partial is not None
         if form == "constant" and not recipe.singular:
             return _times_constant(value, conjugate)
