@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, final
 
+from chainrules_py import debugging
 from chainrules_py.config import Config
 from chainrules_py.errors import NotDifferentiableError
 from chainrules_py.primitives.closures.convert import settled
@@ -300,6 +301,8 @@ def bind(
             request.primal = lambda *xs, **options: home(checked(*xs, **options), xs)
         if any(among):
             bound = getattr(recipe, mode)(request)
+            if debugging.checks is not None:
+                bound = debugging.checks.bound(bound, mode, request.primal)
         elif checked is not primal:
             bound = _constant(Request(statement, operands, wanted, checked, config), mode)
     rule.bound[key] = bound

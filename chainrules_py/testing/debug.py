@@ -1,0 +1,467 @@
+"""Checks of functions and rules where a program uses them: they run again, and are compared.
+
+Nothing is looked up in code or objects, but the names that a rule's own functions captured, for
+the message. So it is slow, and what it says is what happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import itertools
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from chainrules_py import debugging
+from chainrules_py.errors import ChainRulesError, MutationError, NanError, describe
+from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.primitives.plugins import default_engine
+from chainrules_py.registry.bind.bind import annotate
+from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.testing.data.backends import to_numpy
+from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.generators import Draws, is_generator
+from chainrules_py.values.holding import attributes, cells
+from chainrules_py.values.pytree import flatten, map_leaves
+from chainrules_py.values.type_info import type_info
+from chainrules_py.vocabulary.manipulation import copy as copy_array
+
+
+class DebugError(ChainRulesError, AssertionError):
+    """A function or rule is none of its operands: it gave another value when it ran again.
+
+    Raised inside `debug` alone. What writes to what it was given raises `MutationError` there.
+    """
+
+
+@contextlib.contextmanager
+def debug(*, nans: bool = True) -> Iterator[None]:
+    """Check functions and rules where they are used, by running them more than once.
+
+    Inside, for every function that is differentiated: it gives the same value when it runs again,
+    with and without tracing. For every rule that a person stated: its value is that of the
+    function; it writes to nothing that it was given or saved; and its pull and push give the same
+    twice, and at the time of the pull what they gave at the call. A compiled program gives what
+    its function gives. Arrays that a derivative depends on are compared in every element.
+
+    Parameters
+    ----------
+    nans : bool
+        Whether a call that makes a NaN of what was none is an error.
+
+    Raises
+    ------
+    DebugError
+        By the call that is checked: it names the function or rule, what differs, and what to write.
+    MutationError
+        For a write to what a rule was given or saved, or to what a gradient depends on.
+    NanError
+        For a NaN.
+
+    Notes
+    -----
+    It is on in all threads, and functions run more often than otherwise: what they print is printed
+    again. Random numbers are drawn again from the same states, where the generators are NumPy's
+    shared ones or captured by name. ``CHAINRULES_DEBUG=1`` in the environment turns it on for the
+    whole program.
+
+    Examples
+    --------
+    >>> from chainrules_py import primitive, rrule
+    >>> from chainrules_tape import grad
+    >>> @primitive
+    ... def double(x, /):
+    ...     return 2.0 * x
+    >>> @rrule.register(double)
+    ... def double_rule(x):
+    ...     def pull(y_bar):
+    ...         y_bar *= 2.0
+    ...         return (y_bar,)
+    ...     return 2.0 * x, pull
+    >>> with debug():
+    ...     grad(lambda x: np.sum(double(x)))(np.ones(3))
+    Traceback (most recent call last):
+    ...
+    chainrules_py.errors.MutationError: the pull of double... wrote to its cotangent float64[3]...
+    """
+    before = debugging.checks
+    trap = getattr(default_engine(), "debug_nans", None) if nans else None
+    start(nans=nans)
+    try:
+        with trap() if trap else contextlib.nullcontext():
+            yield
+    finally:
+        debugging.checks = before
+        invalidate()
+
+
+def start(*, nans: bool = True) -> None:
+    """Check from now on what `debug` checks in a block."""
+    debugging.checks = Running(nans)
+    invalidate()  # engines keep rules bound as they were
+
+
+@final
+class Running:
+    """The checks of `debug`."""
+
+    def __init__(self, nans: bool) -> None:
+        self.nans = nans
+        self._here = threading.local()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Tell whether this is no check of what runs for another check."""
+        first = not getattr(self._here, "on", False)
+        self._here.on = True
+        try:
+            yield first
+        finally:
+            self._here.on = not first
+
+    # ------------------------------------------------------------------------------- functions
+
+    def function(self, f: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[[Any], None]:
+        """Return what raises if a function gives another value than while it is traced."""
+        if getattr(self._here, "on", False) or not is_plain(primals):
+            return lambda y: None
+        given, draws = copied(primals), generators([f])
+        return lambda y: self._check_function(f, given, draws, y)
+
+    def _check_function(self, f: Any, primals: tuple[Any, ...], draws: Draws, y: Any) -> None:
+        with self._alone(), _quietly():
+            with draws.again():
+                again = f(*copied(primals))
+            if (problem := different(y, again)) is None:
+                return
+            with draws.again():
+                third = f(*copied(primals))
+        name = name_of(f)
+        if different(again, third) is None:
+            msg = (
+                f"{name} gives another value while it is differentiated: {problem}; it asks for "
+                f"the class or identity of its arguments, or keeps an earlier result: compute the "
+                f"value from the arguments alone"
+            )
+        else:
+            msg = (
+                f"{name} gives another value when it runs again: {problem}; it draws random "
+                f"numbers or changes what it reads: pass the generator or the state as an "
+                f"argument, and return the new state"
+            )
+        raise DebugError(msg)
+
+    def compiled(self, name: str, y: Any, expected: Any, same: bool) -> None:
+        """Raise if a compiled program gave another result than its function."""
+        if not same:
+            problem = different(y, expected) or "it differs in its last digits"
+            msg = (
+                f"the compiled {name} gives another result than {name} itself: {problem}; what it "
+                f"looks up outside of its arguments has changed: pass that as an argument"
+            )
+            raise DebugError(msg)
+
+    # ----------------------------------------------------------------------------------- rules
+
+    def bound(self, bound: Any, mode: str, primal: Callable[..., Any]) -> Any:
+        """Return a bound rule that is checked at each call, if a person stated it."""
+        if bound.statement.source.is_ours:
+            return bound
+        new = copy.copy(bound)
+        new.maps = new.pull_into = None
+        run = self._run_forward if mode == "forward" else self._run_record
+        new.run = functools.partial(run, bound, mode, primal)
+        return new
+
+    def _run_forward(
+        self, bound: Any, mode: str, primal: Any, ts: tuple[Any, ...], *xs: Any, **options: Any
+    ) -> Any:
+        with self._alone() as first:
+            if not first or not is_plain((ts, xs, options)):
+                return bound.run(ts, *xs, **options)
+            rule = Named(bound.statement)
+            watched = Watch(operand=(xs, options), tangent=ts)
+            draws = rule.draws()
+            y, y_dot = bound.run(ts, *xs, **options)
+            watched.check(rule, "the push")
+            kept = copied((y, y_dot))
+            self._check_value(rule, draws, primal, xs, options, y)
+            with draws.again():
+                again = bound.run(copied(ts), *xs, **options)
+            rule.same("the push", kept, again, (y, y_dot))
+            self._check_nan(rule, "", y_dot, (y, *xs, *ts))
+            return y, y_dot
+
+    def _run_record(
+        self, bound: Any, mode: str, primal: Any, links: Any, *xs: Any, **options: Any
+    ) -> Any:
+        with self._alone() as first:
+            if not first or not is_plain((xs, options)):
+                return bound.run(links, *xs, **options)
+            rule = Named(bound.statement)
+            watched, draws = Watch(operand=(xs, options)), rule.draws()
+            y, record = bound.run(links, *xs, **options)
+            watched.check(rule, "the rule")
+            self._check_value(rule, draws, primal, xs, options, y)
+            n, saved = 2 if mode == "both" else 1, record[2:]
+            names = ("push", "pull") if mode == "both" else (
+                ("pull",) if mode == "reverse" else ("push",)
+            )  # fmt: skip
+            wanted = [x for x, w in zip(xs, bound.wanted, strict=True) if w]
+            halves = []
+            for name, half in zip(names, record[:n], strict=True):
+                of = y if name == "pull" else tuple(wanted)
+                probe = _Probe(half, of, saved, name == "push")
+                checked = functools.partial(self._run_half, rule, name, half, probe)
+                made: Any = lambda seed, *kept, checked=checked: checked(seed, *kept)
+                annotate(made, bound, batched=half.batched)
+                halves.append(made)
+            return y, (*halves, *record[n:])
+
+    def _check_value(
+        self, rule: Named, draws: Draws, primal: Any, xs: Any, options: Any, y: Any
+    ) -> None:
+        with _quietly(), draws.again():
+            plain = primal(*copied(xs), **copied(options))
+        if (problem := different(y, plain)) is not None:
+            msg = (
+                f"the value of {rule} is not that of {rule.primal}: {problem}; if the function "
+                f"draws random numbers or counts its calls, pass the generator or state as an "
+                f"operand"
+            )
+            raise DebugError(msg)
+        self._check_nan(rule, "", y, xs)
+
+    def _check_nan(self, rule: Named, what: str, y: Any, given: Any) -> None:
+        if self.nans and _has_nan(y) and not _has_nan(given):
+            msg = (
+                f"{what}{rule} gave NaN for operands without one: look at what it divides by, and at "
+                f"the ends of what it is defined for"
+            )
+            raise NanError(msg)
+
+    def _run_half(
+        self, rule: Named, name: str, half: Any, probe: _Probe, seed: Any, *saved: Any
+    ) -> Any:
+        with self._alone() as first:
+            if not first or not is_plain(seed):
+                return half(seed, *saved)
+            probe.check(rule, name)
+            what = "cotangent" if name == "pull" else "tangent"
+            given = copied(seed)
+            watched = Watch(**{what: given, "saved value": saved})
+            earlier = half(given, *saved)
+            watched.check(rule, f"the {name}")
+            kept = copied(earlier)
+            found = half(seed, *saved)
+            rule.same(f"the {name}", kept, found, earlier)
+            self._check_nan(rule, f"the {name} of ", found, (seed, *saved))
+            return found
+
+
+class _Probe:
+    """A half as it was at the call: what it gave for a seed that is drawn, to compare with later.
+
+    A half that takes no such seed is not compared.
+    """
+
+    def __init__(self, half: Any, of: Any, saved: tuple[Any, ...], many: bool) -> None:
+        self.half, self.saved, self.found = half, saved, None
+        try:
+            drawn = random_tangent(of, 0)
+            self.seed = tuple([t for _, t in drawn.fields()]) if many else drawn
+            with _quietly():
+                self.found = copied(half(copied(self.seed), *saved))
+        except Exception:
+            return
+        statement = half.statement
+        self.captured = [
+            (f"{name} of {f.__name__}", copied(value), value)
+            for f in (*statement.recipe.functions, *_functions((half, *saved)))
+            for name, value in named(f)
+        ]
+
+    def check(self, rule: Named, name: str) -> None:
+        """Raise if the half gives something else by now."""
+        if self.found is None:
+            return
+        with _quietly():
+            now = self.half(copied(self.seed), *self.saved)
+        problem = different(now, self.found)
+        if problem is not None:
+            changed = [text for text, was, y in self.captured if different(y, was) is not None]
+            why = f"{' and '.join(changed)} changed" if changed else (
+                "it reads a global, an attribute, or random numbers, which changed"
+            )  # fmt: skip
+            msg = (
+                f"the {name} of {rule} gives something else than at the call: {problem}; {why} "
+                f"meanwhile: pass it as an operand, or save a copy of the value in the rule"
+            )
+            raise DebugError(msg)
+
+
+@final
+class Named:
+    """A statement, as messages name it."""
+
+    def __init__(self, statement: Any) -> None:
+        self.statement = statement
+        self.primal = statement.primal.__name__
+
+    def __str__(self) -> str:
+        return f"{self.primal} ({self.statement.source})"
+
+    def draws(self) -> Draws:
+        """Return what has generators draw again, of those that all share or that it captured."""
+        return generators([*self.statement.recipe.functions, self.statement.primal])
+
+    def same(self, what: str, kept: Any, again: Any, earlier: Any) -> None:
+        """Raise if a half gave another result the second time, or wrote to the first one."""
+        if (problem := different(again, kept)) is not None:
+            msg = (
+                f"{what} of {self} gives something else when it runs again: {problem}; it writes "
+                f"to what it reads, or draws random numbers: compute a new value (t * 2.0 in place "
+                f"of t *= 2.0), and draw in the function itself"
+            )
+            raise DebugError(msg)
+        if (problem := different(earlier, kept)) is not None:
+            msg = (
+                f"{what} of {self} writes to what an earlier call of it gave: {problem}; make its "
+                f"result anew at each call (np.empty_like), or return a copy of the scratch array"
+            )
+            raise MutationError(msg)
+
+
+@final
+class Watch:
+    """Arrays, by what they are for a rule, with the fingerprints of all of their elements."""
+
+    def __init__(self, **given: Any) -> None:
+        self.given = given
+        self.before = {what: prints(x) for what, x in given.items()}
+
+    def check(self, rule: Named, who: str) -> None:
+        """Raise if one was written to."""
+        for what, x in self.given.items():
+            now = prints(x)
+            for (leaf, was), (other, mark) in itertools.zip_longest(
+                self.before[what], now, fillvalue=(None, None)
+            ):
+                if leaf is not other or was != mark:
+                    _refuse_written(rule, who, f"its {what} {describe(leaf)}")
+
+
+def _refuse_written(rule: Named, who: str, what: str) -> NoReturn:
+    msg = (
+        f"{who} of {rule} wrote to {what}, which others read as well; compute a new array "
+        f"(x * 2.0 in place of x *= 2.0), or write to a copy"
+    )
+    raise MutationError(msg)
+
+
+# --------------------------------------------------------------------------------------- values
+
+
+def is_plain(x: Any) -> bool:
+    """Tell whether values can be copied and compared: nothing traced by any engine is in them."""
+    leaves = [unthunk(leaf) if isinstance(leaf, Thunk) else leaf for leaf in flatten(x)[0]]
+    infos = [type_info(type(leaf)) for leaf in leaves]
+    traced = any([isinstance(leaf, Tracer) for leaf in leaves])
+    return not traced and not any([info.is_hidden for info in infos])
+
+
+def prints(x: Any) -> list[tuple[Any, Any]]:
+    """List the arrays in a value, each with the fingerprint of all of its elements."""
+    found = []
+    for leaf in flatten(x)[0]:
+        memory = type_info(type(leaf)).memory
+        if memory is not None and not isinstance(leaf, Tracer):
+            found.append((leaf, memory.fingerprint(leaf, True)))
+    return found
+
+
+def copied(x: Any) -> Any:
+    """Return a value as it is now: every array in it is a copy."""
+    return map_leaves(_copied, x)
+
+
+def _copied(leaf: Any) -> Any:
+    if isinstance(leaf, Thunk):
+        return copied(unthunk(leaf))
+    memory = type_info(type(leaf)).memory
+    return leaf if memory is None or isinstance(leaf, Tracer) else copy_array(leaf)
+
+
+def different(y: Any, want: Any) -> str | None:
+    """Say in what a value differs from another beyond rounding; None if in nothing."""
+    mine, theirs = (flatten(copied(x))[0] for x in (y, want))
+    if len(mine) != len(theirs):
+        return f"{describe(y)}, and {describe(want)} before"
+    for a, b in zip(mine, theirs, strict=True):
+        kinds = {kind_of(a), kind_of(b)}
+        if kinds <= {"real", "complex", "int", "bool"} and not _close(to_numpy(a), to_numpy(b)):
+            return f"{_shown(a)}, and {_shown(b)} before"
+    return None
+
+
+def _close(a: Any, b: Any) -> bool:
+    if a.shape != b.shape:
+        return False
+    exact = a.dtype.kind not in "fc" or a.tobytes() == b.tobytes()
+    if exact:
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    precision = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
+    largest = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
+    near = 1e4 * precision
+    return bool(np.allclose(a, b, rtol=near, atol=near * largest, equal_nan=True))
+
+
+def _shown(x: Any) -> str:
+    values = to_numpy(x)
+    return f"{values.item():.9g}" if values.ndim == 0 and values.dtype.kind == "f" else describe(x)
+
+
+def _has_nan(x: Any) -> bool:
+    leaves = [leaf for leaf in flatten(copied(x))[0] if kind_of(leaf) in ("real", "complex")]
+    return any([bool(np.any(np.isnan(to_numpy(leaf)))) for leaf in leaves])
+
+
+def _functions(xs: tuple[Any, ...]) -> list[Any]:
+    """List the functions among values, and those that linear maps are of."""
+    found = []
+    for x in flatten(xs)[0]:
+        parts = (x.push, x.pull) if type(x).__name__ == "LinearMap" else (x,)
+        found += [y for y in parts if type(y) is types.FunctionType]
+    return found
+
+
+def generators(functions: Iterable[Any]) -> Draws:
+    """Return what has generators draw again: those that all share, and those captured by name."""
+    held = [y for f in functions for _, y in named(f)]
+    return Draws([y for y in held if is_generator(type(y))], True)
+
+
+def named(f: Any) -> list[tuple[str, Any]]:
+    """List what a function captured, and its defaults, by name: itself, and nothing behind."""
+    if type(f) is not types.FunctionType:
+        return [*attributes(f).items()] if isinstance(f, functools.partial) else []
+    defaults = [(f"default {i}", y) for i, y in enumerate(f.__defaults__ or ())]
+    keywords = [*(f.__kwdefaults__ or {}).items()]
+    return [*cells(f).items(), *defaults, *keywords]
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Leave out the warnings of what runs once more."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
