@@ -31,7 +31,7 @@ from chainrules_compile.results import close, moved_results, same, tried
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import once_imported, way_of, with_scans
 from chainrules_compile.writers import writer_of
-from chainrules_py import RuleError
+from chainrules_py import RuleError, debugging
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
 
 P = ParamSpec("P")
@@ -118,8 +118,16 @@ class Compiled(Generic[P, R]):
             except Exception:
                 continue
             if y is not MISS:
+                if debugging.checks is not None:
+                    self._debug(y, args, keywords)
                 return y  # type: ignore[no-any-return]
         return self._record(args, keywords)  # type: ignore[no-any-return]
+
+    def _debug(self, y: Any, args: Any, keywords: Any) -> None:
+        """Compare what a program gave with what its function gives."""
+        expected = self.beside(*args, **keywords)
+        same = self._alike(y, expected, args, keywords)
+        debugging.checks.compiled(self.__name__, y, expected, same)  # type: ignore[union-attr]
 
     def _record(self, args: Any, keywords: Any) -> Any:
         f = self.beside

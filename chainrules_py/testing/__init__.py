@@ -14,6 +14,7 @@ from chainrules_py.testing.data.backends import Backend, backend, backends, to_n
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.testing.report.summary import Outcome, Summary
+from chainrules_py.testing.rerun import DebugError, debug
 from chainrules_py.testing.run import check_module, run_samples
 from chainrules_py.testing.samples import samples_of
 from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
@@ -21,6 +22,7 @@ from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
 __all__ = [
     "CHECKS",
     "Backend",
+    "DebugError",
     "Draw",
     "Finding",
     "Outcome",
@@ -38,6 +40,7 @@ __all__ = [
     "check_rrule",
     "check_rule",
     "check_tangent_type",
+    "debug",
     "enter_samples",
     "random_tangent",
     "run_samples",

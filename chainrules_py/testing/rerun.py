@@ -30,7 +30,7 @@ from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import Draws, is_generator
-from chainrules_py.values.holding import attributes, cells
+from chainrules_py.values.holding import cells
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import copy as copy_array
@@ -197,7 +197,7 @@ class Running:
             self._check_value(rule, draws, primal, xs, options, y)
             with draws.again():
                 again = bound.run(copied(ts), *xs, **options)
-            rule.same("the push", kept, again, (y, y_dot))
+            rule.check_same("the push", kept, again)
             self._check_nan(rule, "", y_dot, (y, *xs, *ts))
             return y, y_dot
 
@@ -216,12 +216,15 @@ class Running:
             names = ("push", "pull") if mode == "both" else (
                 ("pull",) if mode == "reverse" else ("push",)
             )  # fmt: skip
+            given = {"operand": (xs, options), "result": y}
             wanted = [x for x, w in zip(xs, bound.wanted, strict=True) if w]
             halves = []
             for name, half in zip(names, record[:n], strict=True):
                 of = y if name == "pull" else tuple(wanted)
+                watched = Watch(**given, **{"saved value": saved})
                 probe = _Probe(half, of, saved, name == "push")
-                checked = functools.partial(self._run_half, rule, name, half, probe)
+                watched.check(rule, f"the {name}")
+                checked = functools.partial(self._run_half, rule, name, half, probe, given)
                 made: Any = lambda seed, *kept, checked=checked: checked(seed, *kept)
                 annotate(made, bound, batched=half.batched)
                 halves.append(made)
@@ -250,7 +253,14 @@ class Running:
             raise NanError(msg)
 
     def _run_half(
-        self, rule: Named, name: str, half: Any, probe: _Probe, seed: Any, *saved: Any
+        self,
+        rule: Named,
+        name: str,
+        half: Any,
+        probe: _Probe,
+        call: dict[str, Any],
+        seed: Any,
+        *saved: Any,
     ) -> Any:
         with self._alone() as first:
             if not first or not is_plain(seed):
@@ -258,12 +268,14 @@ class Running:
             probe.check(rule, name)
             what = "cotangent" if name == "pull" else "tangent"
             given = copied(seed)
-            watched = Watch(**{what: given, "saved value": saved})
+            watched = Watch(**{what: given, **call, "saved value": saved})
             earlier = half(given, *saved)
             watched.check(rule, f"the {name}")
             kept = copied(earlier)
+            probe.again()  # which writes to scratch that it shares with the first call
+            rule.check_own(f"the {name}", kept, earlier)
             found = half(seed, *saved)
-            rule.same(f"the {name}", kept, found, earlier)
+            rule.check_same(f"the {name}", kept, found)
             self._check_nan(rule, f"the {name} of ", found, (seed, *saved))
             return found
 
@@ -285,18 +297,21 @@ class _Probe:
             return
         statement = half.statement
         self.captured = [
-            (f"{name} of {f.__name__}", copied(value), value)
+            (f"{name} of {name_of(f)}", copied(value), value)
             for f in (*statement.recipe.functions, *_functions((half, *saved)))
             for name, value in named(f)
         ]
 
+    def again(self) -> Any:
+        """Run the half once more for that seed, if it takes it."""
+        if self.found is not None:
+            with _quietly():
+                return self.half(copied(self.seed), *self.saved)
+
     def check(self, rule: Named, name: str) -> None:
         """Raise if the half gives something else by now."""
-        if self.found is None:
-            return
-        with _quietly():
-            now = self.half(copied(self.seed), *self.saved)
-        problem = different(now, self.found)
+        now = self.again()
+        problem = None if self.found is None else different(now, self.found)
         if problem is not None:
             changed = [text for text, was, y in self.captured if different(y, was) is not None]
             why = f"{' and '.join(changed)} changed" if changed else (
@@ -324,8 +339,8 @@ class Named:
         """Return what has generators draw again, of those that all share or that it captured."""
         return generators([*self.statement.recipe.functions, self.statement.primal])
 
-    def same(self, what: str, kept: Any, again: Any, earlier: Any) -> None:
-        """Raise if a half gave another result the second time, or wrote to the first one."""
+    def check_same(self, what: str, kept: Any, again: Any) -> None:
+        """Raise if a half gave another result the second time."""
         if (problem := different(again, kept)) is not None:
             msg = (
                 f"{what} of {self} gives something else when it runs again: {problem}; it writes "
@@ -333,6 +348,9 @@ class Named:
                 f"of t *= 2.0), and draw in the function itself"
             )
             raise DebugError(msg)
+
+    def check_own(self, what: str, kept: Any, earlier: Any) -> None:
+        """Raise if a half wrote to the result of an earlier call."""
         if (problem := different(earlier, kept)) is not None:
             msg = (
                 f"{what} of {self} writes to what an earlier call of it gave: {problem}; make its "
@@ -372,11 +390,10 @@ def _refuse_written(rule: Named, who: str, what: str) -> NoReturn:
 
 
 def is_plain(x: Any) -> bool:
-    """Tell whether values can be copied and compared: nothing traced by any engine is in them."""
+    """Tell whether values can be copied and compared: nothing in them stands for another value."""
     leaves = [unthunk(leaf) if isinstance(leaf, Thunk) else leaf for leaf in flatten(x)[0]]
-    infos = [type_info(type(leaf)) for leaf in leaves]
-    traced = any([isinstance(leaf, Tracer) for leaf in leaves])
-    return not traced and not any([info.is_hidden for info in infos])
+    traced = any([issubclass(type(y), Tracer) or hasattr(y, "__dispatch_type__") for y in leaves])
+    return not traced and not any([type_info(type(y)).is_hidden for y in leaves])
 
 
 def prints(x: Any) -> list[tuple[Any, Any]]:
@@ -405,29 +422,29 @@ def different(y: Any, want: Any) -> str | None:
     """Say in what a value differs from another beyond rounding; None if in nothing."""
     mine, theirs = (flatten(copied(x))[0] for x in (y, want))
     if len(mine) != len(theirs):
-        return f"{describe(y)}, and {describe(want)} before"
+        return f"{describe(y)}, not {describe(want)}"
     for a, b in zip(mine, theirs, strict=True):
-        kinds = {kind_of(a), kind_of(b)}
-        if kinds <= {"real", "complex", "int", "bool"} and not _close(to_numpy(a), to_numpy(b)):
-            return f"{_shown(a)}, and {_shown(b)} before"
+        if {kind_of(a), kind_of(b)} <= {"real", "complex", "int", "bool"}:
+            found = _apart(np.asarray(to_numpy(a)), np.asarray(to_numpy(b)))
+            if found is not None:
+                return found
     return None
 
 
-def _close(a: Any, b: Any) -> bool:
+def _apart(a: Any, b: Any) -> str | None:
+    """Say where arrays differ, and what is there."""
     if a.shape != b.shape:
-        return False
-    exact = a.dtype.kind not in "fc" or a.tobytes() == b.tobytes()
-    if exact:
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-    precision = max(float(np.finfo(x.dtype).eps) for x in (a, b) if x.dtype.kind in "fc")
-    largest = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
-    near = 1e4 * precision
-    return bool(np.allclose(a, b, rtol=near, atol=near * largest, equal_nan=True))
-
-
-def _shown(x: Any) -> str:
-    values = to_numpy(x)
-    return f"{values.item():.9g}" if values.ndim == 0 and values.dtype.kind == "f" else describe(x)
+        return f"{describe(a)}, not {describe(b)}"
+    if a.size == 0 or a.tobytes() == b.tobytes():
+        return None
+    eps = max([np.finfo(x.dtype).eps for x in (a, b) if x.dtype.kind in "fc"], default=0.0)
+    largest = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+    is_near = np.isclose(a, b, rtol=1e4 * eps, atol=1e4 * eps * largest, equal_nan=True)
+    if np.all(is_near):
+        return None
+    at = tuple(map(int, np.unravel_index(np.argmin(is_near), a.shape)))
+    place = f" at {[*at]}" if at else ""
+    return f"{a[at]:.9g}{place}, not {b[at]:.9g}"
 
 
 def _has_nan(x: Any) -> bool:
@@ -440,7 +457,7 @@ def _functions(xs: tuple[Any, ...]) -> list[Any]:
     found = []
     for x in flatten(xs)[0]:
         parts = (x.push, x.pull) if type(x).__name__ == "LinearMap" else (x,)
-        found += [y for y in parts if type(y) is types.FunctionType]
+        found += [y for y in parts if isinstance(y, (types.FunctionType, functools.partial))]
     return found
 
 
@@ -452,8 +469,11 @@ def generators(functions: Iterable[Any]) -> Draws:
 
 def named(f: Any) -> list[tuple[str, Any]]:
     """List what a function captured, and its defaults, by name: itself, and nothing behind."""
+    if isinstance(f, functools.partial):
+        given = [(f"argument {i}", y) for i, y in enumerate(f.args)]
+        return [*named(f.func), *given, *f.keywords.items()]
     if type(f) is not types.FunctionType:
-        return [*attributes(f).items()] if isinstance(f, functools.partial) else []
+        return []
     defaults = [(f"default {i}", y) for i, y in enumerate(f.__defaults__ or ())]
     keywords = [*(f.__kwdefaults__ or {}).items()]
     return [*cells(f).items(), *defaults, *keywords]
