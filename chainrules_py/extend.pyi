@@ -68,11 +68,8 @@ from chainrules_py.engines.export import (
     stated,
 )
 from chainrules_py.engines.guard import (
-    ONLY_HERE,
     Guard,
     GuardMode,
-    holders,
-    looking,
     refuse_written,
 )
 from chainrules_py.errors import (
@@ -472,7 +469,6 @@ from chainrules_py.vocabulary.shifts import (
 
 __all__ = [
     "LEAF",
-    "ONLY_HERE",
     "OPAQUE",
     "PLAIN",
     "REQUIRED",
@@ -621,7 +617,6 @@ __all__ = [
     "has_known_layout",
     "hidden",
     "highest_tracer",
-    "holders",
     "holds_numbers",
     "hosted",
     "hosts",
@@ -653,7 +648,6 @@ __all__ = [
     "leaf_cotangents",
     "leaf_tangents",
     "looked_into",
-    "looking",
     "lookups",
     "made",
     "made_again",

@@ -41,7 +41,6 @@ from chainrules_py.extend import (
     is_captured,
     is_structure_type,
     looked_into,
-    looking,
     lookups,
     map_leaves,
     own,
@@ -226,13 +225,10 @@ class Moment:
     ) -> Callable[[Any], tuple[Any, ...]]:
         """From autograd's cotangent of the result to those of the leaves that are traced."""
         pull, _, *saved = record
-        guard = looking(bound, pull, *saved)
         wanted, treedef = bound.wanted, self.treedef
         count, around = sum(wanted), self._hosted
 
         def vjp(g: Any) -> tuple[Any, ...]:
-            if guard is not None:
-                guard.check()
             with around():
                 answer = pull(result.cotangent(g), *saved)
             answers = iter((answer,) if count == 1 else answer)

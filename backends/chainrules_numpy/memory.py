@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import Memory, makers, plain, undecided, viewers, wrapping
+from chainrules_py.extend import Memory, at_once, makers, plain, undecided, viewers, wrapping
 
+SAMPLE = 64
+"""So many elements of an array are compared at most, unless all are asked for."""
 SMALL = 1 << 15
-"""Up to so many bytes are kept as they are; of more, sums of all of them."""
-LARGE, SAMPLE = 10**6, 1 << 11
-"""Of more elements than that a sample of so many: what is as large is locked in place of it."""
-COLUMNS = (251, 509, 1021, 2039, 4093, 8191, 16381, 32749)
-"""Primes, each about twice as large as the one before."""
+"""Where all bytes are asked for, so many are kept as they are; of more a checksum."""
 
 
 def owner(x: np.ndarray) -> Any:
@@ -49,47 +47,51 @@ def laid_out(x: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def fingerprint(x: np.ndarray, full: bool) -> Any:
-    """All bytes of a small array; of a large one sums, a checksum of all, or of many a sample."""
+    """Return the bytes of a sample of an array; with ``full`` all of them, or their checksum."""
+    if not full:
+        return (x if x.size <= SAMPLE else x[_places(x.shape)]).tobytes()
     if x.nbytes <= SMALL or x.dtype.hasobject:
         return x.tobytes(), x.shape, x.dtype
-    if full:
-        return zlib.crc32(np.ascontiguousarray(x).data), x.shape, x.dtype
-    if x.size <= LARGE:
-        return _sums(x), x.shape, x.dtype
-    # Of each axis some places, and the last: no layout has to be flattened for it.
-    each = int(SAMPLE ** (1 / x.ndim))
-    steps = tuple([slice(None, None, -(-length // each)) for length in x.shape])
-    return x[steps].tobytes(), x[(-1,) * x.ndim].tobytes(), x.shape, x.dtype
-
-
-def _sums(x: np.ndarray) -> tuple[bytes, bytes]:
-    """Sum the columns of the bytes, read as a matrix of words: a change of one word changes one.
-
-    It takes the time of ``x * x``, where a checksum of all takes five times as long. What changes
-    places is in another column, unless it moves by a multiple of their number: of an axis, none is.
-    """
-    x = np.asarray(x)
-    if not x.flags.forc:
-        x = np.ascontiguousarray(x)
-    columns = _columns(x.nbytes // 8, x.strides)
-    words = x.ravel("K").view(np.uint8)
-    whole = len(words) // (8 * columns) * columns * 8
-    sums = np.add.reduce(words[:whole].view(np.uint64).reshape(-1, columns), axis=0)
-    return sums.tobytes(), words[whole:].tobytes()
+    return zlib.crc32(np.ascontiguousarray(x).data), x.shape, x.dtype
 
 
 @functools.lru_cache(1024)
-def _columns(n: int, strides: tuple[int, ...]) -> int:
-    """Choose how many columns n words have: no axis is to step from row to row of them."""
-    fits = [p for p in COLUMNS if 64 * p >= n and all([step % (8 * p) for step in strides])]
-    return fits[0] if fits else COLUMNS[-1]
+def _places(shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return the index of a sample: places along each axis, so that every layout is read as it is.
+
+    An axis longer than its share is read at steps; the middle of a step comes first, so that a
+    write to either half of the array is likely to be seen.
+    """
+    places, left = [], SAMPLE
+    for k, length in sorted(enumerate(shape), key=lambda pair: pair[1]):
+        each = max(1, int(left ** (1 / (len(shape) - len(places)))))
+        step = -(-length // min(each, length))
+        places.append((k, slice((length - 1) % step // 2, None, step)))
+        left //= -(-length // step)
+    return tuple([at for _, at in sorted(places, key=lambda pair: pair[0])])
 
 
-def lock(x: np.ndarray) -> Any:
-    """Return what locks a large array that owns its memory, and what undoes that, as calls in C."""
-    if x.size <= LARGE or x.base is not None or not x.flags.writeable:
-        return None
-    return functools.partial(x.setflags, write=False), functools.partial(x.setflags, write=True)
+def lock(x: np.ndarray, locks: list[Any]) -> Any:
+    """Make an array read-only, and append a call in C that undoes it.
+
+    Returns the array that owns the memory; None for a part of another array, which may be filled
+    meanwhile, and for memory of others. A reshaped or transposed array has all elements of its
+    owner: both are locked. Nothing is appended where it was read-only before.
+    """
+    owner = x
+    if x.base is not None:
+        owner = x.base
+        if type(owner) is not np.ndarray or owner.base is not None or owner.size != x.size:
+            return None
+    flags = owner.flags
+    if flags.writeable:
+        undo = functools.partial(owner.setflags, True)
+        if owner is not x and x.flags.writeable:
+            undo = at_once([undo, functools.partial(x.setflags, True)])
+        locks.append(undo)  # before it is locked: an interrupt may come between
+        x.flags.writeable = False
+        flags.writeable = False
+    return owner
 
 
 def read_only(x: np.ndarray) -> np.ndarray:

@@ -71,10 +71,10 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     differentiable : bool
         Whether the gradients are variables of this tape, to be differentiated again, to any
         order. Such a tape keeps all values that it saw, shows them, and is persistent.
-    guard : {"lock", "fingerprint", "full", "off"}
+    guard : {"lock", "sample", "full", "off"}
         How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: compared, and those of more than 1e6 elements read-only meanwhile; compared, these by
-        a sample; compared byte by byte; or not watched.
+        taken: read-only meanwhile, and a sample of 64 elements compared; compared by this sample;
+        compared byte by byte; or not watched.
 
     Examples
     --------

@@ -35,10 +35,11 @@ class Memory(NamedTuple):
         do; as near as can be, where that one is a view of a part of another.
     fingerprint : callable
         ``fingerprint(x, full)`` is something small to compare with ``==`` later. With ``full`` it
-        differs wherever a byte does; without, it costs at most one read of x, and may see less.
+        differs wherever a byte does; without, its cost does not depend on the size of x.
     lock : callable, optional
-        ``lock(x)`` is None, or a pair of calls without arguments: one makes x read-only, one undoes
-        it. It is for arrays that are too large for their fingerprint to see each element.
+        ``lock(x, locks)`` makes x read-only, appends to a list a call without arguments that undoes
+        it, and returns what owns the memory; it appends nothing where x was read-only before. None
+        where x cannot be locked.
     read_only : callable, optional
         ``read_only(x)`` is a view of x that cannot be written to.
     overlap : callable, optional
@@ -63,7 +64,7 @@ class Memory(NamedTuple):
     layout: Callable[[Any], Any]
     laid_out: Callable[[Any, Any], Any]
     fingerprint: Callable[[Any, bool], Any]
-    lock: Callable[[Any], Any] | None = None
+    lock: Callable[[Any, list[Any]], Any] | None = None
     read_only: Callable[[Any], Any] | None = None
     overlap: Callable[[Any, Any], bool] | None = None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_py import MutationError, rrule
+from chainrules_py import MutationError
 from chainrules_tape import Tape, grad, linearize, vjp
 
 Write = Callable[[], None]
@@ -24,13 +24,13 @@ def _by_grad(x: Any, c: Any, write: Write) -> Any:
 
 
 def _by_vjp(x: Any, c: Any, write: Write) -> Any:
-    _, pull = vjp(lambda x: x * c, x)
+    _, pull = vjp(lambda x: x * c, x, guard="full")
     write()
     return pull(x)
 
 
 def _by_linearize(x: Any, c: Any, write: Write) -> Any:
-    _, push = linearize(lambda x: x * c, x)
+    _, push = linearize(lambda x: x * c, x, guard="full")
     write()
     return push(x)
 
@@ -39,19 +39,12 @@ def _by_a_tape(x: Any, c: Any, write: Write) -> Any:
     with Tape() as tape:
         a = tape.variable(x)
         loss = np.sum(a * c)
-    write()
+        write()
     return tape.grad(loss, a)
-
-
-def _by_rrule(x: Any, c: Any, write: Write) -> Any:
-    _, pull = rrule(np.multiply, x, c)
-    write()
-    return pull(x)
 
 
 DOORS: dict[str, Callable[[Any, Any, Write], Any]] = {
     "vjp": _by_vjp, "grad": _by_grad, "linearize": _by_linearize, "Tape": _by_a_tape,
-    "rrule": _by_rrule,
 }  # fmt: skip
 SIZES: dict[str, tuple[int, ...]] = {
     "4": (4,),
@@ -84,10 +77,10 @@ def program(seed: int) -> Place:
 def verdict(p: Place) -> str:
     """Tell that a write is not seen; nothing, if it is."""
     x, c = np.ones(SIZES[p.size]), np.ones(SIZES[p.size])
-    view = (x if p.name == NAMES[0] else c).reshape(-1)
+    written = x if p.name == NAMES[0] else c
 
     def write() -> None:
-        view[p.place] = np.nextafter(1.0, 2.0)
+        written[np.unravel_index(p.place, written.shape)] = np.nextafter(1.0, 2.0)
 
     try:
         DOORS[p.door](x, c, write)

@@ -29,7 +29,6 @@ from chainrules_py import (
     unthunk,
 )
 from chainrules_py.extend import (
-    Guard,
     HigherOrder,
     Rule,
     TreeDef,
@@ -40,7 +39,6 @@ from chainrules_py.extend import (
     flatten_tangent,
     hosted,
     looked_into,
-    looking,
     shares_a_run,
     unflatten,
     unflatten_tangent,
@@ -326,16 +324,13 @@ class Program:
         alone = _alone(rule)
         # JAX remembers each pair that it has seen: of equal calls it sees one.
         key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating, alone)
-        guard = looking(bound, pull, *kept.functions())
-        if guard is not None:
-            return ys, self._pair(push, pull, kept, key[3:], guard), kept.taken()
         try:
             pair = self._pairs.get(key)
         except TypeError:  # the rule saved something without a hash
-            pair = self._pair(push, pull, kept, key[3:], None)
+            pair = self._pair(push, pull, kept, key[3:])
         else:
             if pair is None:
-                pair = self._pair(push, pull, kept, key[3:], None)
+                pair = self._pair(push, pull, kept, key[3:])
                 if len(self._pairs) >= _MOST:
                     self._pairs.clear()
                 self._pairs[key] = pair
@@ -347,15 +342,13 @@ class Program:
         return tuple([t for t, w in each if w])
 
     def _pair(
-        self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...], guard: Guard | None
+        self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]
     ) -> LinearPair:
         out = self._out
         moves, wanted, ins, outs, floating, alone = of
         assert out is not None
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
-            if guard is not None:
-                guard.check()
             rest = iter(ts)
             tangents = self._tangents([next(rest) if m else ZeroTangent() for m in moves], wanted)
             y_dot = self._run(push, tangents, *kept.filled(res))
@@ -364,8 +357,6 @@ class Program:
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
 
         def backward(res: Leaves, cts: Leaves) -> list[Any]:
-            if guard is not None:
-                guard.check()
             rest = iter(cts)
             y_bar = unflatten_tangent(
                 out, [conjugate(next(rest)) if f else NoTangent() for f in floating]

@@ -63,10 +63,6 @@ class Kept:
         residuals, self.residuals = self.residuals, []
         return residuals
 
-    def functions(self) -> list[Any]:
-        """Return what stands between the arrays, functions among it."""
-        return [what for what, _ in self._frame]
-
     def filled(self, residuals: Sequence[Any]) -> Any:
         """Rebuild the saved values around these arrays."""
         leaves, start = [], 0

@@ -40,14 +40,11 @@ class Watcher(Protocol):
     def check(self, name_of: Callable[[Any], str | None] = ...) -> None:
         """Raise if an array was written to since it is held."""
 
-    def hold_reached(self, record: tuple[Any, ...], y: Any, later: tuple[Any, ...]) -> None:
-        """Watch over the result of a call, and all that its record can look up."""
-
     def explain(self, error: object) -> None:
         """Raise in place of a library's error about an array that is read-only meanwhile."""
 
     def settle(self, since: int) -> None:
-        """Keep no array that nobody else has: the records that saved them were dropped."""
+        """Let go of the arrays of records that were dropped, which will be made again."""
 
     def unlock(self) -> None:
         """Let people write to the arrays again."""
@@ -198,8 +195,7 @@ class BareTape(list[tuple[Any, ...]]):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if error is None:
             self.close()
-            if self.persistent:  # it is to live on, and so are the arrays
-                self.guard.unlock()
+            self.guard.unlock()
         else:
             try:
                 self.guard.explain(error)

@@ -58,8 +58,6 @@ class Recording(Trace):
         for array in arrays:
             keeps = at.notes is not None and at.notes.calls is not None
             at.capture(array, out, keeps or bound.may_be_zero)
-        if bound.later is not None:
-            at.guard.hold_reached(out, y, bound.later)
         if bound.always:
             at.note().always[index] = space(y)
         return at.classes[type(y)](y, at, index)

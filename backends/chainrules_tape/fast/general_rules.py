@@ -64,7 +64,6 @@ def recorder_of_rule(
     (place,) = settled.places
     of = operands[place]
     alone, memory = len(operands) == 1, type_info(of).memory
-    later = None if settled.bound is None else settled.bound.later
     # Few rules give views: whose memory a result has is asked before anything is noted of it.
     asks = memory is not None and primitive not in sharing
     owner = memory.owner if memory is not None and asks else None
@@ -83,8 +82,6 @@ def recorder_of_rule(
         for i in plain:
             if id(operands[i]) not in tape.held and may_read(record, operands[i]):
                 tape.capture(operands[i], record, True)
-        if later is not None:
-            tape.guard.hold_reached(record, y, later)
         made = variables[type(y)](y, tape, index)
         if views and (owner is None or (type(y) is of and owner(y) is owner(payload))):
             note_view(made, primitive, operands, options, y, payload)

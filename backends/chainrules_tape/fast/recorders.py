@@ -36,7 +36,6 @@ class FastCalls(SettledCalls, BareVariable):
             or bound is None
             or bound.may_be_zero
             or bound.may_share
-            or bound.later is not None
             or bound.always
             or bound.wanted != settled.mine
             or settled.others

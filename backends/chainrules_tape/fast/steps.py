@@ -139,7 +139,7 @@ class FastSteps(BareVariable):
             return _step_of_constant(site.primal or primitive, settled.mine, site.general)
         if bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if bound.pull_into is not None or bound.may_be_zero or bound.later is not None:
+        if bound.pull_into is not None or bound.may_be_zero:
             return super().make_step(site, classes)
         if bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]):
             return super().make_step(site, classes)

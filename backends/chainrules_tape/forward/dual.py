@@ -11,14 +11,12 @@ from chainrules_py.extend import (
     ZEROS,
     Bound,
     Classes,
-    Memory,
     SettledCalls,
     Site,
     Trace,
     drifts,
     is_moving,
     kept,
-    type_info,
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
@@ -51,10 +49,8 @@ class Pushing(Trace):
         return unthunk(link[key])
 
     def leave(self, at: int, y: Any, out: Any, arrays: Sequence[Any], bound: Bound) -> Any:
-        """Pair the value with its tangent, if it has one; watch over what a function may keep."""
+        """Pair the value with its tangent, if it has one."""
         y_dot = unthunk(out)
-        if bound.later is not None and at in watched:
-            watch(at, y, (bound,))
         made = duals[type(y)]
         if is_zero(y_dot):
             return y if isinstance(made, type) else kept(y)
@@ -103,7 +99,7 @@ class Dual(SettledCalls, Writable):
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if not bound.is_elementwise or bound.may_share or bound.later is not None:
+        if not bound.is_elementwise or bound.may_share:
             return super().make_step(site, classes)
         return _STEPS[settled.mine](bound.run, site.general)
 
@@ -143,17 +139,6 @@ class Dual(SettledCalls, Writable):
 
 
 Pushing.tracer = Dual
-
-watched: dict[int, list[tuple[Any, Any, Memory, Any]]] = {}
-"""Of each level under way the arrays that nobody may write to: name, memory and fingerprint."""
-
-
-def watch(level: int, x: Any, name: Any) -> None:
-    """Watch over a value, if it is an array, until the differentiation of a level ends."""
-    memory = type_info(type(x)).memory
-    if memory is not None:
-        watched[level].append((x, name, memory, memory.fingerprint(x, False)))
-
 
 # The steps of one and two operands are written out, as those of the tape are.
 

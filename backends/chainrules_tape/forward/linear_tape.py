@@ -33,7 +33,7 @@ class LinearTape(BareTape):
 
     __slots__ = ("order",)
 
-    def __init__(self, guard: GuardMode = "fingerprint") -> None:
+    def __init__(self, guard: GuardMode = "sample") -> None:
         super().__init__(Guard(guard), _classes)
         self.order: list[tuple[int, tuple[int, ...]]] = []
 
@@ -165,8 +165,6 @@ class Linearizing(Recording):
         at.append(out)
         for array in arrays:
             at.guard.hold(array, out[:1])
-        if bound.later is not None:
-            at.guard.hold_reached(out, y, bound.later)
         return at.classes[type(y)](y, at, index)
 
 

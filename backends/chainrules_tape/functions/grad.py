@@ -34,7 +34,7 @@ def vjp(
     f: Callable[..., Any],
     *primals: Any,
     has_aux: bool = False,
-    guard: GuardMode = "fingerprint",
+    guard: GuardMode = "sample",
 ) -> Any:
     """Compute the value of a function and its pullback.
 
@@ -85,7 +85,7 @@ class Mapped(Made):
         saved = flatten([record[2:] for record in run.tape])[0]
         infos = [type_info(type(x)) for x in saved]
         kept = [x for x, of in zip(saved, infos, strict=True) if of.is_array or of.is_number]
-        return run.y, kept, run.tape.guard.digests()
+        return run.y, kept
 
     def __reduce__(self) -> Any:
         if self.recipe is None:
@@ -174,7 +174,7 @@ def linearize(
     f: Callable[..., Any],
     *primals: Any,
     has_aux: bool = False,
-    guard: GuardMode = "fingerprint",
+    guard: GuardMode = "sample",
 ) -> Any:
     """Compute the value of a function and its push: its derivative here, as a linear function.
 
@@ -289,10 +289,10 @@ def grad(
     has_aux : bool
         Whether f returns ``(result, aux)``; aux is not differentiated, and comes back as plain
         values.
-    guard : {"lock", "fingerprint", "full", "off"}
+    guard : {"lock", "sample", "full", "off"}
         How arrays that the gradient depends on are watched, so that none is written to before it is
-        taken: compared, and those of more than 1e6 elements read-only meanwhile; compared, these by
-        a sample; compared byte by byte; or not watched.
+        taken: read-only meanwhile, and a sample of 64 elements compared; compared by this sample;
+        compared byte by byte; or not watched.
     unused : {"zero", "none", "raise"}
         What the gradient is in an argument, or a leaf of one, that the result does not depend on:
         a dense zero, None, or an error that names it.

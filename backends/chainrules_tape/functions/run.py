@@ -15,6 +15,7 @@ from chainrules_py import (
     TracerError,
     ZeroTangent,
     add_tangents,
+    debugging,
     is_zero,
     unthunk,
     zero_tangent,
@@ -39,9 +40,7 @@ from chainrules_py.extend import (
     new_level,
     own,
     own_all,
-    refuse_written,
     tables,
-    type_info,
     unflatten,
     unflatten_tangent,
 )
@@ -51,7 +50,7 @@ from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.forward.dual import Dual, duals, watched
+from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies
@@ -123,9 +122,12 @@ class Run:
             if issubclass(type(x), Tracer):
                 self.leaves = list(map(frozen, given))
                 break
-        traced = self._enter(self.leaves)
         under_way = recorders.under_way
         outside = len(under_way)
+        check = None
+        if debugging.checks is not None and not outside:
+            check = debugging.checks.function(f, primals)
+        traced = self._enter(self.leaves)
         try:
             under_way.append(self)  # an interrupt may come right after it
             y = settled(f(*(traced if self.tree.is_flat else unflatten(self.tree, traced))))
@@ -145,6 +147,8 @@ class Run:
         if not has_aux:
             self.aux = None
             self._leave(y, f)
+            if check is not None:
+                check(self.value)
             return
         y, aux = split_aux(f, y)
         self._leave(y, f)
@@ -332,7 +336,7 @@ class ReverseRun(Recorded):
 
     Parameters
     ----------
-    guard : Guard or {"lock", "fingerprint", "full", "off"}
+    guard : Guard or {"lock", "sample", "full", "off"}
         What watches over the arrays that the pullback depends on; locks have to be undone.
     names : sequence of int or str, optional
         Which arguments the primals are, in messages.
@@ -347,7 +351,7 @@ class ReverseRun(Recorded):
         primals: tuple[Any, ...],
         *,
         has_aux: bool = False,
-        guard: GuardMode | Guard = "fingerprint",
+        guard: GuardMode | Guard = "sample",
         names: Sequence[int | str] | None = None,
     ) -> None:
         self.names = names
@@ -405,28 +409,21 @@ class ForwardRun(Run):
         The tangents of the primals' leaves, as `leaf_tangents` gives them.
     """
 
-    __slots__ = ("level", "ts")
+    __slots__ = ("guard", "level", "ts")
 
     def __init__(
         self, f: Callable[..., Any], primals: tuple[Any, ...], ts: list[Any], has_aux: bool = False
     ) -> None:
         self.level = new_level()
         self.ts = ts
-        prints = watched[self.level] = []
-        try:
-            self._run(f, primals, has_aux)
-        finally:
-            del watched[self.level]
-        for x, name, memory, fingerprint in prints:
-            if memory.fingerprint(x, False) != fingerprint:
-                refuse_written(x, name)
+        self.guard = Guard()
+        self._run(f, primals, has_aux)
+        self.guard.check()
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
         level, traced = self.level, []
         for i, x in enumerate(leaves):
-            memory = type_info(type(x)).memory
-            if memory is not None:  # what is captured is used at once, and needs no look
-                watched[level].append((x, None, memory, memory.fingerprint(x, False)))
+            self.guard.hold(x)  # captured arrays are used at once, and are not watched
             t = self.ts[i]
             t = frozen(t) if issubclass(type(t), Tracer) else t
             traced.append(x if type(t) in ZEROS else duals[type(x)](x, level, t))
@@ -467,7 +464,7 @@ class LinearRun(Run):
         primals: tuple[Any, ...],
         *,
         has_aux: bool = False,
-        guard: GuardMode = "fingerprint",
+        guard: GuardMode = "sample",
     ) -> None:
         self.tape = LinearTape(guard)
         self._run(f, primals, has_aux, self.tape.close)

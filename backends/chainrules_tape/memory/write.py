@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from chainrules_py import MutationError, TracerError, space
 from chainrules_py.extend import (
-    ONLY_HERE,
     ArrayLike,
     Cache,
     Tracer,
@@ -24,7 +23,6 @@ from chainrules_py.extend import (
     describe,
     find_rule,
     find_tracers,
-    holders,
     in_place_operators,
     innermost,
     kind_of,
@@ -80,7 +78,7 @@ def alone(holder: Any, name: str = "payload") -> bool:
     Records, variables, people and views each hold a reference, and this counts them: nothing that
     keeps an array can be forgotten.
     """
-    if holders((getattr(holder, name),)) > _ONE_HOLDER:
+    if _count(holder, name) > _ONE_HOLDER:
         return False
     value = getattr(holder, name)
     cls = type(value)
@@ -93,7 +91,20 @@ def alone(holder: Any, name: str = "payload") -> bool:
     return info.library.mutable is not None and info.library.mutable(value)
 
 
-_ONE_HOLDER = ONLY_HERE + 1
+def _count(holder: Any, name: str) -> int:
+    return sys.getrefcount(getattr(holder, name))
+
+
+class _Holder:
+    """An object that alone has a value."""
+
+    __slots__ = ("payload",)
+
+    def __init__(self) -> None:
+        self.payload = object()
+
+
+_ONE_HOLDER = _count(_Holder(), "payload")
 
 
 # ---------------------------------------------------------------------------------------- writing

@@ -19,7 +19,6 @@ from chainrules_py.extend import (
     TreeDef,
     flatten,
     knows,
-    looking,
 )
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
@@ -146,7 +145,6 @@ class Record:
         "call",
         "exact",
         "given",
-        "guard",
         "half",
         "run_again",
         "saved",
@@ -203,7 +201,6 @@ class Record:
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         self.versions: list[tuple[Any, int]] = []
-        self.guard = looking(bound, self.half, *saved)
         self.run_again = None if exact else guard_of(call, leaves)
 
     def note_versions(self, seen: Sequence[tuple[Any, Any]], closures: Sequence[Any]) -> None:
@@ -253,8 +250,6 @@ class Record:
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
         again, call = self.again, self.call
-        if self.guard is not None:
-            self.guard.check()
         self._check_versions()
         if not self.exact and again is not None and (torch.is_grad_enabled() or in_forward_mode()):
             if self.run_again is not None:

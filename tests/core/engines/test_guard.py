@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import math
 import signal
@@ -12,11 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_py import LinearMap, MutationError, primitive, rrule, rule
 from chainrules_py.extend import Guard
-from chainrules_tape import grad, jvp, linearize, vjp
-from tests.fuzz.hiding import HIDING
+from chainrules_tape import grad, jvp, vjp
 from tests.fuzz.places import DOORS, SIZES, unseen
 
 RNG = np.random.default_rng(0)
@@ -71,7 +68,7 @@ def test_a_write_is_seen(shape, layout, write):
     if write is exchange and layout == "every other":
         pytest.skip("no view of it has one axis")
     x = LAYOUTS[layout](RNG.normal(size=SHAPES[shape]))
-    guard, before = Guard(), x.copy()
+    guard, before = Guard("full"), x.copy()
     guard.hold(x, "x")
     guard.check()
     write(x)
@@ -90,6 +87,51 @@ def test_one_element_written_to_between_record_and_pull(size, door):
     assert not unseen(size, door, n, np.random.default_rng(len(size)))
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_sample_sees_a_step_that_changes_all(shape, layout):
+    x = LAYOUTS[layout](RNG.normal(size=SHAPES[shape]))
+    guard = Guard()
+    guard.hold(x, "x")
+    guard.check()
+    x += 1
+    with pytest.raises(MutationError, match=", x, was written to"):
+        guard.check()
+
+
+@pytest.mark.parametrize("made", [np.ones, lambda n: np.ones(n).reshape(2, -1).T])
+@pytest.mark.parametrize("n", [4, 1000])
+def test_two_guards_share_a_lock(made, n):
+    x = made(n)
+    guards = Guard("lock"), Guard("lock"), Guard("lock")
+    for guard in guards:
+        guard.hold(x)
+    for k in (1, 0, 2):
+        assert not x.flags.writeable
+        guards[k].release()
+    assert x.flags.writeable
+
+
+def test_a_part_of_an_array_is_compared_and_the_rest_may_be_filled():
+    table = np.zeros((3, 4))
+    guard = Guard("lock")
+    guard.hold(table[0])
+    table[1] = 1.0
+    guard.check()
+    table[0] = 1.0
+    with pytest.raises(MutationError):
+        guard.check()
+
+
+def test_memory_of_others_is_compared():
+    x = np.frombuffer(bytearray(80))
+    guard = Guard("lock")
+    guard.hold(x)
+    x += 1.0
+    with pytest.raises(MutationError):
+        guard.check()
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("size", SIZES)
@@ -97,11 +139,11 @@ def test_200_places_for_each_size(size, door):
     assert not unseen(size, door, 200, np.random.default_rng(7))
 
 
-def test_what_is_large_is_locked_and_given_back_once_and_for_all():
-    x = np.ones((1100, 1000))
+def test_an_array_is_locked_and_given_back_once_and_for_all():
+    x = np.ones((11, 10))
     guard = Guard("lock")
     guard.hold(x)
-    guard.hold(x[1:])  # no owner: it is compared in a sample alone
+    guard.hold(x[1:])  # a part: it is compared in a sample
     assert not x.flags.writeable
     guard.unlock()
     assert x.flags.writeable
@@ -109,11 +151,11 @@ def test_what_is_large_is_locked_and_given_back_once_and_for_all():
     guard.hold(other)
     assert other.flags.writeable
     guard.release()
-    assert repr(guard) == "<guard of 0 arrays, fingerprint>"
+    assert repr(guard) == "<guard of 0 arrays, sample>"
 
 
 def test_a_guard_that_is_dropped_gives_back_what_it_locked_without_a_line_of_python():
-    x, ran = np.ones(1_000_001), []
+    x, ran = np.ones(1_000), []
     guard = Guard("lock")
     guard.hold(x)
     sys.setprofile(lambda frame, event, _: ran.append(frame) if event == "call" else None)
@@ -126,8 +168,8 @@ def test_a_guard_that_is_dropped_gives_back_what_it_locked_without_a_line_of_pyt
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that sends signals")
-def test_an_interrupt_at_any_instant_gives_large_arrays_back():
-    x, c = np.ones(1_000_001), np.ones(1_000_001)
+def test_an_interrupt_at_any_instant_gives_arrays_back():
+    x, c = np.ones(1_000), np.ones(1_000)
     gradient = grad(lambda x: np.sum(x * c))
     start = time.perf_counter()
     gradient(x)
@@ -170,157 +212,6 @@ class Keeper:
         self.other = np.zeros(3)
 
 
-def kept_in_a_cell():
-    buffer = np.empty(3)
-
-    def forward(x):
-        np.multiply(x, 2.0, out=buffer)
-        return (lambda y_bar: y_bar * buffer), buffer
-
-    return forward
-
-
-def kept_by_an_object():
-    me = Keeper()
-
-    def forward(x):
-        np.multiply(x, 2.0, out=me.buffer)
-        return (lambda y_bar: y_bar * me.buffer), me.buffer
-
-    return forward
-
-
-def kept_by_the_module():
-    def forward(x):
-        np.multiply(x, 2.0, out=BUFFER)
-        return (lambda y_bar: y_bar * BUFFER), BUFFER
-
-    return forward
-
-
-def kept_in_a_partial():
-    buffer = np.empty(3)
-
-    def forward(x):
-        np.multiply(x, 2.0, out=buffer)
-        return functools.partial(np.multiply, buffer), buffer
-
-    return forward
-
-
-def kept_in_a_list():
-    buffers = [{"first": np.empty(3)}]
-
-    def forward(x):
-        np.multiply(x, 2.0, out=buffers[0]["first"])
-        return (lambda y_bar: y_bar * buffers[0]["first"]), buffers[0]["first"]
-
-    return forward
-
-
-def by_rule(forward):
-    @primitive
-    def square(x):
-        return x * x
-
-    @rule(square)
-    def square_rule(x: np.ndarray):
-        times, _ = forward(x)
-        return x * x, (LinearMap(times, times),)
-
-    return square
-
-
-def by_rule_that_saves(forward):
-    @primitive
-    def square(x):
-        return x * x
-
-    @rule(square)
-    def square_rule(x: np.ndarray):
-        _, buffer = forward(x)
-        times = lambda t, slope: t * slope
-        return x * x, (LinearMap(times, times, buffer),)
-
-    return square
-
-
-def by_rrule(forward):
-    @primitive
-    def square(x):
-        return x * x
-
-    @rrule.register(square)
-    def square_rrule(x: np.ndarray):
-        times, _ = forward(x)
-        return x * x, lambda y_bar: (times(y_bar),)
-
-    return square
-
-
-KEPT = [kept_in_a_cell, kept_by_an_object, kept_by_the_module, kept_in_a_partial, kept_in_a_list]
-
-
-def pulled_by_grad(f, x, between):
-    def loss(x):
-        y = np.sum(f(x))
-        between()
-        return y
-
-    return grad(loss)(x)
-
-
-def pulled_by_vjp(f, x, between):
-    _, pull = vjp(f, x)
-    between()
-    return pull(np.ones(3))[0]
-
-
-def pulled_by_rrule(f, x, between):
-    _, pull = rrule(f, x)
-    between()
-    return pull(np.ones(3))[0]
-
-
-def pushed(f, x, between):
-    _, push = linearize(f, x)
-    between()
-    return push(np.ones(3))
-
-
-@pytest.mark.parametrize("door", [pulled_by_grad, pulled_by_vjp, pulled_by_rrule, pushed])
-@pytest.mark.parametrize("stated", [by_rule, by_rule_that_saves, by_rrule])
-@pytest.mark.parametrize("kept", KEPT)
-def test_a_buffer_that_a_rule_reuses(kept, stated, door):
-    if door is pushed and stated is by_rrule:
-        pytest.skip("it has no push")
-    f, x = stated(kept()), np.arange(3.0)
-    np.testing.assert_array_equal(door(f, x, lambda: None), 2.0 * x)
-    np.testing.assert_array_equal(door(f, x, lambda: None), 2.0 * x)
-    with pytest.raises(MutationError, match=r"square (saved|looks at)"):
-        door(f, x, lambda: f_again(f, x + 1.0))
-
-
-def f_again(f, x):
-    vjp(f, x)
-    rrule(f, x)
-
-
-def test_a_result_that_a_rule_reuses():
-    buffer = np.empty(3)
-
-    @primitive
-    def doubled(x):
-        return np.multiply(x, 2.0, out=buffer)
-
-    @rule(doubled)
-    def doubled_rule(x: np.ndarray):
-        return np.multiply(x, 2.0, out=buffer), (LinearMap(lambda t: 2 * t, lambda t: 2 * t),)
-
-    with pytest.raises(MutationError, match="doubled saved"):
-        grad(lambda x: np.sum(doubled(x) * doubled(x + 1.0)))(np.ones(3))
-
-
 def test_attributes_that_a_rule_does_not_name_are_nobodys():
     me = Keeper()
 
@@ -358,61 +249,3 @@ def test_the_pullback_of_an_explicit_rrule_sees_what_was_written_to():
     assert pull(np.ones(3))[0].tolist() == [1.0] * 3
     y, y_dot = jvp(np.exp, (x,), (c,))
     np.testing.assert_array_equal(y, y_dot)
-
-
-def _by_custom(h):
-    f = custom_vjp(lambda x: x**2)
-    f.defvjp(lambda x: (f(x), h.make(x)), lambda kept, bar: (2.0 * h.read(kept) * bar,))
-    return f
-
-
-def _by_pair(h):
-    f = primitive(lambda x: x**2)
-    backward = lambda kept, bar: (2.0 * h.read(kept) * bar,)
-    augmented_rule(f, lambda x: (f(x), (h.make(x),)), backward, types=(object,))
-    return f
-
-
-def _by_rrule(h):
-    f = primitive(lambda x: x**2)
-
-    @rrule.register(f, types=(object,))
-    def f_rrule(x):
-        kept = h.make(x)
-        return f(x), lambda bar: (2.0 * h.read(kept) * bar,)
-
-    return f
-
-
-def _by_map(h):
-    f = primitive(lambda x: x**2)
-
-    @rule(f, types=(object,))
-    def f_rule(x):
-        times = lambda t, kept: 2.0 * h.read(kept) * t
-        return f(x), (LinearMap(times, times, h.make(x)),)
-
-    return f
-
-
-SAVED = [
-    (state, ask) for state in (_by_custom, _by_pair, _by_rrule, _by_map) for ask in (rrule, vjp)
-]
-SOME = ((_by_custom, rrule), (_by_map, rrule))
-
-
-@pytest.mark.parametrize(
-    "state, ask",
-    [pytest.param(*how, marks=() if how in SOME else pytest.mark.nightly) for how in SAVED],
-)
-@pytest.mark.parametrize("hidden", [name for name, h in HIDING.items() if h.read])
-def test_what_a_rule_saved_is_watched_over_wherever_it_is(hidden, state, ask):
-    for written in (False, True):
-        x = np.array([0.7, -1.3])
-        _, pull = ask(state(HIDING[hidden]), x)
-        if written:
-            x *= 3.0
-            with pytest.raises(MutationError):
-                print(pull(np.ones(2)))
-        else:
-            np.testing.assert_allclose(pull(np.ones(2))[0], [1.4, -2.6])

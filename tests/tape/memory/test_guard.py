@@ -22,8 +22,8 @@ READ_ONLY = "read-only"
 
 
 def large():
-    """An array of which a fingerprint sees a sample alone, so that it is locked besides."""
-    return np.ones((1100, 1000))
+    """An array with more elements than are compared."""
+    return np.ones((11, 10))
 
 
 def fresh(*shape):
@@ -71,9 +71,10 @@ WAYS_TO_WRITE = {
 }
 
 
+@pytest.mark.parametrize("size", [4, 1000])
 @pytest.mark.parametrize("way", WAYS_TO_WRITE)
-def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way):
-    c = np.ones(1_100_000)
+def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way, size):
+    c = np.ones(size)
 
     def program(x):
         y = np.sum(x * c)
@@ -81,9 +82,9 @@ def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way):
         return y
 
     for door in (grad(program), lambda x: value_and_grad(program)(x)):
-        with pytest.raises(MutationError, match=r"1e6 elements.*x = x\.copy\(\)"):
+        with pytest.raises(MutationError, match=r"test_guard.py:\d+ writes.*x = x\.copy\(\)"):
             door(2.0)
-    with pytest.raises(MutationError, match="1e6 elements"), Tape() as tape:
+    with pytest.raises(MutationError, match="read-only"), Tape() as tape:
         program(tape.variable(2.0))
     c[0] = 1.0  # it can be written to when that is over
     c.flags.writeable = False
@@ -92,7 +93,7 @@ def test_a_write_to_an_array_that_is_locked_says_why_and_what_to_write(way):
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_a_captured_array_that_was_written_to_is_named_by_the_gradient(name):
+def test_the_line_that_writes_to_a_captured_array_raises(name):
     f, x, c = CAPTURES[name], fresh(), fresh()
 
     def program(x):
@@ -100,7 +101,8 @@ def test_a_captured_array_that_was_written_to_is_named_by_the_gradient(name):
         c[0] = 7.0
         return y
 
-    with pytest.raises(MutationError, match=r"float64\[4\], which \w+ saved.*\.copy\(\)"):
+    line = program.__code__.co_firstlineno + 2
+    with pytest.raises(MutationError, match=rf"test_guard.py:{line} writes.*\.copy\(\)"):
         grad(program)(x)
     assert c.flags.writeable
     assert np.isfinite(grad(lambda x: np.sum(f(x, c)))(x)).all()
@@ -166,7 +168,7 @@ def test_arguments_are_watched_by_their_names_outside():
         return y
 
     x_outside = x
-    with pytest.raises(MutationError, match="argument 1"):
+    with pytest.raises(MutationError, match="read-only"):
         grad(f, (0, 1))(w, x)
     _, pullback = vjp(lambda p, q: p["w"][0] * q * q, {"w": [w]}, x)
     x[0] += 1.0
@@ -306,10 +308,10 @@ def test_tasks_see_their_own_tapes():
 def test_a_large_array_is_read_only_until_the_gradient_is_taken():
     x, c, shut, base = large(), large(), large(), large()
     shut.flags.writeable = False
-    part = base[:1050]
+    part = base[:10]
 
     def f(x):
-        y = np.sum(x * c) + np.sum(x * shut) + np.sum(x[:1050] * part)
+        y = np.sum(x * c) + np.sum(x * shut) + np.sum(x[:10] * part)
         base[1] += 0.0
         for a in (c, outside):
             with pytest.raises(ValueError, match="read-only"):
@@ -366,7 +368,7 @@ def test_a_write_through_a_view_made_before():
     c[1] = 5.0
 
 
-@pytest.mark.parametrize("mode", ["lock", "fingerprint", "full"])
+@pytest.mark.parametrize("mode", ["sample", "full"])
 @pytest.mark.parametrize(
     "make",
     {
@@ -405,7 +407,7 @@ def test_full_sees_every_byte():
     with pytest.raises(MutationError, match=r"float64\[300, ?400\], c, was written to"):
         guard.check()
     small = fresh(4, 4)
-    guard = Guard("fingerprint")
+    guard = Guard("sample")
     guard.hold(small)
     small[2, 1] = np.nan
     with pytest.raises(MutationError, match="which is differentiated in"):
@@ -478,7 +480,12 @@ def test_a_tape_that_is_dropped_or_left_by_an_exception_lets_go():
     def drop():
         with Tape() as tape:
             x = tape.variable(a)
-            return x * c
+            y = x * c
+            assert not a.flags.writeable
+            assert not c.flags.writeable
+        assert a.flags.writeable
+        tape = Tape()
+        return tape.variable(a) * c
 
     y = drop()
     assert not a.flags.writeable
@@ -510,21 +517,21 @@ def test_modes():
         c[0] = 3.0
         loss = np.sum(y)
     assert tape.grad(loss, x)[0] == 3.0
-    for mode in ("fingerprint", "full"):
+    for mode in ("sample", "full"):
         with Tape(guard=mode) as tape:
             x = tape.variable(a)
             loss = np.sum(x * c)
             c[0] += 1.0
         with pytest.raises(MutationError):
             tape.grad(loss, x)
-    with pytest.raises(ValueError, match="'lock', 'fingerprint', 'full', 'off'"):
+    with pytest.raises(ValueError, match="'lock', 'sample', 'full', 'off'"):
         Tape(guard="locked")
     assert "0 arrays" in repr(Guard("off"))
 
 
 def test_a_differentiable_tape_watches_what_it_would_replay():
     a, c = fresh(), fresh()
-    with Tape(differentiable=True, guard="fingerprint") as tape:
+    with Tape(differentiable=True, guard="sample") as tape:
         x = tape.variable(a, "x")
         y = np.sum(x + c)
         c += 1.0
