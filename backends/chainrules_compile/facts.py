@@ -226,7 +226,7 @@ def memory_of(stated: Memory) -> Memory:
         layout=lambda x: stated.layout(_payload(x)),
         laid_out=lambda x, like: x.recorder.laid_out(x, like),
         fingerprint=lambda x, full: (stated.fingerprint(x.payload, full), x.recorder.writes(x)),
-        lock=None if stated.lock is None else lambda x: stated.lock(x.payload),  # type: ignore[misc]
+        lock=None if stated.lock is None else lambda x, locks: stated.lock(x.payload, locks),  # type: ignore[misc]
         read_only=None if stated.read_only is None else lambda x: x.recorder.read_only(x),
         overlap=None if overlap is None else asked,
     )

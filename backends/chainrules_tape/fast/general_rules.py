@@ -16,7 +16,6 @@ from chainrules_py.extend import (
     Settled,
     SettledCalls,
     Space,
-    names_in,
     type_info,
 )
 from chainrules_py.vocabulary.views import sharing
@@ -104,9 +103,6 @@ def may_read(record: tuple[Any, ...], x: Any) -> bool:
         if cls is FunctionType:
             if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
                 return True
-            ours = str(saved.__module__).startswith("chainrules_")
-            if not ours and names_in(saved.__code__).scope:
-                return True  # it may know the array by a name of its module
         elif cls is not of:
             return True
         else:
