@@ -1,8 +1,4 @@
-"""Captures of functions, kept as they were at a call.
-
-A backward function runs long after the call that it belongs to. By then a loop has gone on, and
-Python would show it the last version of each name.
-"""
+"""Names that functions look up, read off their code: for what compiles them."""
 
 from __future__ import annotations
 
@@ -13,51 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from chainrules_py.values.holding import content
-
-_FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, types.CellType)
-"""What stays under a name: there is no need to keep it as it was."""
-
-
-def frozen(function: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Make a function see the names from outside as they are now; return it and their values.
-
-    Names that the function assigns to itself stay shared with the others who see them.
-
-    Parameters
-    ----------
-    function : callable
-        Anything but a plain Python function is given back as it is.
-
-    Examples
-    --------
-    >>> shift = 1.0
-    >>> now, values = frozen(lambda x: x + shift)
-    >>> shift = 2.0
-    >>> now(10.0), values
-    (11.0, (1.0,))
-    """
-    if type(function) is not types.FunctionType:
-        return function, ()
-    code, outside = function.__code__, function.__globals__
-    named, assigned = globals_of(function), names_in(code).assigned
-    found = {n: x for n, x in named.items() if not isinstance(x, _FIXED)}
-    cells: tuple[Any, ...] = function.__closure__ or ()
-    if not found and not cells:
-        return function, ()
-    if "global" in assigned:
-        found = {}  # then all of them have to be its module's own
-    if found:
-        outside = {n: outside[n] for n in ("__builtins__", "__name__") if n in outside} | named
-    values = [  # a cell that is still empty is shared
-        cell if name in assigned else content(cell, cell)
-        for name, cell in zip(code.co_freevars, cells, strict=True)
-    ]
-    fresh = [v if type(v) is types.CellType else types.CellType(v) for v in values]
-    made = types.FunctionType(code, outside, function.__name__, function.__defaults__, tuple(fresh))
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__qualname__ = function.__qualname__
-    made.__module__ = function.__module__
-    return made, (*found.values(), *[v for v in values if not isinstance(v, _FIXED)])
 
 
 class Names(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.config import Capability, ReverseMode
-from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.errors import NotDifferentiableError
+from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.statement import MODES, Source, Statement
 from chainrules_py.registry.table import enter
@@ -33,7 +33,7 @@ class OneMode(Recipe):
         return _transpose(self, request)
 
 
-class _Missing(NotDifferentiableError):
+class _MissingError(NotDifferentiableError):
     """A tangent that is not implemented, on its way out of a transposition."""
 
     def __init__(self, tangent: NotImplementedTangent) -> None:
@@ -79,7 +79,7 @@ class _Implemented(Recipe):
 def _check_implemented(t: Any) -> None:
     t = unthunk(t)
     if isinstance(t, NotImplementedTangent):
-        raise _Missing(t)
+        raise _MissingError(t)
     if isinstance(t, Tangent):
         t = tuple([part for _, part in t.fields()])
     if type(t) is tuple:
@@ -98,7 +98,7 @@ def _transpose(recipe: OneMode, request: Request) -> Bound:
     def run_or_missing(links: Any, *xs: Any, **options: Any) -> Any:
         try:
             return run(links, *xs, **options)
-        except _Missing as found:
+        except _MissingError as found:
             return request.primal(*xs, **options), (half, links, found.tangent)
 
     bound.run = run_or_missing
