@@ -68,7 +68,7 @@ WRITES: dict[str, Callable[[Any], None]] = {
     "np.multiply(x, 0.5, out=x)": _with_out,
     "x[0] = x[1] * 2.0": _its_own,
 }
-ROLES = ("differentiated", "argument", "keyword", "captured", "held", "held")
+ROLES = ("differentiated", "argument", "keyword", "captured")
 
 
 # ---------------------------------------------------------- what holds an array, and gives it

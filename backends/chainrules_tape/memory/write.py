@@ -26,7 +26,7 @@ from chainrules_py.extend import (
     in_place_operators,
     innermost,
     kind_of,
-    knows,
+    captured,
     overlap,
     plain,
     read_for,
@@ -426,7 +426,7 @@ def check_alone(f: Any, traced: list[Any], leaves: list[Any]) -> None:
             return not inner and (y is owner or overlap(innermost(y), array))  # noqa: B023
 
         others = [y for k, y in enumerate(leaves) if k != i and is_it(y)]
-        if others or knows(f, is_it):
+        if others or captured([f], is_it=is_it):
             where = "another argument" if others else "something the function knows besides"
             msg = (
                 f"{describe(array)}, argument {i}, is written to in place, and {where} shares its "

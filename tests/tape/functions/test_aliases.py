@@ -32,10 +32,26 @@ def doubling(way, w):
     return f
 
 
-@pytest.mark.parametrize("way", HELD)
-def test_whatever_holds_the_argument_it_is_refused(way):
+def _in_a_cell(w):
+    def f(x):
+        x *= 2.0
+        return np.sum(w * x)
+
+    return f
+
+
+def _in_a_default(w):
+    def f(x, w=w):
+        x *= 2.0
+        return np.sum(w * x)
+
+    return f
+
+
+@pytest.mark.parametrize("make", [_in_a_cell, _in_a_default])
+def test_a_function_that_writes_to_its_argument_and_captured_it_is_refused(make):
     w = np.arange(1.0, 4.0)
-    f = doubling(way, w)
+    f = make(w)
     with pytest.raises(MutationError, match="knows besides"):
         grad(f)(w)
 
