@@ -255,7 +255,8 @@ def operand_types(
     ----------
     function : callable
         Its positional parameters, after the first ``skip``, are read; keyword-only ones are not
-        dispatched on. A parameter without annotation means `Numeric`.
+        dispatched on. A parameter without annotation means `Numeric`, or None where that is its
+        default; ``self`` means any object.
     skip : int
         How many leading parameters are not operands.
     types : tuple, optional
@@ -287,9 +288,16 @@ def operand_types(
             f"{where_defined(function)}"
         )
         raise RuleError(msg)
-    given = [(hints.get(name, Numeric), name) for name in names]
+    given = [(hints.get(name) or _unannotated(name, parameters.defaults), name) for name in names]
     found = tuple([checked_annotation(t, name, function, kinds) for t, name in given])
     return (found, None) if parameters.variadic is None else (found[:-1], found[-1])
+
+
+def _unannotated(name: str, defaults: dict[str, Any]) -> Any:
+    """Return what a parameter without annotation takes: an object's method any, else numbers."""
+    if name == "self":
+        return object
+    return Numeric | None if name in defaults and defaults[name] is None else Numeric
 
 
 def _hints(function: Callable[..., Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -148,6 +148,7 @@ class LinearRecipe(Recipe):
             if n is None:
                 return ZeroTangent()
             long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
+            long = _arrayed(long, tangents)
             found = self._with_directions(moved(tangents, tuple(long)), options, y)
             if found is None:
                 return each(tangents, options, y, *xs)
@@ -458,6 +459,19 @@ def _dense(t: Any, x: Any) -> Any:
         return refuse_numbers(x) if kind == "other" else t
     # Among numbers, as in where(condition, x, False), a boolean is one; the word promotes its zero.
     return full_like(x, shape=x.shape, fill=0) if hasattr(x, "shape") else 0
+
+
+def _arrayed(spaces: list[Any], tangents: tuple[Any, ...]) -> list[Any]:
+    """Return spaces in which a number is an array: so many tangents of a number are one."""
+    if not any([type(of) is Space and of.dtype is None for of in spaces]):
+        return spaces
+    like = unthunk(next(t for t in tangents if not is_zero(t)))
+    return [
+        space(full_like(like, shape=of.shape, fill=0))
+        if type(of) is Space and of.dtype is None
+        else of
+        for of in spaces
+    ]
 
 
 def _shape_of(x: Any) -> Any:
