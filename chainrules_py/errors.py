@@ -149,6 +149,15 @@ class DegeneracyWarning(UserWarning):
     """
 
 
+class LostDerivativeWarning(UserWarning):
+    """A function lost what is differentiated, and gave a result all the same.
+
+    Issued when a function caught the error that a derivative would be lost, or when its result
+    depends on nothing that is differentiated. The message names the lines; `strict` turns the first
+    into an error, and ``unused="zero"`` silences the second.
+    """
+
+
 _describers: dict[str, Callable[[object, int], str | None]] = {}
 
 _DEPTH = 3

@@ -34,7 +34,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.generators": (
         "Draws is_generator may_draw register_generator states with_generators"
     ),
-    "chainrules_py.values.holding": "OPAQUE attributes content holds_numbers inside",
+    "chainrules_py.values.holding": "attributes content holds holds_numbers inside",
     "chainrules_py.values.tracers": (
         "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
     ),
@@ -98,13 +98,13 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
+    "chainrules_py.tracing.lost": "Notes comparing notes warn_unused",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",
     "chainrules_py.tracing.foreign_errors": "explain_error",
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
-    "chainrules_py.tracing.shortcuts": "drifts is_moving",
     "chainrules_py.tracing.others": "asks_first moved read_for",
     "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
     "chainrules_py.engines.default": "any_engine",

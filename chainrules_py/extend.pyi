@@ -386,9 +386,9 @@ from chainrules_py.values.generators import (
     with_generators,
 )
 from chainrules_py.values.holding import (
-    OPAQUE,
     attributes,
     content,
+    holds,
     holds_numbers,
     inside,
 )
@@ -469,7 +469,6 @@ from chainrules_py.vocabulary.shifts import (
 
 __all__ = [
     "LEAF",
-    "OPAQUE",
     "PLAIN",
     "REQUIRED",
     "UFUNC_KEYWORDS",
@@ -617,6 +616,7 @@ __all__ = [
     "has_known_layout",
     "hidden",
     "highest_tracer",
+    "holds",
     "holds_numbers",
     "hosted",
     "hosts",

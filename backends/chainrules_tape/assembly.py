@@ -16,7 +16,6 @@ from chainrules_tape.fast.general_rules import FastRules
 from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
-from chainrules_tape.functions.drifting import Drifting
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.shifts import NotesExtremes
 from chainrules_tape.functions.tape_grad import HasGradients
@@ -29,7 +28,7 @@ from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.write import WritableOnTape
 
 
-class Variable(Named, Drifting, WritableOnTape, AddsInPlace):
+class Variable(Named, WritableOnTape, AddsInPlace):
     """Value on a tape. It has a subclass for each type of payload."""
 
     __slots__ = ()

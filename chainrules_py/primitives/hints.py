@@ -6,8 +6,6 @@ knows only that it was asked; which function asked is read off the stack, on tha
 
 from __future__ import annotations
 
-import builtins
-import dis
 import inspect
 import sys
 import traceback
@@ -15,13 +13,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.errors import TracerError
-from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
+from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_roots
 from chainrules_py.values.tracers import find_tracers
 
 _of_code: dict[types.CodeType, str] = {}
-_of_function: dict[Any, str] = {}
-_of_name: dict[str, str] = {}
 
 
 def advise(function: Callable[..., Any], line: str) -> None:
@@ -30,7 +25,7 @@ def advise(function: Callable[..., Any], line: str) -> None:
     Parameters
     ----------
     function : callable
-        The library's function, or the function of a method.
+        The library's function, or the function of a method; one in C is not recognised.
     line : str
         What is wrong and what to write, as a part of a sentence.
 
@@ -44,8 +39,6 @@ def advise(function: Callable[..., Any], line: str) -> None:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if isinstance(code, types.CodeType):
         _of_code[code] = line
-    _of_function[function] = line
-    _of_name[function.__name__] = line
 
 
 def advice_at(frame: Any) -> str | None:
@@ -54,20 +47,9 @@ def advice_at(frame: Any) -> str | None:
     Parameters
     ----------
     frame : frame
-        The one that asks: of a library written in Python, or, where that is written in C, of the
-        program itself.
+        The one that asks: of a library written in Python.
     """
     roots = {root for root, _ in announced(BACKENDS)}
-    found, caller = _on_the_way(frame, roots)
-    if found is not None or caller is None:
-        return found
-    see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
-    see_all()  # what is written in C is not known by its module
-    return _on_the_way(frame, roots)[0] or _of_callee(caller)
-
-
-def _on_the_way(frame: Any, roots: set[str]) -> tuple[str | None, Any]:
-    """Return the advice for a function of a library that called a frame, and who called that."""
     found = None
     while frame is not None and (root := _root_of(frame)) in roots:
         see_roots({root})
@@ -77,7 +59,7 @@ def _on_the_way(frame: Any, roots: set[str]) -> tuple[str | None, Any]:
         codes = [frame.f_code, *[inspect.unwrap(f).__code__ for f in held]]
         found = next((_of_code[code] for code in codes if code in _of_code), found)
         frame = frame.f_back
-    return found, frame
+    return found
 
 
 def advice_through(error: BaseException) -> str | None:
@@ -97,49 +79,3 @@ def advice_through(error: BaseException) -> str | None:
 
 def _root_of(frame: Any) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def _of_callee(frame: Any) -> str | None:
-    """Return the advice for the function in C that a frame calls now, which has no frame itself.
-
-    What is called stands first in the call, so its instructions begin where that of the call does:
-    ``np``, ``np.random`` and ``np.random.normal``.
-    """
-    instructions = list(dis.get_instructions(frame.f_code))
-    # The last instruction may stand in the cache that follows the call.
-    call = [i for i in instructions if i.offset <= frame.f_lasti][-1]
-    start = _start(call)
-    if start is None:  # Python was told to keep no positions
-        return None
-    chain = [
-        i
-        for i in instructions
-        if _start(i) == start and _end(i) < _end(call) and i.opname not in _BESIDE
-    ]
-    if not chain:
-        return None
-    first, *members = chain = sorted(chain, key=_end)
-    if any(not i.opname.startswith("LOAD_") for i in chain):
-        return _of_name.get(str(chain[-1].argval))  # a member of something that was computed
-    scopes = (frame.f_locals, frame.f_globals, vars(builtins))
-    called = next((scope[first.argval] for scope in scopes if first.argval in scope), None)
-    for member in members:  # without running a property
-        called = inspect.getattr_static(called, str(member.argval), None)
-    try:
-        return _of_function.get(getattr(called, "__func__", called))
-    except (TypeError, TracerError):  # unhashable
-        return None
-
-
-# What stands where the callee does, or the call, and loads nothing.
-_BESIDE = {"KW_NAMES", "PRECALL", "PUSH_NULL"}
-
-
-def _start(instruction: Any) -> tuple[int, int] | None:
-    at = instruction.positions
-    return None if at is None or at.col_offset is None else (at.lineno, at.col_offset)
-
-
-def _end(instruction: Any) -> tuple[int, int]:
-    at = instruction.positions
-    return at.end_lineno, at.end_col_offset

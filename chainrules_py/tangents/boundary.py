@@ -25,7 +25,7 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
-from chainrules_py.values.holding import holds_objects, inside
+from chainrules_py.values.holding import holds, holds_objects
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tables import as_arrays, tables
@@ -319,7 +319,7 @@ def _constant(leaf: Any) -> Any:
     """Return a leaf that is constant, which nothing in it prevents, in memory of its own."""
     info = type_info(type(leaf))
     known = info.is_number or (info.is_array and not holds_objects(leaf))
-    if not known and any([isinstance(y, Tracer) for y in inside(leaf)]):
+    if not known and holds(leaf, lambda y: isinstance(y, Tracer)):
         msg = (
             f"{describe(leaf)} holds a value that is being differentiated, which cannot be taken "
             f"out of it; make that value constant, or what a function gives: ignore_derivatives(f)"

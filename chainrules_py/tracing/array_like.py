@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -19,6 +20,7 @@ from chainrules_py.tracing.library_calls import (
     plans,
     steps,
 )
+from chainrules_py.tracing.lost import comparing, note_comparison
 from chainrules_py.tracing.others import (
     FEW,
     all_read,
@@ -167,6 +169,8 @@ class ArrayLike(PythonProtocols):
                     held = held or not suspects.isdisjoint(map(type, x))
             if held and function not in wrapping:
                 operands, keywords = all_read(operands, keywords)
+        if function in comparing:
+            note_comparison(self, sys._getframe(1))
         if self.home is None:
             try:
                 plan = plans.table[function, *keywords, *map(type, operands)]

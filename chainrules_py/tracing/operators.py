@@ -29,8 +29,8 @@ from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
+from chainrules_py.tracing.lost import note_comparison
 from chainrules_py.tracing.others import is_stranger
-from chainrules_py.tracing.shortcuts import refusing_shortcuts
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
 from chainrules_py.values.structure import is_structure_type
@@ -359,6 +359,16 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return method
 
 
+def _noting(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Have a comparison for equality noted: see `chainrules_py.tracing.lost`."""
+
+    def method(self: Any, other: Any) -> Any:
+        note_comparison(self, sys._getframe(1))
+        return compare(self, other)
+
+    return method
+
+
 _squared = _unary(Site(*square_operator))
 
 
@@ -423,7 +433,7 @@ in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, An
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     if _name in ("__eq__", "__ne__"):
-        _method = refusing_shortcuts(_method, when=_name == "__eq__")
+        _method = _noting(_method)
     setattr(ArrayLike, _name, _method)
     _native = getattr(operator, f"__i{_name[2:]}", None)
     if _native is not None:

@@ -43,7 +43,7 @@ class Broken:
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_errors_form_one_tree_and_explain_themselves(cls):
-    assert issubclass(cls, ChainRulesError) or cls is errors.DegeneracyWarning
+    assert issubclass(cls, ChainRulesError) or issubclass(cls, UserWarning)
     assert f"\n| `{cls.__name__}`" in REFERENCE.read_text(encoding="utf-8")
     assert len(cls.__doc__.split()) > 10
     again = pickle.loads(pickle.dumps(cls("a message")))

@@ -10,7 +10,7 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import untraced
+from chainrules_py.extend import comparing, untraced
 
 _f: Any
 _word: Any
@@ -34,6 +34,8 @@ for _f in (
     _word = primitive(_f)
     non_differentiable(_word)
     alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
+
+comparing |= {np.allclose, np.array_equal, np.array_equiv}
 
 
 def einsum_path(*operands: Any, **keywords: Any) -> Any:

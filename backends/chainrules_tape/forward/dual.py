@@ -14,8 +14,6 @@ from chainrules_py.extend import (
     SettledCalls,
     Site,
     Trace,
-    drifts,
-    is_moving,
     kept,
 )
 from chainrules_py.vocabulary.views import duplicate
@@ -102,12 +100,6 @@ class Dual(SettledCalls, Writable):
         if not bound.is_elementwise or bound.may_share:
             return super().make_step(site, classes)
         return _STEPS[settled.mine](bound.run, site.general)
-
-    def drifts_from(self, other: Any) -> bool:
-        """Compare the tangents."""
-        x, x_dot = open_dual(self, self._level)
-        y, y_dot = open_dual(other, self._level)
-        return is_moving(x_dot if is_zero(y_dot) else x_dot - y_dot) or drifts(x, y)
 
     # -- writing in place (`chainrules_tape.memory.write`)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,18 +12,11 @@ from chainrules_py.extend import (
     TreeDef,
     describe,
     forgets,
-    inside,
+    holds,
     name_of,
     type_info,
 )
 
-_MOST = 100_000
-"""How many values are looked at in an object; one that holds more is not known to hold none."""
-_MACHINERY = (
-    "chainrules_py.registry", "chainrules_py.tracing", "chainrules_py.primitives.primitive",
-    "chainrules_py.primitives.dispatch",
-)  # fmt: skip
-"""What holds no value of a person's function."""
 _EXACT = (bool, int, float, complex, str, bytes, range, type(None), type(...))
 
 
@@ -61,12 +52,12 @@ def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level
     """
     held = [(describe(x), x) for x in leaves if _may_hide(x)]
     for text, x in [*held, *_beside(tree)] if held or not tree.is_flat else ():
-        why = _holds(vars(x) if _is_made(x) else x, level)
-        if why:
+        if holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
             whole = f"{what} of {name_of(f)}" if f else "the loss"
             msg = (
-                f"{whole} has {text}, which holds {why}: return the arrays or numbers themselves, "
-                f"in a tuple, list, dict or dataclass, or register_structure the class"
+                f"{whole} has {text}, which holds what is being differentiated where no derivative "
+                f"sees it: return the arrays or numbers themselves, in a tuple, list, dict or "
+                f"dataclass, or register_structure the class"
             )
             raise NotDifferentiableError(msg)
 
@@ -95,32 +86,11 @@ def _beside(tree: TreeDef) -> Iterator[tuple[str, Any]]:
             yield from _beside(child)
 
 
-def _is_made(x: Any) -> bool:
-    """Tell whether a value is a module that was not imported, but made."""
-    return type(x) is types.ModuleType and sys.modules.get(x.__name__) is not x
-
-
-def _holds(x: Any, level: Any) -> str:
-    """Return why a value may hold a tracer of a level, or one that stands for such; or nothing."""
-
-    def is_another(y: Any) -> bool:
-        made = y if isinstance(y, type) else type(y)
-        if str(made.__module__).startswith(_MACHINERY) and not issubclass(made, Tracer):
-            return True  # words, rules, and what is kept of these, which is much after a while
-        while issubclass(type(y), Tracer):
-            if y.level == level:
-                return False
-            y = y.__payload__
-            if not issubclass(type(y), Tracer):
-                return True
-        return False
-
-    for n, y in enumerate(inside(x, is_another, _MOST, ours=True)):
-        if issubclass(type(y), Tracer):
-            return "what is being differentiated where no derivative sees it"
-        if n >= _MOST:
-            return f"more than {_MOST:,} values, of which one may be what is being differentiated"
-    return ""
+def _is_of(x: Any, level: Any) -> bool:
+    """Tell whether a tracer is of a level, or stands for one that is."""
+    while issubclass(type(x), Tracer) and x.level != level:
+        x = x.__payload__
+    return issubclass(type(x), Tracer)
 
 
 def check_scalar(y: Any) -> None:

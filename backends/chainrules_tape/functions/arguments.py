@@ -219,8 +219,11 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 
 
 def _check_no_numbers(x: Any) -> None:
-    """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
-    if holds_numbers(x):
+    """Raise for what holds numbers of which no derivative is known: they would count as fixed.
+
+    What gives its parts one by one is not looked into: it may give any.
+    """
+    if hasattr(type(x), "__next__") or holds_numbers(x):
         msg = (
             f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
             f"an array of a floating type (np.asarray(x, float))"

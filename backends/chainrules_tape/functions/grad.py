@@ -16,8 +16,9 @@ from chainrules_py.extend import (
     made,
     type_info,
     unflatten,
+    warn_unused,
 )
-from chainrules_tape.config import config
+from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.answer import unit
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers
 from chainrules_tape.functions.run import (
@@ -214,7 +215,7 @@ def linearize(
     return (run.value, whole, run.aux) if has_aux else (run.value, whole)
 
 
-Unused: TypeAlias = Literal["zero", "none", "raise"]
+Unused: TypeAlias = Literal["warn", "zero", "none", "raise"]
 
 
 def value_and_grad(
@@ -224,7 +225,7 @@ def value_and_grad(
     argnames: Names = None,
     has_aux: bool = False,
     guard: GuardMode = "lock",
-    unused: Unused = "zero",
+    unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, tuple[R, Any]]:
@@ -238,8 +239,8 @@ def value_and_grad(
     (9.0, 6.0)
     """
     arguments = Arguments(f, argnums, argnames, by_name)
-    if unused not in ("zero", "none", "raise"):
-        msg = f"unused={unused!r}; write 'zero', 'none' or 'raise'"
+    if unused not in ("warn", "zero", "none", "raise"):
+        msg = f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'"
         raise NotDifferentiableError(msg)
 
     def value_and_gradient(*operands: Any, **keywords: Any) -> Any:
@@ -252,7 +253,10 @@ def value_and_grad(
             seeds = [unit(run.y)]
             found = run.pull_sparsely(seeds) if sparse else run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
-            if unused != "zero":
+            if unused == "warn":
+                if run.is_constant() and not recorders.under_way:
+                    warn_unused(f, run.notes)
+            elif unused != "zero":
                 bars = without_zeros(run, found, bars, unused, names)
         finally:
             undo()  # before anything else, for an interrupt may come at any call of ours
@@ -271,7 +275,7 @@ def grad(
     argnames: Names = None,
     has_aux: bool = False,
     guard: GuardMode = "lock",
-    unused: Unused = "zero",
+    unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, Any]:
@@ -293,9 +297,10 @@ def grad(
         How arrays that the gradient depends on are watched, so that none is written to before it is
         taken: read-only meanwhile, and a sample of 64 elements compared; compared by this sample;
         compared byte by byte; or not watched.
-    unused : {"zero", "none", "raise"}
+    unused : {"warn", "zero", "none", "raise"}
         What the gradient is in an argument, or a leaf of one, that the result does not depend on:
-        a dense zero, None, or an error that names it.
+        a dense zero, with a warning if it depends on none of them; a dense zero; None; or an error
+        that names it.
     by_name : bool
         Whether the gradients come in a dict, by the names of the arguments.
     sparse : bool

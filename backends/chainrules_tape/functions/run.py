@@ -25,6 +25,7 @@ from chainrules_py.extend import (
     ZEROS,
     Guard,
     GuardMode,
+    Notes,
     Tracer,
     TreeDef,
     as_arrays,
@@ -38,6 +39,7 @@ from chainrules_py.extend import (
     leaf_cotangents,
     map_leaves,
     new_level,
+    notes,
     own,
     own_all,
     tables,
@@ -88,8 +90,9 @@ class Run:
         do not depend on the primals.
     """
 
-    __slots__ = ("aux", "leaves", "outputs", "tree", "value", "y", "y_leaves", "y_tree")
+    __slots__ = ("aux", "leaves", "notes", "outputs", "tree", "value", "y", "y_leaves", "y_tree")
     aux: Any
+    notes: Notes
     value: Any
     leaves: list[Any]
     outputs: list[Any]
@@ -121,6 +124,8 @@ class Run:
         for x in given:
             if issubclass(type(x), Tracer):
                 self.leaves = list(map(frozen, given))
+                if (outer := notes.get(x.level)) is not None:
+                    outer.inside = True
                 break
         under_way = recorders.under_way
         outside = len(under_way)
@@ -128,14 +133,17 @@ class Run:
         if debugging.checks is not None and not outside:
             check = debugging.checks.function(f, primals)
         traced = self._enter(self.leaves)
+        self.notes = Notes()
         try:
             under_way.append(self)  # an interrupt may come right after it
+            notes[self.level] = self.notes
             y = settled(f(*(traced if self.tree.is_flat else unflatten(self.tree, traced))))
         except Exception as error:
             explain_error(error)
             raise
         finally:
             del under_way[outside:]
+            notes.pop(self.level, None)
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
@@ -144,14 +152,16 @@ class Run:
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break
+        if has_aux:
+            y, aux = split_aux(f, y)
+        self._leave(y, f)
+        if self.notes.refused is not None:
+            self.notes.report(f, any([link is not None for link in self.outputs]))
         if not has_aux:
             self.aux = None
-            self._leave(y, f)
             if check is not None:
                 check(self.value)
             return
-        y, aux = split_aux(f, y)
-        self._leave(y, f)
         aux = map_leaves(self._aside, aux)
         self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
 
@@ -379,6 +389,11 @@ class ReverseRun(Recorded):
         traced = [next(made) if v else x for x, v in zip(leaves, vary, strict=True)]
         self.inputs = [x.place if v else None for x, v in zip(traced, vary, strict=True)]
         return traced
+
+    def is_constant(self) -> bool:
+        """Tell whether the result depends on nothing that is differentiated here or outside."""
+        traced = any([issubclass(type(x), Tracer) for x in self.leaves])
+        return not (any([i is not None for i in self.outputs]) or self.notes.inside or traced)
 
     def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:
         """Pull back once, with rows for the inputs of which rows were read."""

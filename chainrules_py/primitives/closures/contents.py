@@ -20,8 +20,9 @@ from chainrules_py.primitives.closures.freeze import (
     globals_of,
     names_in,
 )
+from chainrules_py.primitives.closures.objects import COLLECTED, of_c
 from chainrules_py.values.forgetting import HEAP_TYPE, forgets
-from chainrules_py.values.holding import COLLECTED, attributes, cells, of_c, slots
+from chainrules_py.values.holding import attributes, cells, slots
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

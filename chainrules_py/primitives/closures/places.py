@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from chainrules_py.errors import describe
 from chainrules_py.primitives.closures.contents import CODE, PLAIN
-from chainrules_py.values.holding import WHOLE, pairs
+from chainrules_py.primitives.closures.objects import WHOLE, pairs
 from chainrules_py.values.type_info import type_info
 
 Path: TypeAlias = tuple[Any, str, Any]

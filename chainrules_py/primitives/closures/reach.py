@@ -41,6 +41,14 @@ from chainrules_py.primitives.closures.contents import (
     told,
 )
 from chainrules_py.primitives.closures.freeze import ANY, ATTRIBUTES, NO_NAMES, named_in
+from chainrules_py.primitives.closures.objects import (
+    MACHINERY,
+    WHOLE,
+    buffer_or_rest,
+    pairs,
+    reader,
+    rest,
+)
 from chainrules_py.primitives.closures.ours import held_for_others
 from chainrules_py.primitives.closures.places import (
     NOTHING,
@@ -59,18 +67,7 @@ from chainrules_py.primitives.closures.places import (
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import is_generator, may_draw
-from chainrules_py.values.holding import (
-    MACHINERY,
-    WHOLE,
-    buffer_or_rest,
-    elements,
-    holds_objects,
-    inside,
-    pairs,
-    reader,
-    rest,
-    slots,
-)
+from chainrules_py.values.holding import elements, holds_objects, inside, slots
 from chainrules_py.values.type_info import type_info
 
 _MOST = 10_000

@@ -20,8 +20,7 @@ from scipy.spatial.transform import Rotation
 
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import drifts
-from chainrules_tape import checkpoint, grad, hvp, jvp
+from chainrules_tape import grad, jvp
 from tests.libraries.scipy.samples.judge import judged, samples
 
 T, X, Y = np.linspace(0.0, 1.0, 5), np.array([0.3, 1.2, 2.5]), np.array([1.4, 0.2, 0.9])
@@ -125,66 +124,6 @@ def test_every_derivative_of_an_empty_integral_is_that_of_its_function():
         assert np.isclose(grad(grad(integral))(0.5, 2.0), 2 * np.exp(1.0))
         assert np.isclose(grad(grad(integral), 1)(0.5, 2.0), 0.5 * np.exp(1.0))
         assert grad(integral, 1)(0.5, 2.0) == 0.0
-
-
-# Of what is differentiated, two numbers that are equal at 1, and whether they are beside it.
-EQUAL = {
-    "itself": (lambda x: (x, x), False),
-    "an element, read twice": (lambda x: (np.stack([x, 2.0])[0], np.stack([x, 2.0])[0]), False),
-    "a sum that cancels": (lambda x: (x - x, 0.0), False),
-    "a constant among others": (lambda x: (np.stack([x, 7.0])[1], 7.0), False),
-    "a constant that was written to": (lambda x: (_written(x), 7.0), False),
-    "rounded": (lambda x: (np.floor(x + 0.5), 1.0), False),
-    "a product of both": (lambda x: (x * x, np.square(x)), False),
-    "a number": (lambda x: (x, 1.0), True),
-    "twice": (lambda x: (x + x, 2 * np.square(x)), True),
-    "a power": (lambda x: (x**3, 1.0), True),
-}
-
-
-def _written(x):
-    y = np.zeros(2, like=x)
-    y[0], y[1] = x, 7.0
-    return y[1]
-
-
-RUNS = {
-    "reverse": lambda f: grad(f)(1.0),
-    "of an array": lambda f: grad(lambda xs: f(xs[0]))(np.ones(2)),
-    "within a checkpoint": lambda f: grad(lambda x: checkpoint(lambda z: f(z) * z)(x))(1.0),
-    "forward": lambda f: jvp(f, (1.0,), (1.0,)),
-    "second order": lambda f: grad(grad(f))(1.0),
-    "forward over reverse": lambda f: hvp(f, (1.0,), (1.0,)),
-}
-
-
-@pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("name", EQUAL)
-def test_numbers_that_stay_equal_are_no_shortcut(name, run):
-    pair, drifting = EQUAL[name]
-    asked = []
-
-    def f(x):
-        a, b = pair(x)
-        asked.append(drifts(a, b) or drifts(b, a))
-        return x * x * x
-
-    assert RUNS[run](f) is not None
-    assert asked[0] is drifting  # a checkpoint asks again, where the first was answered
-    assert drifting or not any(asked)
-
-
-def test_equal_to_the_first_order_is_not_to_the_second():
-    asked = []
-
-    def f(x):
-        asked.append(drifts(x * x, 0.0))
-        return x
-
-    grad(f)(0.0)
-    grad(grad(f))(0.0)
-    jvp(lambda x: jvp(f, (x,), (1.0,))[1], (0.0,), (1.0,))
-    assert asked == [False, True, True]
 
 
 ASKED = "interpolate.KroghInterpolator interpolate.krogh_interpolate signal.ellipap signal.firwin"

@@ -1,0 +1,122 @@
+"""Notes of what a function did with what is being differentiated, for a report when it is over.
+
+A refusal that the function caught is reported. Where a result depends on nothing that is
+differentiated, the report names the last comparison, which may have been that of a cache.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from chainrules_py.errors import LostDerivativeWarning, TracerError
+from chainrules_py.registry.table import name_of
+from chainrules_py.values.arrays import Tracer
+from chainrules_py.vocabulary.reporting import is_strict
+
+Place = tuple[str, int]
+comparing: set[Any] = set()
+"""Functions of libraries that tell whether all elements are equal, as ``np.array_equal``."""
+notes: dict[int, Notes] = {}
+"""By their level, the differentiations of functions that are under way, in all threads."""
+
+
+class Notes:
+    """Notes of one differentiation.
+
+    Attributes
+    ----------
+    refused : tuple or None
+        File and line that wanted a plain value of a traced one, and that were refused.
+    compared : tuple or None
+        File and line that compared a traced value for equality last.
+    inside : bool
+        Whether the function began a differentiation of its own in a value of this one.
+    """
+
+    __slots__ = ("compared", "inside", "refused")
+
+    def __init__(self) -> None:
+        self.refused: Place | None = None
+        self.compared: Place | None = None
+        self.inside = False
+
+    def report(self, f: Any, depends: bool) -> None:
+        """Report a refusal that a function caught.
+
+        Raises
+        ------
+        TracerError
+            If the result depends on nothing that is differentiated, or inside `strict`.
+        """
+        if self.refused is None:
+            return
+        file, line = self.refused
+        msg = (
+            f"{name_of(f)}{_defined(f)} caught an error about a derivative that would be lost, "
+            f"raised at {file}:{line}, and went on: "
+        )
+        if not depends:
+            msg += "its result depends on nothing that is differentiated; "
+        else:
+            msg += "its derivative lacks what went through there; "
+        msg += "mend that line as the error says, or catch the errors that are meant alone"
+        if not depends or is_strict():
+            raise TracerError(msg)
+        warnings.warn_explicit(msg, LostDerivativeWarning, file, line, registry=_seen)
+
+
+_seen: dict[Any, Any] = {}
+"""Where `warnings` notes which lines were reported."""
+
+
+def warn_unused(f: Any, note: Notes) -> None:
+    """Warn that the result of a function depends on nothing that is differentiated."""
+    msg = (
+        f"the result of {name_of(f)}{_defined(f)} depends on nothing that is differentiated, so "
+        f"that its gradient is zero"
+    )
+    if note.compared is not None:
+        file, line = note.compared
+        msg += f"; {file}:{line} compares what is differentiated with something: a cache?"
+    msg += "; write unused='zero' if that is meant"
+    warnings.warn(msg, LostDerivativeWarning, stacklevel=4)
+
+
+def note_refusal(x: Any) -> None:
+    """Note that a plain value was wanted of a tracer, on the line of the program that did so."""
+    place = None
+    while issubclass(type(x), Tracer):
+        note = notes.get(x.level)
+        if note is not None:
+            place = place or _place(sys._getframe(2))
+            note.refused = place
+        x = x.__payload__
+
+
+def note_comparison(x: Any, frame: Any) -> None:
+    """Note that a tracer was compared for equality."""
+    note = notes.get(x.level)
+    if note is not None:
+        note.compared = frame.f_code.co_filename, frame.f_lineno
+
+
+def _place(frame: Any) -> Place:
+    """Return file and line of the innermost frame of the program; of a frame where there is none."""
+    found = frame
+    while found is not None and _is_of_library(found):
+        found = found.f_back
+    found = found or frame
+    return found.f_code.co_filename, found.f_lineno
+
+
+def _is_of_library(frame: Any) -> bool:
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    installed = "site-packages" in frame.f_code.co_filename
+    return installed or package.startswith("chainrules_") or package in sys.stdlib_module_names
+
+
+def _defined(f: Any) -> str:
+    code = getattr(f, "__code__", None)
+    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
