@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,7 +24,7 @@ from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, Summand, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
-from chainrules_py.values.holding import holds, holds_objects
+from chainrules_py.values.holding import holds_objects, inside
 from chainrules_py.values.pytree import LEAF, TreeDef, flatten, map_leaves
 from chainrules_py.values.structure import fields_of, is_structure_type
 from chainrules_py.values.tables import as_arrays, tables
@@ -319,7 +318,8 @@ def _constant(leaf: Any) -> Any:
     """Return a leaf that is constant, which nothing in it prevents, in memory of its own."""
     info = type_info(type(leaf))
     known = info.is_number or (info.is_array and not holds_objects(leaf))
-    if not known and holds(leaf, lambda y: isinstance(y, Tracer)):
+    hides = lambda y: isinstance(y, Tracer) or hasattr(type(y), "__next__")
+    if not known and any(map(hides, inside(leaf))):
         msg = (
             f"{describe(leaf)} holds a value that is being differentiated, which cannot be taken "
             f"out of it; make that value constant, or what a function gives: ignore_derivatives(f)"
@@ -343,18 +343,20 @@ def own_all(
     view.
     """
     found: list[Any] = []
-    for i, x in enumerate(xs):
-        t = ts[i]
+    many = len(ts) > _FEW  # of which each is not compared with each
+    owners = set(map(_owner, theirs)) if many else set[int]()
+    for x, t in zip(xs, ts, strict=True):
         cls = type(t)
         info = type_info(cls)
         if info.library.own is not None:
-            # A view holds what it is a view of: memory that nobody else has needs no comparing.
-            if sys.getrefcount(t) <= _ALONE and info.memory is not None:
-                others: tuple[Any, ...] = ()
+            if many and info.memory is not None:
+                others: tuple[Any, ...] = (t,) if _owner(t) in owners else ()
             else:
                 others = (*theirs, *found)
             if not (views and is_mutable_destination(t)):
                 t = info.library.own(t, others)
+            if many:
+                owners.add(_owner(t))
         elif isinstance(t, AbstractTangent):
             t = deliver(t)
             if not is_zero(t):
@@ -367,10 +369,10 @@ def own_all(
     return found
 
 
-def _references(ts: Sequence[Any], i: int) -> int:
-    """Count the references to an element of a sequence, with those made here."""
-    t = ts[i]
-    return sys.getrefcount(t)
+def _owner(x: Any) -> int:
+    """Identify the memory of an array."""
+    memory = type_info(type(x)).memory
+    return id(x if memory is None else memory.owner(x))
 
 
-_ALONE = _references((object(),), 0)  # which depends on how Python counts its own
+_FEW = 8

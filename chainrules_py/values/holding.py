@@ -157,7 +157,7 @@ def is_real(x: Any) -> bool:
 def holds_numbers(x: Any) -> bool:
     """Tell whether a value is or holds real numbers, which no derivative sees there.
 
-    Functions and bytes are constants, whatever they hold.
+    Functions and bytes are constants, whatever they hold; an iterator may give any numbers.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def holds_numbers(x: Any) -> bool:
     """
     if isinstance(x, _FIXED) or (callable(x) and type(x).__module__.startswith("chainrules_")):
         return False
-    return holds(x, _counts)
+    return hasattr(type(x), "__next__") or holds(x, _counts)
 
 
 def _counts(x: Any) -> bool:

@@ -63,39 +63,31 @@ _COPIES |= {"object array", "memoryview", "flat", "nditer", "array.array", "ctyp
 _COPIES |= {"broadcast", "structured array", "factorised", "bytearray", "file in memory"}
 _COPIES |= {"decimal", "fraction", "convenience polynomial"}
 """What is a structure, or asks for numbers, which tracers refuse."""
+_FURTHER = {"cache", "iterator", "cycle", "map", "generator", "factory", "cell", "exception"}
+_FURTHER |= {"context variable", "class", "base of a class"}
+"""What a tracer is further inside of than one level, or is given by when it is asked."""
 KINDS: dict[str, Callable[[Any], Any]] = {
-    name: hiding.make for name, hiding in HIDING.items() if name not in _COPIES
+    name: hiding.make for name, hiding in HIDING.items() if name not in _COPIES | _FURTHER
 } | {
     "attribute of a dict": _with_attribute,
     "attribute of a dataclass": _more,
     "user list": lambda a: collections.UserList([a]),
-    "set of objects": lambda a: {Own(a)},
-    "expression": lambda a: (k * a for k in range(3)),
-    "elements": iter,
-    "zipped": lambda a: zip([a], [1.0], strict=True),
-    "numbered": lambda a: enumerate([a]),
-    "reversed": lambda a: reversed([a]),
-    "chained": lambda a: itertools.chain([a]),
     "items": lambda a: {"a": a}.items(),
     "bound method": lambda a: a.sum,
     "bound method of a list": lambda a: [a].append,
     "slice": lambda a: slice(a[0], a[1]),
     "module": _module,
-    "queue": _queued,
-    "gradient": lambda a: grad(lambda z: np.sum(z * a)),
     "pullback": lambda a: vjp(np.sin, a)[1],
     "push": lambda a: linearize(np.sin, a)[1],
     "spline": lambda a: interpolate.CubicSpline(STEPS, a),
     "derivative of a spline": lambda a: interpolate.CubicSpline(STEPS, a).derivative(),
-    "grid": lambda a: interpolate.RegularGridInterpolator((STEPS,), a),
     "frozen": lambda a: stats.norm(a[0], a[1]),
     "density": stats.gaussian_kde,
     "rotation": rotation.Rotation.from_rotvec,
     "tree": lambda a: spatial.KDTree(a[:, None]),
-    "factors": lambda a: sparse_functions.splu(_diagonal(a)),
     "solution": lambda a: interpolate.PchipInterpolator(STEPS, a).antiderivative(),
 }
-BESIDE = {"spline", "derivative of a spline", "grid", "solution"}
+BESIDE = {"spline", "derivative of a spline", "solution"}
 """What has SciPy's object beside it, which is given as aux."""
 PLACES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "alone": lambda make: lambda x: make(2.0 * x),
@@ -191,7 +183,7 @@ def test_checkpoints_give_what_hides_numbers(name):
     np.testing.assert_array_equal(grad(f)(X), 2.0 * X)
 
 
-@pytest.mark.parametrize("name", ["object", "namespace", "deque", "closure", "generator"])
+@pytest.mark.parametrize("name", ["object", "namespace", "deque", "closure"])
 def test_checkpoints_see_other_numbers_in_what_hides_them(name):
     make, read = READ[name]
     seen = itertools.count(1.0)
@@ -200,7 +192,7 @@ def test_checkpoints_see_other_numbers_in_what_hides_them(name):
         grad(f)(X)
 
 
-@pytest.mark.parametrize("kind", ["spline", "grid"])
+@pytest.mark.parametrize("kind", ["spline"])
 def test_aux_has_scipys_own_interpolators(kind):
     """As plots want them."""
     make, at = KINDS[kind], np.array([[0.5]])
@@ -220,8 +212,6 @@ class Log:
         self.rows = [{"loss": float(i)} for i in range(n)]
 
 
-def test_an_object_that_holds_too_much_to_be_looked_through_is_refused_for_that() -> None:
-    small, large = Log(100), Log(60_000)
-    assert grad(lambda x: (np.sum(x * x), small), has_aux=True)(np.ones(2))[1] is small
-    with pytest.raises(NotDifferentiableError, match=r"Log, which holds more than 100,000 values"):
-        grad(lambda x: (np.sum(x * x), large), has_aux=True)(np.ones(2))
+def test_an_object_that_holds_much_is_a_constant() -> None:
+    large = Log(60_000)
+    assert grad(lambda x: (np.sum(x * x), large), has_aux=True)(np.ones(2))[1] is large

@@ -6,10 +6,8 @@ import contextvars
 import ctypes
 import decimal
 import functools
-import io
 import itertools
 import operator
-import queue
 import random
 import statistics
 import threading
@@ -130,8 +128,6 @@ HOLDERS = {
     "bounds": lambda: scipy.optimize.Bounds([0.5], [1.0]),
     "hull": lambda: _spatial.ConvexHull(POINTS),
     "triangulation": lambda: _spatial.Delaunay(POINTS),
-    "tree in C": lambda: _spatial.cKDTree(POINTS),
-    "tree": lambda: _spatial.KDTree(POINTS),
     "rotation": lambda: _rotation.from_rotvec([0.5, 0.0, 0.0]),
     "frozen": lambda: _stats.gamma(2.5),
     "frozen, of several": lambda: _stats.multivariate_normal(np.zeros(2) + 0.5),
@@ -139,7 +135,6 @@ HOLDERS = {
     "histogram": lambda: _stats.rv_histogram(np.histogram(Y, 3)),
     "distribution": lambda: _stats.Normal(mu=0.5, sigma=1.5),
     "operator": lambda: _linalg.aslinearoperator(HALF),
-    "factors": lambda: _linalg.splu(scipy.sparse.csc_matrix(HALF)),
     "solution": lambda: _integrate.solve_ivp(lambda t, y: -y, (0, 1), [1.5], dense_output=True).sol,
     "solver": lambda: _integrate.RK45(lambda t, y: -y, 0, [1.5], 1),
     "integrator": lambda: _integrate.ode(lambda t, y: -y).set_initial_value([1.5], 0.0),
@@ -149,17 +144,12 @@ HOLDERS = {
     "a Series in a namespace": lambda: types.SimpleNamespace(w=pd.Series(W)),
     "an index in a namespace": lambda: types.SimpleNamespace(w=pd.Index(W)),
     "an array of pandas in one": lambda: types.SimpleNamespace(w=pd.array(W)),
-    "a table in one": lambda: types.SimpleNamespace(w=pd.DataFrame({"a": W})),
-    "interval": lambda: pd.Interval(0.5, 1.5),
-    "groups": lambda: pd.DataFrame({"a": W, "b": [0, 1, 1]}).groupby("b"),
     "groups of a Series": lambda: pd.Series(W).groupby([0, 1, 1]),
     "windows": lambda: pd.Series(W).rolling(2),
     "slots": Slotted,
     "slots of a base": OfSlots,
     "a dtype, and no array": OfNumbers,
     "like an array": LikeArrays,
-    "queue": lambda: _in(queue.Queue),
-    "context": _in_context,
     "thread": _of_a_thread,
     "pointer": lambda: ctypes.pointer(ctypes.c_double(1.5)),
     "decimal": lambda: decimal.Decimal("1.5"),
@@ -168,7 +158,6 @@ HOLDERS = {
     "generator, begun": lambda: _begun(drawn()),
     "generator of halves": lambda: halved([1, 2]),
     "generator of roots": lambda: (abs(x) for x in (1, 2)),
-    "coroutine": awaited,
     "mapped": lambda: map(float, [1, 2]),
     "mapped to several": lambda: itertools.starmap(operator.truediv, [(1, 2)]),
     "accumulated": lambda: itertools.accumulate([1, 2], operator.truediv),
@@ -176,10 +165,6 @@ HOLDERS = {
     "called": lambda: iter(random.Random(0).random, 2),
 }
 OTHERS = {
-    "generator of texts": lambda: (x for x in ("a", "b")),
-    "generator of what was given": lambda: (x for x in [1, 2]),
-    "texts": lambda: iter(["a"]),
-    "lines": lambda: io.StringIO("a"),
     "day": lambda: pd.Timestamp("2020-01-01"),
     "period": lambda: pd.Period("2020"),
     "offset": lambda: pd.offsets.MonthEnd(),

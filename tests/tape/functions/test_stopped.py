@@ -35,7 +35,6 @@ HOLDING = {
     "zip": (lambda x: zip([x]), lambda o: next(o)[0]),
     "map": (lambda x: map(np.positive, [x]), next),
     "objects": (lambda x: np.array([Plain(x)], object), lambda o: o[0].w),
-    "exception": (lambda x: ValueError(x), lambda o: o.args[0]),
     "function in a dict": (lambda x: {"f": lambda: x}, lambda o: o["f"]()),
     "function": (lambda x: lambda: x, lambda o: o()),
     "partial": (lambda x: functools.partial(np.multiply, x), lambda o: o(1.0)),
