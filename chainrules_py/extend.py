@@ -20,7 +20,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",
-    "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table under_way",
+    "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table",
     "chainrules_py.values.memory": (
         "has_known_layout makers overlap refuse_plain share_memory undecided viewers wrapping"
     ),
@@ -98,7 +98,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
-    "chainrules_py.tracing.lost": "Notes comparing notes warn_unused",
+    "chainrules_py.tracing.lost": "Notes comparing notes shortcuts warn_unused",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -23,6 +23,7 @@ from scipy._lib import _array_api
 from scipy._lib.array_api_compat import numpy as compatible
 from scipy._lib.array_api_compat.common import _helpers
 
+from chainrules_py.extend import shortcuts
 from chainrules_scipy.installing import (
     is_traced,
     original,
@@ -84,6 +85,13 @@ def followed_module(name: str) -> Any:
 def instead_of(native: Any, function: Any) -> None:
     """Have copies call a function of ours, where SciPy calls one that it computes in C."""
     INSTEAD[native] = function
+
+
+def with_shortcuts(owner: Any, *names: str) -> None:
+    """State functions whose text takes another formula where a parameter is one number."""
+    for name in names:
+        code = inspect.unwrap(getattr(owner, name)).__code__
+        shortcuts[code] = f"{owner.__name__}.{name}"
 
 
 def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:

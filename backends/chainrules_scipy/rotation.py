@@ -9,7 +9,7 @@ from scipy.spatial import transform as native
 from scipy.spatial.transform import _rotation_xp as _text
 
 from chainrules_py import ignore_derivatives
-from chainrules_scipy.following import follow_class, followed, followed_module, instead_of
+from chainrules_scipy.following import follow_class, followed, followed_module, instead_of, with_shortcuts
 from chainrules_scipy.rows import readable
 
 
@@ -54,6 +54,7 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     return reduced, *chosen
 
 
+with_shortcuts(native.Rotation, "__pow__")
 instead_of(_text.from_matrix, _from_matrix)
 instead_of(_text.reduce, _reduce)
 Rotation = follow_class(

@@ -12,12 +12,13 @@ import scipy.spatial as native
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.following import follow, follow_all, with_shortcuts
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.precision import of_precision
 from chainrules_scipy.results import unstated
 from chainrules_scipy.rows import array_of, readable, stands_for
 
+with_shortcuts(native, "minkowski_distance_p")
 FOLLOWED: dict[str, Any] = follow_all(
     native, "distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"
 )

@@ -13,12 +13,13 @@ import scipy.special as native
 from chainrules_py import UnsupportedKeywordError, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.following import follow_all
+from chainrules_scipy.following import follow_all, with_shortcuts
 from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.installing import place
 from chainrules_scipy.precision import in_precision_of
 from chainrules_scipy.rows import array_of, readable, stands_for
 
+with_shortcuts(native, "roots_gegenbauer", "roots_jacobi")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("diric", "genlaguerre", "roots_gegenbauer", "roots_genlaguerre", "roots_jacobi"),

@@ -7,17 +7,26 @@ differentiated, the report names the last comparison, which may have been that o
 from __future__ import annotations
 
 import sys
+import types
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
-from chainrules_py.errors import LostDerivativeWarning, TracerError
+from chainrules_py.errors import (
+    LostDerivativeWarning,
+    NotDifferentiableError,
+    TracerError,
+    describe,
+)
 from chainrules_py.registry.table import name_of
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.tracers import untraced
 from chainrules_py.vocabulary.reporting import is_strict
 
 Place = tuple[str, int]
 comparing: set[Any] = set()
 """Functions of libraries that tell whether all elements are equal, as ``np.array_equal``."""
+shortcuts: dict[types.CodeType, str] = {}
+"""Functions of libraries that take another formula at one number, with what has no derivative."""
 notes: dict[int, Notes] = {}
 """By their level, the differentiations of functions that are under way, in all threads."""
 
@@ -100,6 +109,22 @@ def note_comparison(x: Any, frame: Any) -> None:
     note = notes.get(x.level)
     if note is not None:
         note.compared = frame.f_code.co_filename, frame.f_lineno
+
+
+def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
+    """Raise: a library takes a formula that holds at one number alone.
+
+    Raises
+    ------
+    NotDifferentiableError
+        With the name of the function.
+    """
+    msg = (
+        f"{shortcuts[code]} takes another formula where {describe(x.__payload__)}, which is being "
+        f"differentiated, equals {untraced(other)}: it has not its derivative; differentiate at a "
+        f"number beside, or take x.value, which is a constant"
+    )
+    raise NotDifferentiableError(msg)
 
 
 def _place(frame: Any) -> Place:

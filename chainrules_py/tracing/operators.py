@@ -29,7 +29,7 @@ from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
-from chainrules_py.tracing.lost import note_comparison
+from chainrules_py.tracing.lost import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.others import is_stranger
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
@@ -359,12 +359,17 @@ def _of_two(power: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return method
 
 
-def _noting(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, Any], Any]:
     """Have a comparison for equality noted: see `chainrules_py.tracing.lost`."""
 
     def method(self: Any, other: Any) -> Any:
-        note_comparison(self, sys._getframe(1))
-        return compare(self, other)
+        frame = sys._getframe(1)
+        note_comparison(self, frame)
+        y = compare(self, other)
+        if frame.f_code in shortcuts and y is not NotImplemented:
+            if not getattr(y, "shape", ()) and bool(y) is equal:
+                refuse_shortcut(self, other, frame.f_code)
+        return y
 
     return method
 
@@ -433,7 +438,7 @@ in_place_operators: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, An
 for _name, (_word, _primal2) in binary_operators.items():
     _method, _reflected = _binary(Site(_word, _primal2), _name)
     if _name in ("__eq__", "__ne__"):
-        _method = _noting(_method)
+        _method = _noting(_method, _name == "__eq__")
     setattr(ArrayLike, _name, _method)
     _native = getattr(operator, f"__i{_name[2:]}", None)
     if _native is not None:

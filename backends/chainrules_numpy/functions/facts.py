@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from chainrules_numpy import lowerings as low
 from chainrules_numpy.rows import alias
 from chainrules_py import non_differentiable, primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import comparing, untraced
+from chainrules_py.extend import comparing, shortcuts, untraced
 
 _f: Any
 _word: Any
@@ -36,6 +37,7 @@ for _f in (
     alias(_f, to=_word, refuse=("out",) if "out" in _word.operands else ())
 
 comparing |= {np.allclose, np.array_equal, np.array_equiv}
+shortcuts[inspect.unwrap(np.linalg.norm).__code__] = "np.linalg.norm"
 
 
 def einsum_path(*operands: Any, **keywords: Any) -> Any:

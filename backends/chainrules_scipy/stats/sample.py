@@ -19,6 +19,7 @@ from chainrules_scipy.following import (
     followed,
     instead_of,
     numpy_with,
+    with_shortcuts,
 )
 from chainrules_scipy.rows import array_of, constant, readable, stands_for
 
@@ -55,6 +56,8 @@ def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, 
 
 instead_of(_morestats._yeojohnson_llf, _log_likelihood)
 instead_of(_stats_py._xp_var, _variance)
+with_shortcuts(native, "iqr")
+with_shortcuts(_stats_py, "_power_divergence")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("alexandergovern", "bartlett", "boxcox", "chisquare"),
