@@ -42,8 +42,6 @@ from chainrules_py.extend import (
     is_structure_type,
     looked_into,
     lookups,
-    map_leaves,
-    own,
     partition,
     type_info,
     unflatten,
@@ -167,8 +165,6 @@ class Moment:
             else:
                 y, record = bound.run(None, *operands, **self.options)
         self._without_hidden(y, self.trace - 1)
-        if bound.later is not None:  # it may keep, and overwrite, what it gives
-            y = map_leaves(lambda leaf: own(leaf, (leaf,)), y)
         result = Result(y)
         if not result.count:
             return y

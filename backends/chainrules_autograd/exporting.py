@@ -198,7 +198,7 @@ def _learn(plans: Cache, key: tuple[Any, ...], call: Resolved) -> None:
     bound = bind(rule, tuple(classes), tuple(wanted), mode, config=config)
     if bound is None or bound.may_be_zero or bound.wanted != tuple(wanted):
         return
-    if bound.later is not None or lookups(word) or imported_from(word):
+    if lookups(word) or imported_from(word):
         return
     make = _pulled if mode == "reverse" else _pushed
     places = [i for i, w in enumerate(wanted) if w]

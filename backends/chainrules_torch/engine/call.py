@@ -354,7 +354,7 @@ class Plan(AnyCall):
         """Run the rule, and pull cotangents back: by maps, if it gives these."""
         needs = tuple(needs)
         bound = self.bound("reverse", needs, again=True)
-        if bound is None or bound.later is not None or y[1] is not None or self.solves:
+        if bound is None or y[1] is not None or self.solves:
             return super().pull(leaves, y, bars, needs)
         if bound.maps is None and (bound.may_be_zero or bound.wanted != needs):
             return super().pull(leaves, y, bars, needs)

@@ -73,7 +73,7 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         bound = plan.bound("reverse", needs, again=False)
     except NoRuleError:
         return None
-    if bound is None or bound.wanted != needs or plan.solves or bound.later is not None:
+    if bound is None or bound.wanted != needs or plan.solves:
         return None
     if bound.maps is not None:
         forward = _watched(plan, needs, _by_maps(plan, bound, bound.maps))

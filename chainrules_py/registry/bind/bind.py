@@ -11,7 +11,7 @@ this module: ``elementwise``, ``linear``, ``general``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 from chainrules_py import debugging
 from chainrules_py.config import Config
@@ -116,8 +116,6 @@ class Bound:
         "statement",
         "wanted",
     )
-
-    later: ClassVar[None] = None
 
     def __init__(
         self,
