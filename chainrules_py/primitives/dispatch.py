@@ -19,7 +19,7 @@ from chainrules_py.errors import AmbiguousRuleError, RuleError
 from chainrules_py.primitives.signature import parameters_of
 from chainrules_py.values import arrays
 from chainrules_py.values.arrays import Numeric
-from chainrules_py.values.forgetting import News, forgets, is_lasting, on_registration
+from chainrules_py.values.forgetting import filling, forgets, is_lasting, on_registration
 from chainrules_py.values.kinds import ArrayOf
 from chainrules_py.values.locks import lock_of_a_table
 from chainrules_py.values.type_info import type_info
@@ -49,7 +49,7 @@ class Cache:
 
     def open(self) -> dict[Any, Any]:
         """Return the dict that ``table`` is until the next registration."""
-        News.entered = True
+        filling()
         with lock:
             key = weakref.ref(self, _opened.discard)
             # A signal handler may register something between the two, an interrupt leave one out.

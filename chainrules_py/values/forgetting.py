@@ -2,15 +2,14 @@
 
 Much is found out once for each class and function, and kept in tables. It is forgotten when a class
 is registered, as that may change it. And a class that a function makes would live as long as the
-program: it is in a cycle with itself, so that only the collector can free it, and right before each
-full collection all that is not there for good is forgotten. What lives on is looked at again.
+program. So what is not there for good is forgotten when enough was found out since the last time.
+What lives on is looked at again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -24,17 +23,14 @@ named: list[type] = [types.FunctionType]
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 """The flag of classes that are made while a program runs, as those of Python's code are."""
 _MOST = 256
+"""How many classes that come and go may be known, and an eighth of the entries of tables."""
 
 
 class News:
-    """Whether anything was entered since the last time, and how many classes that come and go.
+    """How much was found out since all was forgotten."""
 
-    What is noted before a collection may be entered after it, so that the next one looks as well.
-    """
-
-    entered = False
-    lately = False
     classes = 0
+    entries = 0
 
 
 def forgets(tables: Callable[[], Iterable[Any]]) -> Any:
@@ -62,9 +58,15 @@ def forget_all() -> None:
 
 def entering(cls: type) -> None:
     """Note that something is found out of a class."""
-    News.entered = True
     News.classes += not is_lasting(cls)
-    if News.classes >= _MOST:  # some collectors make no full collections by themselves
+    if News.classes >= _MOST:
+        forget()
+
+
+def filling() -> None:
+    """Note that a table gets an entry."""
+    News.entries += 1
+    if News.entries >= 8 * _MOST:
         forget()
 
 
@@ -176,8 +178,8 @@ def made(
 
 
 def forget() -> None:
-    """Forget what is not there for good; without a lock, for a collection comes at any time."""
-    News.entered, News.classes = False, 0
+    """Forget what is not there for good."""
+    News.classes = News.entries = 0
     for table in [table for tables in _tables for table in tables()]:
         if hasattr(table, "cache_clear"):
             table.cache_clear()
@@ -186,15 +188,3 @@ def forget() -> None:
         for key in [key for key in tuple(table) if not is_lasting(key)]:
             with contextlib.suppress(KeyError):
                 remove(key)
-
-
-def _before_collection(phase: str, info: dict[str, int]) -> None:
-    if phase == "start" and info["generation"] == 2 and (News.entered or News.lately):
-        News.lately = News.entered
-        try:
-            forget()
-        except RecursionError:  # at the end of somebody's stack: there will be another collection
-            News.entered = True
-
-
-gc.callbacks.append(_before_collection)

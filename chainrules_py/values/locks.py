@@ -1,7 +1,4 @@
-"""Locks, as a child of a fork finds them; and what is undone whatever comes between.
-
-A child has only the thread that forked. A lock that another one held would be held for good.
-"""
+"""Locks, modes that hold in a block, and what is undone whatever comes between."""
 
 from __future__ import annotations
 
@@ -9,43 +6,21 @@ import collections
 import contextlib
 import contextvars
 import functools
-import itertools
 import operator
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
-_held: list[Any] = []
-under_way: list[tuple[int, Callable[[], object]]] = []
-"""What has to be undone, and in which thread it was begun: in a child, that will not come to it."""
-
 
 def lock_of_a_table() -> Any:
-    """Return a reentrant lock for what is changed in an instant: who forks waits for it."""
-    lock = threading.RLock()
-    if hasattr(os, "register_at_fork"):
-        # A signal handler would run in `acquire`, while that waits; what it raised would be lost,
-        # and the child would find the lock held. This waits in C, and handlers come later.
-        tries: Iterator[Callable[[], Any]] = itertools.cycle(
-            (functools.partial(lock.acquire, blocking=False), os.sched_yield)
-        )
-        os.register_at_fork(
-            before=functools.partial(any, map(operator.call, tries)),
-            after_in_parent=lock.release,
-            after_in_child=lock.release,
-        )
-    return lock
+    """Return a reentrant lock for what is changed in an instant."""
+    return threading.RLock()
 
 
 def alone(lock: Any, call: Callable[..., Any], *args: Any) -> Any:
-    """Make a call while holding a reentrant lock, which is free in a child of a fork meanwhile."""
-    _held.append(lock)
-    try:
-        with lock:
-            return call(*args)
-    finally:
-        _held.remove(lock)
+    """Make a call while holding a reentrant lock."""
+    with lock:
+        return call(*args)
 
 
 def at_once(calls: Iterable[Callable[[], object]]) -> Callable[[], object]:
@@ -135,19 +110,3 @@ def in_own_context(f: Any, /, *xs: Any, **options: Any) -> Any:
     ``np.errstate`` lies in the context.
     """
     return contextvars.copy_context().run(f, *xs, **options)
-
-
-def _free() -> None:
-    for thread, undo in reversed(tuple(under_way)):  # what was begun within another comes first
-        if thread != threading.get_ident():
-            undo()
-    for lock in tuple(_held):
-        if lock.acquire(blocking=False):  # it was ours, or nobody's
-            lock.release()
-        else:
-            lock._at_fork_reinit()
-
-
-if hasattr(os, "register_at_fork"):
-    for _ in range(2):  # a signal handler of the child's may raise an error in the first
-        os.register_at_fork(after_in_child=_free)

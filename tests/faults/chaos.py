@@ -1,8 +1,7 @@
 """All faults at once, for as long as is asked: ``python -m tests.faults.chaos 600``.
 
 Threads run programs all the time. Meanwhile programs are interrupted by signals and by exceptions
-from other threads, raise errors of their own, are run in children of forks, in signal handlers, and
-in finalisers that the collector calls. Each answer is compared, bit for bit, with that in peace.
+from other threads, raise errors of their own, are run in signal handlers, and in finalisers that the collector calls. Each answer is compared, bit for bit, with that in peace.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ import numpy as np
 from chainrules_tape import grad
 from tests.faults.interrupts import by_exception, by_signal
 from tests.faults.programs import LARGE, PROGRAMS, answer, quiet
-from tests.faults.test_forks import WITHOUT_BLAS, in_child
 from tests.faults.test_leaks import MAKERS
 
 
@@ -89,12 +87,6 @@ class Chaos:
             return
         self.wrong["an error was lost"] += 1
 
-    def child(self) -> None:
-        """Run a program in a child."""
-        program = self.rng.choice(WITHOUT_BLAS[:-1])
-        if not in_child(lambda: answer(program) == self.expected[program]):
-            self.wrong[f"child: {program.__name__}"] += 1
-
     def handler(self) -> None:
         """Run a program in a signal handler, in the middle of another."""
         program = self.rng.choice(PROGRAMS[:-1])
@@ -125,7 +117,6 @@ class Chaos:
             self.signal,
             self.exception,
             self.error,
-            self.child,
             self.handler,
             self.finaliser,
             self.passing,

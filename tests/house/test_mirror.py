@@ -68,7 +68,6 @@ ELSEWHERE = (
     ),
     (
         "chainrules_py/values/locks.py",
-        "tests/faults/test_forks.py",
         "by children that would wait for them",
     ),
     (

@@ -8,9 +8,7 @@ cotangents that it would have got.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import threading
 import types
 from collections.abc import Callable
 from typing import Any, final
@@ -28,7 +26,6 @@ from chainrules_py.extend import (
     is_generator,
     states,
     traced_in,
-    under_way,
     unflatten,
 )
 from chainrules_recall import making_again
@@ -119,13 +116,8 @@ class Segment:
         state = [put(name, getattr(tape, name)) for name in ("__class__", "guard", "notes", "held")]
         tail = functools.partial(tape.__setitem__, slice(first, None), tape[first:])
         undone = functools.partial(setattr, folds, "aside", aside)
-        begun = (
-            threading.get_ident(),
-            at_once([*state, tail, undone, *self._states()]),
-        )
-        restore = begun[1]
+        restore = at_once([*state, tail, undone, *self._states()])
         try:
-            under_way.append(begun)
             at_once(self.drawn)()
             folds.aside = self.start, whole[after]
             tape[first:] = whole[first : self.start]
@@ -143,8 +135,6 @@ class Segment:
             records = tape[after]
         finally:
             restore()
-            with contextlib.suppress(ValueError):  # there was no memory to enter it
-                under_way.remove(begun)
         same = len(records) == self.stop - self.start
         if not same or prints(y) != self.seen[0]:
             check_same(self.function, y if same else None, self.seen[1], _FEW)
