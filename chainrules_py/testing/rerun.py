@@ -86,6 +86,7 @@ def debug(*, nans: bool = True) -> Iterator[None]:
     ...     def pull(y_bar):
     ...         y_bar *= 2.0
     ...         return (y_bar,)
+    ...
     ...     return 2.0 * x, pull
     >>> with debug():
     ...     grad(lambda x: np.sum(double(x)))(np.ones(3))
@@ -247,8 +248,8 @@ class Running:
     def _check_nan(self, rule: Named, what: str, y: Any, given: Any) -> None:
         if self.nans and _has_nan(y) and not _has_nan(given):
             msg = (
-                f"{what}{rule} gave NaN for operands without one: look at what it divides by, and at "
-                f"the ends of what it is defined for"
+                f"{what}{rule} gave NaN for operands without one: look at what it divides by, and "
+                f"at the ends of what it is defined for"
             )
             raise NanError(msg)
 
@@ -304,9 +305,10 @@ class _Probe:
 
     def again(self) -> Any:
         """Run the half once more for that seed, if it takes it."""
-        if self.found is not None:
-            with _quietly():
-                return self.half(copied(self.seed), *self.saved)
+        if self.found is None:
+            return None
+        with _quietly():
+            return self.half(copied(self.seed), *self.saved)
 
     def check(self, rule: Named, name: str) -> None:
         """Raise if the half gives something else by now."""

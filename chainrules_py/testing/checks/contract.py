@@ -197,7 +197,16 @@ def check_unmodified(case: Case) -> None:
         raise WrongError(msg, "operand mutated")
     if case.has_push:
         tangents = case.tangents(case.u[:, -1])
-        _unmodified("push", {**given, "tangent": tangents}, lambda: case.frule(tangents))
+        both = {**given, "tangent": tangents}
+        _, y_dot = _unmodified("push", both, lambda: case.frule(tangents))
+        kept = fingerprint(y_dot)
+        case.frule(case.tangents(case.u[:, 0]))
+        if kept != fingerprint(y_dot):
+            msg = "what an earlier push gave changes when one pushes again: a buffer is shared"
+            raise WrongError(msg, "aliased tangent")
+        if kept != fingerprint(case.frule(tangents)[1]):
+            msg = "pushing a second time gives something else"
+            raise WrongError(msg, "pushing twice gives two answers")
     if not case.has_pull:
         return
     y, pullback = _unmodified("reverse rule", given, case.pullback)

@@ -57,7 +57,7 @@ def test_what_is_held_is_constant_or_an_error(held, stop):
 
 
 def test_what_holds_nothing_passes():
-    model = {"act": np.tanh, "layer": Plain(np.ones(2)), "names": deque(["a"]), "n": iter([1.0])}
+    model = {"act": np.tanh, "layer": Plain(np.ones(2)), "names": deque(["a"])}
     stopped = grad(lambda x: x * stop_gradient(model)["layer"].w[0])(2.0)
     assert stopped == 1.0
     assert stop_gradient(model)["act"] is np.tanh

@@ -108,6 +108,39 @@ def eats_what_it_saved() -> Any:
     return f
 
 
+LAST: dict[str, Any] = {}
+
+
+def keeps_its_operand_in_a_global() -> Any:
+    """A pull that reads a global, which the next call changes."""
+
+    @primitive
+    def f(x, /):
+        return np.sin(x)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray):
+        LAST["x"] = x
+        return np.sin(x), lambda y_bar: (y_bar * np.cos(LAST["x"]),)
+
+    return f
+
+
+def noisy_half(half: str) -> Any:
+    """A half that draws from the generator that all share."""
+    noisy = lambda t, x: t * v.cos(x) * (1.0 + 0.1 * np.random.random())  # noqa: NPY002
+    right = lambda t, x: t * v.cos(x)
+    return halves(v.sin, *[noisy if half == name else right for name in ("push", "pull")])
+
+
+def scratch_half(half: str) -> Any:
+    """A half that gives the same array at each call."""
+    room = np.empty(X.shape)
+    scratch = lambda t, x: np.multiply(t, np.cos(x), out=room)
+    right = lambda t, x: t * np.cos(x)
+    return halves(np.sin, *[scratch if half == name else right for name in ("push", "pull")])
+
+
 def value_is_the_operand() -> Any:
     @primitive
     def f(x, /):
@@ -248,6 +281,13 @@ WRONG: dict[str, Plant] = {
         "pulling back twice gives two answers | what was saved is written to",
         cites="linkedin/Liger-Kernel#254",
     ),
+    "keeps its operand in a global": Plant(
+        keeps_its_operand_in_a_global(), (X,), "state between calls"
+    ),
+    "push that draws": Plant(noisy_half("push"), (X,), "pushing twice gives two answers"),
+    "pull that draws": Plant(noisy_half("pull"), (X,), "pulling back twice gives two answers"),
+    "push in scratch": Plant(scratch_half("push"), (X,), "aliased tangent"),
+    "pull in scratch": Plant(scratch_half("pull"), (X,), "aliased cotangent"),
     "value is the operand": Plant(
         value_is_the_operand(), (X,), "alias", cites="pytorch/pytorch#31258"
     ),
