@@ -36,7 +36,8 @@ def advise(function: Callable[..., Any], line: str) -> None:
     ...     return np.asarray(x).sum()
     >>> advise(total, "write np.sum(x)")
     """
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    called = vars(function).get("__call__", function) if isinstance(function, type) else function
+    code = getattr(inspect.unwrap(called), "__code__", None)
     if isinstance(code, types.CodeType):
         _of_code[code] = line
 
@@ -50,6 +51,15 @@ def advice_at(frame: Any) -> str | None:
         The one that asks: of a library written in Python.
     """
     roots = {root for root, _ in announced(BACKENDS)}
+    found = _on_the_way(frame, roots)
+    if found is None:
+        see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
+        found = _on_the_way(frame, roots)
+    return found
+
+
+def _on_the_way(frame: Any, roots: set[str]) -> str | None:
+    """Return the advice for a function of a library that called a frame, or None."""
     found = None
     while frame is not None and (root := _root_of(frame)) in roots:
         see_roots({root})

@@ -92,7 +92,8 @@ _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x); a buffer that it is "
     "written into is np.zeros(n, like=x), and text for people is f'{x.value:.3f}'",
     "a complex": "leave it as it is, or write x + 0j",
-    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value)",
+    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value); a buffer that it "
+    "is written into is np.zeros(n, like=x)",
 }
 
 

@@ -254,7 +254,7 @@ def value_and_grad(
             found = run.pull_sparsely(seeds) if sparse else run.pull(seeds, consume=True)
             bars = run.delivered(run.tree, run.leaves, found, seeds)
             if unused == "warn":
-                if run.is_constant() and not recorders.under_way:
+                if None in run.outputs and run.is_constant() and not recorders.under_way:
                     warn_unused(f, run.notes)
             elif unused != "zero":
                 bars = without_zeros(run, found, bars, unused, names)

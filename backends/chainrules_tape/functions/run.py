@@ -392,8 +392,10 @@ class ReverseRun(Recorded):
 
     def is_constant(self) -> bool:
         """Tell whether the result depends on nothing that is differentiated here or outside."""
-        traced = any([issubclass(type(x), Tracer) for x in self.leaves])
-        return not (any([i is not None for i in self.outputs]) or self.notes.inside or traced)
+        if any([i is not None for i in self.outputs]) or self.notes.inside:
+            return False
+        varying = [x for x, i in zip(self.leaves, self.inputs, strict=True) if i is not None]
+        return bool(varying) and not any([issubclass(type(x), Tracer) for x in varying])
 
     def pull_sparsely(self, seeds: Sequence[Any]) -> list[Any]:
         """Pull back once, with rows for the inputs of which rows were read."""

@@ -143,7 +143,8 @@ def test_fractions_are_the_floats_that_python_makes_of_them(name, order):
 
     want = f(2.5, third)
     assert jvp(lambda x: f(x, third), (2.5,), (1.0,))[0] == want
-    for mode in (grad, lambda f: lambda x: jvp(f, (x,), (1.0 + 0 * x,))[1]):
+    silent = lambda f: grad(f, unused="zero")  # of a floor it is zero
+    for mode in (silent, lambda f: lambda x: jvp(f, (x,), (1.0 + 0 * x,))[1]):
         assert mode(lambda x: f(x, third))(2.5) == mode(lambda x: f(x, 7 / 3))(2.5)
         if (name, order) == ("pow", "left"):
             continue  # Python makes a float of it before NumPy sees it

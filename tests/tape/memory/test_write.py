@@ -307,18 +307,6 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
         assert "np.zeros(n, like=x)" in str(refusal)
 
 
-@pytest.mark.parametrize(
-    "where, what", [(0, lambda x: x[0]), (slice(0, 2), lambda x: x[:2]), (0, lambda x: 2.0 * x[1])]
-)
-def test_the_statement_itself_is_what_is_named(where, what):
-    def f(x):
-        plain = np.zeros(6)
-        plain[where] = what(x)
-
-    with pytest.raises(TracerError, match=r"is written into .* buffer = np\.zeros\(n, like=x\)"):
-        grad(f)(LINE)
-
-
 # ------------------------------------------------------------------------------ what it costs
 
 
@@ -461,6 +449,7 @@ def test_a_tracer_among_the_places():
     np.testing.assert_allclose(grad(f)(LINE), grad(plain)(LINE), rtol=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_py.LostDerivativeWarning")
 def test_buffers_that_hold_no_derivative_are_plain():
     def f(x):
         found = np.zeros_like(x, dtype=bool)
