@@ -146,4 +146,4 @@ def __getattr__(name: str) -> object:
 if _os.environ.get("CHAINRULES_DEBUG") == "1":
     import importlib as _importlib
 
-    _importlib.import_module("chainrules_py.testing.rerun").start()
+    _importlib.import_module("chainrules_py.testing.rerun").start(everywhere=True)

@@ -31,6 +31,7 @@ from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import Draws, is_generator
 from chainrules_py.values.holding import cells
+from chainrules_py.values.locks import Mode
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.manipulation import copy as copy_array
@@ -69,8 +70,8 @@ def debug(*, nans: bool = True) -> Iterator[None]:
 
     Notes
     -----
-    It is on in all threads, and functions run more often than otherwise: what they print is printed
-    again. Random numbers are drawn again from the same states, where the generators are NumPy's
+    It holds in the block, in its thread or task. Functions run more often than otherwise: what they
+    print is printed again. Random numbers are drawn again from the same states, where the generators are NumPy's
     shared ones or captured by name. ``CHAINRULES_DEBUG=1`` in the environment turns it on for the
     whole program.
 
@@ -92,36 +93,55 @@ def debug(*, nans: bool = True) -> Iterator[None]:
     ...     grad(lambda x: np.sum(double(x)))(np.ones(3))
     Traceback (most recent call last):
     ...
-    chainrules_py.errors.MutationError: the pull of double... wrote to its cotangent float64[3]...
+    chainrules_py.errors.MutationError: the pull of double... wrote to its cotangent...
     """
-    before = debugging.checks
     trap = getattr(default_engine(), "debug_nans", None) if nans else None
-    start(nans=nans)
+    start()
     try:
-        with trap() if trap else contextlib.nullcontext():
+        with _on.set(), _trap.set(nans), trap() if trap else contextlib.nullcontext():
             yield
     finally:
-        debugging.checks = before
-        invalidate()
+        _stop()
 
 
-def start(*, nans: bool = True) -> None:
-    """Check from now on what `debug` checks in a block."""
-    debugging.checks = Running(nans)
-    invalidate()  # engines keep rules bound as they were
+_on, _trap = Mode("debug"), Mode("nans")
+_lock = threading.Lock()
+_blocks = 0
+
+
+def start(*, everywhere: bool = False) -> None:
+    """Have rules bound with their checks from now on, which run in blocks, or everywhere."""
+    global _blocks
+    with _lock:
+        _blocks += 1
+        if _blocks == 1:
+            debugging.checks = Running(everywhere)
+            invalidate()  # engines keep rules bound as they were
+
+
+def _stop() -> None:
+    global _blocks
+    with _lock:
+        _blocks -= 1
+        if _blocks == 0:
+            debugging.checks = None
+            invalidate()
 
 
 @final
 class Running:
     """The checks of `debug`."""
 
-    def __init__(self, nans: bool) -> None:
-        self.nans = nans
+    def __init__(self, everywhere: bool = False) -> None:
+        self.everywhere = everywhere
         self._here = threading.local()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Tell whether this is no check of what runs for another check."""
+        """Tell whether a call is to be checked: in a block, and not for another check."""
+        if not (self.everywhere or _on.get()):
+            yield False
+            return
         first = not getattr(self._here, "on", False)
         self._here.on = True
         try:
@@ -133,8 +153,9 @@ class Running:
 
     def function(self, f: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[[Any], None]:
         """Return what raises if a function gives another value than while it is traced."""
-        if getattr(self._here, "on", False) or not is_plain(primals):
-            return lambda y: None
+        with self._alone() as first:
+            if not first or not is_plain(primals):
+                return lambda y: None
         given, draws = copied(primals), generators([f])
         return lambda y: self._check_function(f, given, draws, y)
 
@@ -163,7 +184,7 @@ class Running:
 
     def compiled(self, name: str, y: Any, expected: Any, same: bool) -> None:
         """Raise if a compiled program gave another result than its function."""
-        if not same:
+        if not same and (self.everywhere or _on.get()):
             problem = different(y, expected) or "it differs in its last digits"
             msg = (
                 f"the compiled {name} gives another result than {name} itself: {problem}; what it "
@@ -246,7 +267,7 @@ class Running:
         self._check_nan(rule, "", y, xs)
 
     def _check_nan(self, rule: Named, what: str, y: Any, given: Any) -> None:
-        if self.nans and _has_nan(y) and not _has_nan(given):
+        if (self.everywhere or _trap.get()) and _has_nan(y) and not _has_nan(given):
             msg = (
                 f"{what}{rule} gave NaN for operands without one: look at what it divides by, and "
                 f"at the ends of what it is defined for"

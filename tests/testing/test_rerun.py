@@ -1,5 +1,6 @@
 """debug(): functions and rules that are none of their operands, and right ones, which pass."""
 
+import concurrent.futures
 import functools
 import os
 import subprocess
@@ -364,6 +365,16 @@ def test_nothing_stays_on():
     y, pullback = rrule(f, X)
     assert np.all(y == 2.0 * X)
     assert np.all(pullback(np.ones(3))[0] == 2.0)
+
+
+def test_it_holds_in_its_thread_alone():
+    f, _ = writes_to_its_cotangent()
+    with debug(), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        found = pool.submit(lambda: grad(lambda x: np.sum(f(x)))(X)).result()
+        np.testing.assert_array_equal(found, 2.0)
+        with pytest.raises(MutationError):
+            grad(lambda x: np.sum(f(x)))(X)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(f(x)))(X), 2.0)
 
 
 PROGRAM = """
