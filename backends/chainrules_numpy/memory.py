@@ -62,7 +62,8 @@ def _places(shape: tuple[int, ...]) -> tuple[slice, ...]:
     An axis longer than its share is read at steps; the middle of a step comes first, so that a
     write to either half of the array is likely to be seen.
     """
-    places, left = [], SAMPLE
+    places: list[tuple[int, slice]] = []
+    left = SAMPLE
     for k, length in sorted(enumerate(shape), key=lambda pair: pair[1]):
         each = max(1, int(left ** (1 / (len(shape) - len(places)))))
         step = -(-length // min(each, length))
@@ -85,9 +86,9 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
             return None
     flags = owner.flags
     if flags.writeable:
-        undo = functools.partial(owner.setflags, True)
+        undo: Any = functools.partial(owner.setflags, write=True)
         if owner is not x and x.flags.writeable:
-            undo = at_once([undo, functools.partial(x.setflags, True)])
+            undo = at_once([undo, functools.partial(x.setflags, write=True)])
         locks.append(undo)  # before it is locked: an interrupt may come between
         x.flags.writeable = False
         flags.writeable = False

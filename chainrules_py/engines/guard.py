@@ -155,11 +155,11 @@ class Guard:
         MutationError
             With the line to write.
         """
-        if self.mode == "lock" and isinstance(error, ValueError) and "read-only" in str(error):
-            if len(self._locks) > 1:
-                *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-                msg = f"{frame.f_code.co_filename}:{line} writes to an array {_LOCKED}"
-                raise MutationError(msg) from error
+        locks = self.mode == "lock" and len(self._locks) > 1
+        if locks and isinstance(error, ValueError) and "read-only" in str(error):
+            *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+            msg = f"{frame.f_code.co_filename}:{line} writes to an array {_LOCKED}"
+            raise MutationError(msg) from error
 
     def settle(self, since: int) -> None:
         """Let go of the arrays of records that were dropped, which will be made again.

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_roots
+from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 from chainrules_py.values.tracers import find_tracers
 
 _of_code: dict[types.CodeType, str] = {}
@@ -54,6 +54,7 @@ def advice_at(frame: Any) -> str | None:
     found = _on_the_way(frame, roots)
     if found is None:
         see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
+        see_all()
         found = _on_the_way(frame, roots)
     return found
 

@@ -31,10 +31,10 @@ class PythonProtocols(Tracer):
         _refuse(self, "an array")
 
     def __complex__(self) -> complex:
-        _refuse(self, "a complex")
+        return _refuse(self, "a complex")
 
     def __index__(self) -> int:
-        _refuse(self, "an int")
+        return _refuse(self, "an int")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         msg = (
@@ -60,7 +60,7 @@ class PythonProtocols(Tracer):
         msg = (
             f"{describe(self.__payload__)}, which is being differentiated, is formatted with "
             f"{spec!r}: what reads the text would take a constant; write {{x.value:{spec}}} in the "
-            f'f-string for people to read, or make a primitive, with a rule, of what reads it'
+            f"f-string for people to read, or make a primitive, with a rule, of what reads it"
         )
         raise TracerError(msg)
 
@@ -92,8 +92,8 @@ _INSTEAD = {
     "a float": "leave it as it is, and write np.sin(x) for math.sin(x); a buffer that it is "
     "written into is np.zeros(n, like=x), and text for people is f'{x.value:.3f}'",
     "a complex": "leave it as it is, or write x + 0j",
-    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value); a buffer that it "
-    "is written into is np.zeros(n, like=x)",
+    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value); a buffer that "
+    "it is written into is np.zeros(n, like=x)",
 }
 
 

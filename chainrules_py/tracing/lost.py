@@ -128,7 +128,7 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
 
 
 def _place(frame: Any) -> Place:
-    """Return file and line of the innermost frame of the program; of a frame where there is none."""
+    """Return file and line of the innermost frame of the program, or else of a frame."""
     found = frame
     while found is not None and _is_of_library(found):
         found = found.f_back

@@ -366,9 +366,9 @@ def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, A
         frame = sys._getframe(1)
         note_comparison(self, frame)
         y = compare(self, other)
-        if frame.f_code in shortcuts and y is not NotImplemented:
-            if not getattr(y, "shape", ()) and bool(y) is equal:
-                refuse_shortcut(self, other, frame.f_code)
+        asks = frame.f_code in shortcuts and y is not NotImplemented
+        if asks and not getattr(y, "shape", ()) and bool(y) is equal:
+            refuse_shortcut(self, other, frame.f_code)
         return y
 
     return method

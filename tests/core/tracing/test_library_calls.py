@@ -376,7 +376,11 @@ def test_no_array_of_objects_arises(make):
         return np.sum(y * 1.0)
 
     silent = lambda f: grad(f, unused="zero")
-    for run in (silent, lambda f: lambda x: jvp(f, (x,), (x,)), lambda f: lambda x: linearize(f, x)):
+    for run in (
+        silent,
+        lambda f: lambda x: jvp(f, (x,), (x,)),
+        lambda f: lambda x: linearize(f, x),
+    ):
         with contextlib.suppress(TracerError):
             run(f)(LINE)
 

@@ -20,6 +20,7 @@ try:
 finally:
     sys.path.remove(str(ROOT))
 
+
 def program(x, w):
     return np.sum(np.tanh(x * w + W[: x.size]) * x)
 
