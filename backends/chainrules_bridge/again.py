@@ -1,7 +1,4 @@
-"""Runs that are compared: a function that is called again gives what it gave the first time.
-
-What the rule looks up is watched over where that is run again.
-"""
+"""Runs that are compared: a function that is called again gives what it gave the first time."""
 
 from __future__ import annotations
 
@@ -10,17 +7,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from chainrules_py import MutationError, Primitive
+from chainrules_py import MutationError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
-    Guard,
     Tracer,
     describe,
     flatten,
     inside,
     is_opaque,
     kind_of,
-    lookups,
     name_of,
     plain,
     type_info,
@@ -53,26 +48,6 @@ def another(name: str, y: Any) -> str:
         f"has to be a function of its arguments: draw random numbers outside, and do not write to "
         f"what it reads"
     )
-
-
-def looking_again(call: Any, word: Primitive[..., Any], functions: Any = ()) -> Guard | None:
-    """Return a guard of what a rule that will be run again looks up; None if that is nothing.
-
-    Parameters
-    ----------
-    call : object
-        What has the rule, whose ``primal`` names it in errors.
-    word : Primitive
-        The function.
-    functions : sequence of callable
-        What is among its operands, and may look up values as well.
-    """
-    stated = lookups(word)
-    if not (stated or functions):
-        return None
-    guard = Guard()
-    guard.hold_reached((call, None), None, (*stated[1:], *functions))
-    return guard
 
 
 def prints(y: Any) -> list[Any]:

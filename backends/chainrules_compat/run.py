@@ -9,7 +9,7 @@ from typing import Any, final
 
 from chainrules_bridge import agree, check_same, refuse_traced_captures, samples
 from chainrules_py import MutationError
-from chainrules_py.extend import Draws, Guard, Reach, name_of
+from chainrules_py.extend import Draws, Reach, name_of, type_info
 
 
 @final
@@ -24,14 +24,15 @@ class Run:
         The function.
     """
 
-    __slots__ = ("_draws", "_guard", "_seen", "f")
+    __slots__ = ("_draws", "_held", "_reach", "_seen", "f")
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
         self._seen: tuple[list[Any], list[Any]] | None = None
-        reach, self._guard = Reach((f,)), Guard()
+        self._reach = reach = Reach((f,))
         refuse_traced_captures(f, reach=reach)
-        self._guard.watch(reach, f"which {name_of(f)} looks at")
+        arrays = [(x, type_info(type(x)).memory) for x in reach.arrays]
+        self._held = [(x, m, m.fingerprint(x, False)) for x, m in arrays if m is not None]
         self._draws = Draws(reach.generators, reach.may_draw())
 
     def gave(self, xs: Any, y: Any) -> None:
@@ -55,10 +56,7 @@ class Run:
 
     def settle(self) -> None:
         """Watch no longer over arrays that the function wrote to itself."""
-        held = self._guard.held
-        for key, (x, _, memory, before) in [*held.items()]:
-            if type(x) is not Reach and memory.fingerprint(x, False) != before:
-                del held[key]
+        self._held = [held for held in self._held if _is_unwritten(*held)]
 
     def check(self) -> None:
         """Raise if something that the function looks up is another by now.
@@ -68,7 +66,16 @@ class Run:
         MutationError
             It names that.
         """
-        self._guard.check()
+        changed = self._reach.changed()
+        if not changed and not all([_is_unwritten(*held) for held in self._held]):
+            changed = "an array was written to"
+        if changed:
+            msg = (
+                f"{changed}, which {name_of(self.f)} looks at, after that: its derivative would be "
+                f"taken with another value than its result; pass it as an operand, or change it "
+                f"when the gradient has been taken"
+            )
+            raise MutationError(msg)
 
     def lasts(self) -> bool:
         """Tell whether everything that the function looks up is what it was."""
@@ -94,6 +101,10 @@ class Run:
                 yield
         finally:
             _running.reset(token)
+
+
+def _is_unwritten(x: Any, memory: Any, before: Any) -> bool:
+    return bool(memory.fingerprint(x, False) == before)
 
 
 _running: contextvars.ContextVar[Run | None] = contextvars.ContextVar("running", default=None)

@@ -298,7 +298,7 @@ def may_share(y: Any, payloads: Sequence[Any]) -> bool:
         return not type_info(cls).is_number
     owner = memory.owner(y)
     for x in payloads:
-        if x is y or (type(x) is cls and memory.owner(x) is owner) or is_structure_type(type(x)):
+        if memory.owner(x) is owner if type(x) is cls else is_structure_type(type(x)):
             return True
     return False
 

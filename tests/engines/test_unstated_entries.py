@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from chainrules_compat import augmented_rule, custom_vjp
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,
@@ -77,36 +76,6 @@ def pushed(p_dot, p, x):
     return 2 * a * x * x * a_dot if is_zero(b_dot) else UNSTATED
 
 
-def by_rrule():
-    f = primitive(lambda p, x: value(p, x))
-    rrule.register(f, types=ANY)(lambda p, x: (value(p, x), lambda bar: pulled(bar, p, x)))
-    return f
-
-
-def by_custom_vjp():
-    f = custom_vjp(lambda p, x: value(p, x))
-    f.defvjp(lambda p, x: (value(p, x), (p, x)), lambda kept, bar: pulled(bar, *kept))
-    return f
-
-
-def by_augmented_rule():
-    f = primitive(lambda p, x: value(p, x))
-    forward = lambda p, x: (value(p, x), (p, x))
-    augmented_rule(f, forward, lambda p, x, bar: pulled(bar, p, x), types=ANY)
-    return f
-
-
-def by_frule():
-    f = primitive(lambda p, x: value(p, x))
-
-    @frule.register(f, types=ANY)
-    def pushing(tangents, p, x):
-        a, _ = entries(p)
-        return value(p, x), pushed(tangents[0], p, x) + 2 * a * a * x * tangents[1]
-
-    return f
-
-
 def by_rule():
     f = primitive(lambda p, x: value(p, x))
 
@@ -123,7 +92,7 @@ def by_rule():
     return f
 
 
-FORMS = (by_rrule, by_custom_vjp, by_augmented_rule, by_frule, by_rule)
+FORMS = (by_rule,)
 
 # ---------------------------------------------------------------------------------- the engines
 

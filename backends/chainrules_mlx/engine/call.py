@@ -13,7 +13,6 @@ import chainrules_py
 from chainrules_bridge import (
     UNFIT,
     check_hidden,
-    looking_again,
     may_hide,
     own_function,
     raised_in,
@@ -44,7 +43,6 @@ from chainrules_py import (
 from chainrules_py.extend import (
     Bound,
     Cache,
-    Guard,
     HigherOrder,
     Rule,
     TreeDef,
@@ -89,11 +87,9 @@ class Program:
         What computes the word.
     rule : Rule or None
         What is stated at the call; MLX asks for a derivative later.
-    guard : Guard or None
-        That of what the rule looks up, which is run when MLX asks for a derivative.
     """
 
-    __slots__ = ("_out", "compute", "guard", "options", "primal", "rule", "treedef")
+    __slots__ = ("_out", "compute", "options", "primal", "rule", "treedef")
 
     def __init__(
         self,
@@ -108,7 +104,6 @@ class Program:
         self.options = options
         self.compute = compute
         self.rule = rule
-        self.guard: Guard | None = None
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -152,7 +147,8 @@ class Program:
             y = call[0](*call[1:], **self.options) if alone else kept(*call, **self.options)
         finally:
             computing.reset(token)
-        y = as_values((brought_home(y, tuple(leaves)),))[0]  # MLX asks for no derivative of the rest
+        # MLX asks for no derivative of the rest.
+        y = as_values((brought_home(y, tuple(leaves)),))[0]
         found, self._out = partition(y, is_array)
         return found or [_mx.zeros(())]  # MLX comes to grief where there is nothing
 
@@ -228,8 +224,6 @@ class Program:
 
     def _halved(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> list[Any]:
         """Run half of a rule; where it asks for values, nothing in it can be differentiated."""
-        if self.guard is not None:
-            self.guard.check()
         try:
             if isinstance(self.primal, HigherOrder) or not self._asks(half, mode, arrays):
                 return half(*arrays)
@@ -434,5 +428,4 @@ def run(
     if asked and is_captured(word, varies, any(map(varies, leaves))):
         return found(*operands, **options)
     program = Program(word, treedef, options, compute, find_rule(word, classes, config))
-    program.guard = looking_again(program, word, list(filter(callable, operands)))
     return program.closed(transformed(program, leaves))

@@ -47,7 +47,7 @@ from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.opaque import is_writing_down, unseen
 from chainrules_torch.engine.outputs import another, owned, shares, split, wrap
 from chainrules_torch.engine.views import as_views
-from chainrules_torch.engine.vmap import Mapped, guard_of
+from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
@@ -230,7 +230,6 @@ def transforming(of: AnyCall | None) -> Any:
             outputs, treedef = split(output)
             tensors = [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
             ctx.record = Again(call, leaves, outputs, treedef)
-            ctx.guard = guard_of(call, leaves)
             ctx.save_for_backward(*tensors)
             ctx.save_for_forward(*tensors)
             ctx.set_materialize_grads(False)
@@ -242,8 +241,6 @@ def transforming(of: AnyCall | None) -> Any:
             needs = ctx.needs_input_grad
             if all([bar is None for bar in bars]):
                 return (None,) * len(needs)
-            if ctx.guard is not None:
-                ctx.guard.check()
             try:
                 tensors, bars = list(map(alive, ctx.saved_tensors)), tuple(map(outside, bars))
             except RuntimeError as error:

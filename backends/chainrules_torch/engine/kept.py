@@ -36,7 +36,7 @@ from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
 from chainrules_torch.engine.outputs import cotangent, written
 from chainrules_torch.engine.randomness import drawn_once
 from chainrules_torch.engine.solve import pulling, pushing
-from chainrules_torch.engine.vmap import Mapped, guard_of
+from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
 _C: Any = torch._C
@@ -146,7 +146,6 @@ class Record:
         "exact",
         "given",
         "half",
-        "run_again",
         "saved",
         "spaces",
         "tensors",
@@ -201,7 +200,6 @@ class Record:
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         self.versions: list[tuple[Any, int]] = []
-        self.run_again = None if exact else guard_of(call, leaves)
 
     def note_versions(self, seen: Sequence[tuple[Any, Any]], closures: Sequence[Any]) -> None:
         """Note the versions of operands and results that closures of the rule's hold by themselves.
@@ -252,8 +250,6 @@ class Record:
         again, call = self.again, self.call
         self._check_versions()
         if not self.exact and again is not None and (torch.is_grad_enabled() or in_forward_mode()):
-            if self.run_again is not None:
-                self.run_again.check()
             return again.pull(tensors[len(tensors) - again.count :], bars, needs)
         y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
         rest = iter(tensors)

@@ -11,8 +11,6 @@ from typing import Any, final
 
 import torch
 
-from chainrules_bridge import looking_again
-from chainrules_py.extend import Guard
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
 from chainrules_torch.engine.leaving import pull, push
@@ -117,14 +115,3 @@ def _placed(bar: Any, dim: int | None) -> Any:
     if not is_tensor(bar):
         return bar
     return bar.sum(0) if dim is None else torch.movedim(bar, 0, dim)
-
-
-def guard_of(call: AnyCall | Mapped, leaves: Sequence[Any]) -> Guard | None:
-    """Return a guard of what a rule that will be run again looks up; None if that is nothing."""
-    while isinstance(call, Mapped):
-        call = call.call
-    plan = call.plan
-    if not (plan.lookups or plan.takes_functions):
-        return None
-    given = [x for x in call.operands(leaves) if callable(x)] if plan.takes_functions else []
-    return looking_again(plan, plan.primal, given)

@@ -82,7 +82,7 @@ class _Written(Recipe):
         What asks the engine leaves them to others; what is annotated ``int`` or ``bool`` is handed
         on as it is.
         """
-        if self.with_config:
+        if self.with_config or self.whole:
             return []
         kept = {i for i, t in enumerate(request.statement.signature) if t in (int, bool)}
         infos = enumerate(map(type_info, request.operands))
@@ -101,7 +101,7 @@ class GeneralRecipe(_Written):
     def _stated(self, request: Request) -> Callable[..., Any]:
         """Build what calls the function, checks what it gives, and has it read real numbers."""
         stated, statement, n = self._function(request), request.statement, len(request.operands)
-        tests = [] if self.whole else self._tests(request)
+        tests = self._tests(request)
         functions, home = functions_in(request), request.home
         ours = statement.source.is_ours
 
