@@ -1,12 +1,15 @@
-"""Words that are given functions: what these captured costs nothing, whatever it is."""
+"""Functions given to words, and rules of people: what they captured costs nothing."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from chainrules_py import LinearMap, primitive, rrule, rule, scalar_rule
 from chainrules_py.vocabulary import map, odeint, root, scan
 from chainrules_tape import checkpoint, grad
 
@@ -49,3 +52,66 @@ class Captured:
 
     def time_gradient(self, word: str, captured: str) -> None:
         self.gradient(2.0)
+
+
+def _by_scalar_rule(read: Callable[[], Any]) -> Any:
+    f = primitive(np.sin)
+    scalar_rule(f, lambda _y, x: (np.cos(x), read())[0])
+    return f
+
+
+def _by_rule(read: Callable[[], Any]) -> Any:
+    f = primitive(np.sin)
+    half = lambda t, x: (t * np.cos(x), read())[0]
+    rule(f)(lambda x: (np.sin(x), (LinearMap(half, half, x),)))
+    return f
+
+
+def _by_rrule(read: Callable[[], Any]) -> Any:
+    f = primitive(np.sin)
+    rrule.register(f)(lambda x: (np.sin(x), lambda y_bar: ((y_bar * np.cos(x), read())[0],)))
+    return f
+
+
+PENS = {"scalar_rule": _by_scalar_rule, "rule": _by_rule, "rrule": _by_rrule}
+
+
+def frames(f: Callable[[Any], Any]) -> int:
+    """Count the calls of these packages' functions for one operation, forward and back."""
+    x, counts = np.linspace(0.1, 1.0, 5), []
+    for n in (1, 2):
+        gradient = grad(lambda x, n=n: np.sum(functools.reduce(lambda y, _: f(y), range(n), x)))
+        for _ in range(3):
+            gradient(x)
+        called: list[str] = []
+
+        def profile(frame: Any, event: str, _: Any, called: list[str] = called) -> None:
+            if event == "call" and "/chainrules_" in frame.f_code.co_filename:
+                called.append(frame.f_code.co_name)
+
+        sys.setprofile(profile)
+        try:
+            gradient(x)
+        finally:
+            sys.setprofile(None)
+        counts.append(len(called))
+    return counts[1] - counts[0]
+
+
+class Rules:
+    """Seconds of a gradient through a person's rule, by what the rule captured; its frames."""
+
+    params = (tuple(PENS), tuple(CAPTURED))
+    param_names = ("pen", "captured")
+
+    def setup(self, pen: str, captured: str) -> None:
+        held = CAPTURED[captured]()
+        self.f = PENS[pen](lambda: held)
+        self.gradient, self.x = grad(lambda x: np.sum(self.f(x))), np.linspace(0.1, 1.0, 5)
+        self.gradient(self.x)
+
+    def time_gradient(self, pen: str, captured: str) -> None:
+        self.gradient(self.x)
+
+    def track_frames(self, pen: str, captured: str) -> int:
+        return frames(self.f)

@@ -3,12 +3,12 @@
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`); what an engine
-cannot see in a function is refused (`refuse_captured`), what operands hide (`check_hidden`), and what functions captured that were
-imported from another (`own_function`). A plain function with rules, which engines that run it would
-not see, is its primitive (`as_seen`). Bodies that compute with NumPy are
-tried on numbers and called back (`tried`, `check_promised`). What an engine transforms is listed as
-data (`Transformations`), so that it can be tried (`supported`). Rows of one library are derived
-from those of another (`derive`).
+cannot see in a function is refused (`refuse_captured`), what operands hide (`check_hidden`), and
+what functions captured that were imported from another (`own_function`). A plain function with
+rules, which engines that run it would not see, is its primitive (`as_seen`). Bodies that compute
+with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
+transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
+library are derived from those of another (`derive`).
 """
 
 from chainrules_bridge.again import agree, another, check_same, prints, samples
