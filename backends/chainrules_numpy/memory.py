@@ -80,18 +80,19 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
     owner: both are locked. Nothing is appended where it was read-only before.
     """
     owner = x
-    if x.base is not None:
-        owner = x.base
+    if (base := x.base) is not None:
+        owner = base
         if type(owner) is not np.ndarray or owner.base is not None or owner.size != x.size:
             return None
     flags = owner.flags
     if flags.writeable:
-        undo: Any = functools.partial(owner.setflags, write=True)
+        undo: Any = functools.partial(owner.setflags, True)  # type: ignore[call-arg]
         if owner is not x and x.flags.writeable:
             undo = at_once([undo, functools.partial(x.setflags, write=True)])
         locks.append(undo)  # before it is locked: an interrupt may come between
-        x.flags.writeable = False
         flags.writeable = False
+        if owner is not x:
+            x.flags.writeable = False
     return owner
 
 
