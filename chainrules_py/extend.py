@@ -130,7 +130,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
     "chainrules_py.rules.linalg.matrices": "adjoint",
     "chainrules_py.rules.linalg.solving": "as_given columns",
-    "chainrules_py.vocabulary.shifts": "Shift extremes shifted",
 }
 """Names, by the module that each is defined in."""
 

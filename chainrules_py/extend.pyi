@@ -463,11 +463,6 @@ from chainrules_py.values.type_info import (
     register_scalar_type,
     type_info,
 )
-from chainrules_py.vocabulary.shifts import (
-    Shift,
-    extremes,
-    shifted,
-)
 
 __all__ = [
     "LEAF",
@@ -517,7 +512,6 @@ __all__ = [
     "Rule",
     "Settled",
     "SettledCalls",
-    "Shift",
     "Site",
     "Source",
     "Space",
@@ -600,7 +594,6 @@ __all__ = [
     "entries",
     "exactly",
     "explain_error",
-    "extremes",
     "fields_of",
     "find_primal",
     "find_rule",
@@ -736,7 +729,6 @@ __all__ = [
     "settled",
     "share_memory",
     "shares_a_run",
-    "shifted",
     "shortcuts",
     "solve_triangular_standard",
     "solving_rules",

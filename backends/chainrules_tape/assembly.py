@@ -17,7 +17,6 @@ from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
-from chainrules_tape.functions.shifts import NotesExtremes
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.graph import Drawable
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
@@ -34,9 +33,7 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(
-    NotesExtremes, FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable
-):
+class FastVariable(FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable):
     """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()
@@ -93,7 +90,7 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
     (27.0, 18.0)
     """
 
-    __slots__ = ("extremes",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -112,7 +109,6 @@ class Tape(HasGradients, Drawable, Trapped, Foldable):
             persistent or differentiable,
             notes,
         )
-        self.extremes: list[tuple[int, tuple[int, ...]]] = []
 
 
 class ClosedTape(Closed, Tape):

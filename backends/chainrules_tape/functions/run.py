@@ -56,7 +56,6 @@ from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies
-from chainrules_tape.functions.shifts import forget_shifts
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
@@ -365,11 +364,9 @@ class ReverseRun(Recorded):
         names: Sequence[int | str] | None = None,
     ) -> None:
         self.names = names
-        self.tape = tape = self.new_tape(guard=guard)
+        self.tape = self.new_tape(guard=guard)
         try:
-            self._run(f, primals, has_aux, tape.close)
-            if tape.extremes:
-                forget_shifts(tape, tape.extremes, self.outputs)
+            self._run(f, primals, has_aux, self.tape.close)
         except BaseException as error:
             try:
                 self.tape.guard.explain(error)
