@@ -205,7 +205,7 @@ class Running:
         return new
 
     def _run_forward(
-        self, bound: Any, mode: str, primal: Any, ts: tuple[Any, ...], *xs: Any, **options: Any
+        self, bound: Any, mode: str, primal: Any, ts: tuple[Any, ...], /, *xs: Any, **options: Any
     ) -> Any:
         with self._alone() as first:
             if not first or not is_plain((ts, xs, options)):
@@ -224,7 +224,7 @@ class Running:
             return y, y_dot
 
     def _run_record(
-        self, bound: Any, mode: str, primal: Any, links: Any, *xs: Any, **options: Any
+        self, bound: Any, mode: str, primal: Any, links: Any, /, *xs: Any, **options: Any
     ) -> Any:
         with self._alone() as first:
             if not first or not is_plain((xs, options)):

@@ -5,6 +5,7 @@ import functools
 import os
 import subprocess
 import sys
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_py import (
+    ChainRulesError,
     LinearMap,
     MutationError,
     NanError,
@@ -23,7 +25,9 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.testing import DebugError, debug
+from chainrules_py.testing.data.case import Case
 from chainrules_tape import grad, jacobian, jvp, linearize, value_and_grad, vjp
+from tests.testing.planted.corpora import RIGHT as CORPUS
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -405,3 +409,23 @@ def test_the_environment_turns_it_on():
         )  # fmt: skip
         assert (run.returncode == 1) is bool(says)
         assert says in run.stderr
+
+
+@pytest.mark.parametrize("name", [name for n, name in enumerate(CORPUS) if n % 8 == 0])
+def test_right_rules_of_the_corpus_pass(name):
+    right = CORPUS[name]
+    case = Case(
+        right.f, right.make(np.random.default_rng(0)), {**right.options}, None, True, 0, 1.0
+    )
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for run in (
+            lambda: case.pullback()[1](case.cotangent(case.w[:, -1])),
+            lambda: case.push(case.u[:, -1]),
+        ):
+            try:
+                run()
+            except ChainRulesError:  # of one mode alone
+                continue
+            with debug(nans=False):
+                run()
