@@ -10,10 +10,9 @@ import functools
 import numbers
 import operator
 import sys
-import typing
 import weakref
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from chainrules_py.errors import (
     NotDifferentiableError,
@@ -220,31 +219,12 @@ class _Askers(dict[str, bool | None]):
 _askers = _Askers()
 
 
-def answer_as(x: Any, depth: int = 1) -> type:
+def answer_as(x: Any) -> type:
     """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
-    frame: Any = sys._getframe(depth)
+    frame: Any = sys._getframe(1)
     while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
         frame = frame.f_back
     return type(x) if sees else x.__dispatch_type__
-
-
-def _asked_by(check: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Have what asks `type(x)` where a program asks `isinstance` ask a tracer's `x.__class__`."""
-
-    @functools.wraps(check)
-    def instancecheck(self: Any, x: Any) -> bool:
-        if issubclass(type(x), Tracer) and getattr(x, "__dispatch_type__", None) in stood_for:
-            return bool(self.__subclasscheck__(answer_as(x, 2)))
-        return check(self, x)
-
-    return instancecheck
-
-
-# Python 3.12 asks so itself of a Union; a subclass of `float` a tracer cannot be.
-for _alias in ("_BaseGenericAlias", "_UnionGenericAlias"):
-    _cls = getattr(typing, _alias, None)
-    if "__instancecheck__" in vars(_cls or object):
-        cast("Any", _cls).__instancecheck__ = _asked_by(vars(_cls)["__instancecheck__"])
 
 
 class Classes(dict[type, Any]):
