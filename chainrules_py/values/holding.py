@@ -17,7 +17,7 @@ from chainrules_py.values.forgetting import forgets
 
 _MOST = 10_000
 _NOTHING = (types.ModuleType, types.CodeType, type, str, bytes, int, float, type(None), type(...))
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _ITEMS = (list, tuple, set, frozenset, deque, *_VIEWS)
 _BOUND = (types.MethodType, types.BuiltinMethodType)
 

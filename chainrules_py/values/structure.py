@@ -423,7 +423,7 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:
     """Return the attributes that are no fields, and are numbers, arrays, or lists of such."""
     more = {name: y for name, y in attributes(x).items() if name not in names}
-    is_number = lambda y: issubclass(type(y), Tracer) or is_real(y)
+    is_number: Callable[[Any], bool] = lambda y: isinstance(y, Tracer) or is_real(y)
     return {name: y for name, y in more.items() if any(map(is_number, _parts(y)))}
 
 
@@ -442,8 +442,7 @@ def _compute_anew(
     kept = _numbers(old, names)
     if not kept:
         return
-    is_traced = lambda y: any([issubclass(type(part), Tracer) for part in _parts(y)])
-    same = [name for name, y in kept.items() if is_traced(y)]
+    same = [name for name, y in kept.items() if any([isinstance(z, Tracer) for z in _parts(y)])]
     if not same:
         try:
             after(again := copied(old))

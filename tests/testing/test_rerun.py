@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -232,8 +232,8 @@ def test_a_compiled_program_that_gives_another_result():
 
 
 class Pair(NamedTuple):
-    a: object
-    b: object
+    a: Any
+    b: Any
 
 
 def remembers():
