@@ -74,7 +74,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tangents.own_space": "declares_space register_tangent",
     "chainrules_py.tangents.pytree": "Opened flatten_tangent unflatten_tangent",
     "chainrules_py.tangents.promotion": "real_numbers",
-    "chainrules_py.tangents.results": "brought_home",
+    "chainrules_py.tangents.results": "brought_home check_result",
     "chainrules_py.tangents.space": "Space StructureSpace fit kind_of spread_all spread_given",
     "chainrules_py.tangents.structural": "map_fields",
     "chainrules_py.tangents.sum_to_shape": "Unbroadcast",

@@ -290,6 +290,7 @@ from chainrules_py.tangents.pytree import (
 )
 from chainrules_py.tangents.results import (
     brought_home,
+    check_result,
 )
 from chainrules_py.tangents.space import (
     Space,
@@ -568,6 +569,7 @@ __all__ = [
     "check_captured",
     "check_cotangent",
     "check_options",
+    "check_result",
     "checked_types",
     "cholesky_rules",
     "cholesky_tangent_standard",

@@ -30,6 +30,7 @@ from chainrules_py.extend import (
     asks_wanted,
     captured,
     check_captured,
+    check_result,
     describe,
     flatten,
     flowing,
@@ -169,6 +170,7 @@ class PushedRecipe(_Custom):
 
         y, y_dot = run(xs)
         y = y if home is None else home(y, xs)
+        check_result(y)
         ts = [t if i in request.active else ZeroTangent() for i, t in enumerate(dots)]
         if (found := once_more(run, xs, ts, y, statement)) is not None:
             y_dot = found[1]
@@ -278,6 +280,7 @@ class AugmentedRecipe(_Custom):
         statement, home = request.statement, request.home
         y, saved = self._pair(statement, xs, self.augmented(*xs, **options))
         y = y if home is None else home(y, xs)
+        check_result(y)
         self._check(statement, (y, *saved), xs)
         of, onto = space(y), [space(x) for x in xs]
         if self.complex is None:

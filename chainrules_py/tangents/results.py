@@ -1,7 +1,8 @@
-"""Results of people's rules, as arrays of the library that differentiates the operands.
+"""Results of people's rules: numbers that derivatives see, in the library of the operands.
 
 A rule may compute with NumPy, where the engine that differentiates its operands is another
-library's, and would take NumPy's array for a constant.
+library's, and would take NumPy's array for a constant. A result whose class or dtype is not known
+would be a constant to every engine.
 """
 
 from __future__ import annotations
@@ -12,11 +13,33 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.space import dtype_kind
+from chainrules_py.tangents.hidden import hides, kept
+from chainrules_py.tangents.space import dtype_kind, kind_of
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info
+
+known_results: set[Any] = set()
+"""Classes of results, with dtypes, whose numbers derivatives see: a caller asks it first."""
+forgets(lambda: (known_results,))
+
+
+def check_result(y: Any) -> None:
+    """Raise for a result whose numbers no derivative sees: in objects, or of an unknown dtype.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says how to return them.
+    """
+    for leaf in flatten(y)[0]:
+        cls, kind = type(leaf), kind_of(leaf)
+        if kind == "other" or (kind == "none" and hides(cls)):
+            kept(leaf)
+        elif leaf is y and not issubclass(cls, Tracer):
+            known_results.add((cls, getattr(y, "dtype", None)))
 
 
 def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:
@@ -45,7 +68,7 @@ def _brought(y: Any, hosts: list[Any]) -> Any:
         see(None, (cls,))  # whose library may be known by now
     if not _is_hosted(cls):
         for x in hosts:
-            if type_info(cls).namespace is not None or dtype_kind(dtype, type(x)) in _REAL:
+            if kind_of(y) != "other" or dtype_kind(dtype, type(x)) in _REAL:
                 return _copied(y, x)
         return y
     own = type_info(cls).namespace

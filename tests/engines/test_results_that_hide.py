@@ -50,7 +50,6 @@ BODIES = {
     "a decimal": lambda x: decimal.Decimal(total(x)),
     "a set": lambda x: {total(x)},
     "a deque": lambda x: collections.deque([numbers(x)]),
-    "a buffer": lambda x: memoryview(numbers(x)),
     "an array with fields": lambda x: np.array([(total(x),)], dtype=[("a", float)]),
     "a fraction beside": lambda x: (numbers(x), fractions.Fraction(total(x))),
     "objects beside": lambda x: [numbers(x), OBJECTS(np.asarray(x, dtype=float))],

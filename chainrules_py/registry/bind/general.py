@@ -19,6 +19,7 @@ from chainrules_py.tangents.arithmetic import add_tangents, canonicalize
 from chainrules_py.tangents.boundary import project_exactly
 from chainrules_py.tangents.linear_map import LinearMap, PullInto
 from chainrules_py.tangents.promotion import Whole
+from chainrules_py.tangents.results import check_result, known_results
 from chainrules_py.tangents.space import (
     Space,
     StructureSpace,
@@ -112,8 +113,11 @@ class GeneralRecipe(_Written):
                 given = _checked(statement, given, n)
             if home is not None:
                 given = home(given[0], xs), given[1]
-            if not ours and is_structure_type(type(given[0])):
-                given = given[0], reading(given[0], given[1])
+            y = given[0]
+            if not ours and (type(y), getattr(y, "dtype", None)) not in known_results:
+                check_result(y)
+                if is_structure_type(type(y)):
+                    given = y, reading(y, given[1])
             if functions:
                 told = [checked_map(m, statement, i in functions) for i, m in enumerate(given[1])]
                 given = given[0], tuple(told)
@@ -329,6 +333,8 @@ class FruleRecipe(_Written, OneMode):
                 raise
             y, y_dot = pair_of(answer, statement, "(y, y_dot)")
             y = y if home is None else home(y, xs)
+            if (type(y), getattr(y, "dtype", None)) not in known_results:
+                check_result(y)
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     again = lambda xs: pair_of(frule(tuple(slots), *xs, **options), statement, "")
@@ -394,8 +400,10 @@ class RruleRecipe(_Written, OneMode):
                     again = lambda xs: rrule(*xs, **options)
                     pullback = _of_reals(pullback, again, xs, y, statement)
                     break
-            if is_structure_type(type(y)):
-                pullback = reading_by_keys(pullback, space(y))
+            if (type(y), getattr(y, "dtype", None)) not in known_results:
+                check_result(y)
+                if is_structure_type(type(y)):
+                    pullback = reading_by_keys(pullback, space(y))
             return y, (pull, links, pullback, *[space(xs[i]) for i in active])
 
         return Bound(request, run, may_be_zero=True)

@@ -18,6 +18,7 @@ from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_partial
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
+from chainrules_py.tangents.results import check_result
 from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
@@ -48,6 +49,8 @@ class Pushes(Recipe):
         """Raise for structures, and complex numbers that the statement does not mention."""
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
             self.refuse_complex(request.statement)
+        if not request.statement.source.is_ours:
+            check_result(y)
         if is_structure_type(type(y)):  # a partial derivative is of one number by another
             msg = (
                 f"{request.statement!r} is of one array or number, and "
