@@ -71,9 +71,9 @@ def debug(*, nans: bool = True) -> Iterator[None]:
     Notes
     -----
     It holds in the block, in its thread or task. Functions run more often than otherwise: what they
-    print is printed again. Random numbers are drawn again from the same states, where the generators are NumPy's
-    shared ones or captured by name. ``CHAINRULES_DEBUG=1`` in the environment turns it on for the
-    whole program.
+    print is printed again. Random numbers are drawn again from the same states, where the
+    generators are NumPy's shared ones or captured by name. ``CHAINRULES_DEBUG=1`` in the
+    environment turns it on for the whole program.
 
     Examples
     --------
