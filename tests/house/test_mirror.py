@@ -62,13 +62,19 @@ ELSEWHERE = (
         "what an engine can do is asked there",
     ),
     (
+        "chainrules_py/debugging.py",
+        "tests/testing/test_rerun.py",
+        "by the checks that it calls",
+    ),
+    (
         "chainrules_py/values/forgetting.py",
         "tests/faults/test_leaks.py",
         "by what comes and goes",
     ),
     (
         "chainrules_py/values/locks.py",
-        "by children that would wait for them",
+        "tests/faults/test_modes.py",
+        "by blocks that overlap",
     ),
     (
         "chainrules_py/values/memory.py",
@@ -469,6 +475,7 @@ TOPICS = {
     "tests/engines/compile/test_orders.py": "orders in memory of results, a generator",
     "tests/engines/compile/test_within.py": "compiled functions within others, a generator",
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
+    "tests/core/values/test_derived.py": "attributes that constructors compute of the fields",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
     "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_rules_anew.py": "rules that other threads state meanwhile",
