@@ -27,12 +27,13 @@ def parts_of(f: Any) -> list[tuple[str, Any]]:
     One level: what an object holds that is captured is the author's.
     """
     if isinstance(f, types.MethodType):
-        return [("self", f.__self__), *parts_of(f.__func__)]
+        return [("self", f.__self__), *attributes(f.__self__).items(), *parts_of(f.__func__)]
     if isinstance(f, functools.partial):
         named = [(f"argument {i}", x) for i, x in enumerate(f.args)]
         return [*named, *f.keywords.items(), *parts_of(f.func)]
     if not isinstance(f, types.FunctionType):
-        return []
+        opens = callable(f) and not isinstance(f, (type, types.BuiltinFunctionType))
+        return list(attributes(f).items()) if opens and not hasattr(f, "__wrapped__") else []
     cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
     found = [(name, content(cell)) for name, cell in cells]
     defaults = f.__defaults__ or ()

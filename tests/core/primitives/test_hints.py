@@ -113,6 +113,8 @@ def test_the_first_call_of_a_process_is_advised_as_later_ones():
     run = [sys.executable, "-c", FIRST]
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     for line, advised in zip(
-        said, ("write vectorize", "np.asarray(m) @ x", "write np.sin(x) for math.sin(x)"), strict=True
+        said,
+        ("write vectorize", "np.asarray(m) @ x", "write np.sin(x) for math.sin(x)"),
+        strict=True,
     ):
         assert advised in line

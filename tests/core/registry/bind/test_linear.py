@@ -30,7 +30,7 @@ def stated(other):
 
 
 DOORS = {
-    "grad": lambda f, m: grad(lambda m: np.sum(f(X, m)))(m),
+    "grad": lambda f, m: grad(lambda m: np.sum(f(X, m)), unused="zero")(m),
     "grad of both": lambda f, m: grad(lambda x, m: np.sum(f(x, m)), (0, 1))(X, m)[1],
     "jvp": lambda f, m: jvp(lambda m: f(X, m), (m,), (M,))[1],
     "jvp of both": lambda f, m: jvp(f, (X, m), (0.0 * X, M))[1],
