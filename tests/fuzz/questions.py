@@ -29,15 +29,8 @@ TYPES: tuple[Any, ...] = (
     *(collections.abc.Mapping, collections.abc.Callable, collections.abc.Iterable),
 )
 
-_UNITED: tuple[tuple[Any, ...], ...] = (
-    *((float, int), (str, np.floating), (int, np.ndarray), (collections.abc.Sequence, complex)),
-    *((float, None), (np.ndarray, None), (np.float64, None)),
-)
-_Union: Any = typing.Union
 UNIONS: tuple[Any, ...] = (
-    *[_Union.__getitem__(types) for types in _UNITED],
     *(typing.Hashable, typing.Sized, typing.Iterable, typing.Sequence, typing.Callable),
-    (str, _Union.__getitem__((float, np.ndarray))),
 )
 
 
@@ -94,21 +87,6 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         hasattr(x, "dtype") and bool(np.issubdtype(x.dtype, np.floating))
     ),
 }
-TEXTS: dict[str, Callable[[Any], str]] = {
-    "str(x)": str,
-    "repr(x)": repr,
-    "ascii(x)": ascii,
-    "format(x)": format,
-    "f'{x}'": lambda x: f"{x}",
-    "f'{x!r}'": lambda x: f"{x!r}",
-    "f'{x!s:>9}'": lambda x: f"{x!s:>9}",
-    "f'{x!s}'": lambda x: f"{x!s}",
-    "'%r' % x": lambda x: "%r, %s" % (x, x),  # noqa: UP031
-    "'{!r}'.format(x)": "{!r}".format,
-    "str([x])": lambda x: str([x]),
-    "repr({'x': (x,)})": lambda x: repr({"x": (x,)}),
-}
-QUESTIONS |= TEXTS
 PROTOCOLS = (
     *(typing.SupportsAbs, typing.SupportsFloat, typing.SupportsInt, typing.SupportsRound),
     *(collections.abc.Sized, collections.abc.Container, collections.abc.Collection),
@@ -130,17 +108,6 @@ OTHERS: dict[str, Any] = {
 }
 
 
-PAIRS: dict[str, Callable[[Any], Any]] = {
-    "[x], [3.0]": lambda x: ([x], [3.0]),
-    "[[x]], ([x],)": lambda x: ([[x]], ([x],)),
-    "(3.0, x), [3.0, 5.0]": lambda x: ((3.0, x), [3.0, 5.0]),
-}
-
-
-def _of_two(f: Callable[..., Any], within: Callable[[Any], Any], x: Any) -> Any:
-    return f(*within(x))
-
-
 def _compared(compare: Callable[[Any, Any], Any], other: Any, x: Any) -> str:
     try:
         y = compare(x, other)
@@ -155,11 +122,6 @@ QUESTIONS |= {
     f"{compare.__name__}(x, {name})": functools.partial(_compared, compare, other)
     for compare in (operator.eq, operator.ne, operator.lt, operator.ge)
     for name, other in OTHERS.items()
-}
-QUESTIONS |= {
-    f"np.{f.__name__}({shown})": functools.partial(_of_two, f, within)
-    for f in (np.array_equal, np.array_equiv)
-    for shown, within in PAIRS.items()
 }
 VALUES: dict[str, Any] = {
     "float": 3.0,

@@ -331,15 +331,15 @@ def test_an_entry_that_is_left_out_gives_nothing_in_any_mode(name):
 
 def test_a_log_shows_values_that_are_being_differentiated(caplog):
     def loss(x):
-        logging.getLogger("training").warning("%.2f of %d: %s, %5.1e", x[0], x[1], x[0], x[1])
+        logging.getLogger("training").warning("%s: %.2f", x[0], x.value[1])
         return np.sum(x**2)
 
     assert list(grad(loss)(np.array([1.5, 2.0]))) == [3.0, 4.0]
     assert list(jvp(loss, (np.array([1.5, 2.0]),), (np.ones(2),))) == [6.25, 7.0]
-    assert caplog.messages == ["1.50 of 2: 1.5, 2.0e+00"] * 2
+    assert caplog.messages == ["Variable(1.5): 2.00", "Dual(1.5): 2.00"]
 
 
 @pytest.mark.parametrize("text", ["%.3f", "%d", "%5.1e", "%x"])
 def test_a_text_by_percent_is_refused_with_the_line_to_write(text):
-    with pytest.raises(TracerError, match=r'write f"\{x:.3f\}"'):
+    with pytest.raises(TracerError, match=r"\{x\.value:\.3f\}|int\(x\.value\)"):
         grad(lambda x: (text % x, x)[1])(1.5)
