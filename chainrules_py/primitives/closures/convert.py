@@ -408,8 +408,8 @@ class _Copy:
 
     def _cell(self, cell: types.CellType) -> types.CellType:
         """Return an empty cell for one whose content is exchanged or kept, else the cell itself."""
-        content = _content(cell, cell)
-        if content is cell:  # what is not assigned yet: whoever assigns it fills this cell
+        content = _content(cell, self)
+        if content is self:  # what is not assigned yet: whoever assigns it fills this cell
             return cell
         exchanged = id(content) in self._holders or self._leaf(content) is not content
         if not (self._settles or exchanged):

@@ -14,18 +14,17 @@ from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import is_zero
-from chainrules_py.values.pytree import map_leaves
+from chainrules_py.values.pytree import flatten, map_leaves
 
 
 def whole_operands(xs: Sequence[Any]) -> list[int]:
     """List the operands that are, or hold, arrays of whole numbers."""
     found = []
     for i, x in enumerate(xs):
-        if hasattr(x, "dtype"):
-            if kind_of(x) == "int":
-                found.append(i)
-        elif isinstance(x, (tuple, list, dict)):
-            map_leaves(lambda leaf, i=i: found.append(i) if _is_whole(leaf) else None, x)
+        if _is_whole(x) or (
+            isinstance(x, (tuple, list, dict)) and any(map(_is_whole, flatten(x)[0]))
+        ):
+            found.append(i)
     return found
 
 
