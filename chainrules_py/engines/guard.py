@@ -71,11 +71,11 @@ class Guard:
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.undo: Callable[[], object] = bool
         if mode == "lock":
+            key = id(self)
             self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
-            self._locks: list[Any] = [functools.partial(_locking.pop, id(self), None)]
-            self.undo = at_once(self._locks)
-            self.__del__ = at_once(self._locks)  # where the other failed, or was not called
-            _locking[id(self)] = self._places, self._locks
+            self._locks: list[Any] = [functools.partial(_locking.pop, key, None)]
+            self.undo = self.__del__ = at_once(self._locks)
+            _locking[key] = self._places, self._locks
         elif mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
@@ -96,14 +96,14 @@ class Guard:
         memory = type_info(type(x)).memory
         if memory is None:
             return
-        if mode == "lock":
-            count = len(self._locks)
-            owner = None if memory.lock is None else memory.lock(x, self._locks)
-            if owner is not None:
-                if len(self._locks) > count:
-                    self._places[id(owner)] = count
-                elif not self._shares(id(owner)):
-                    owner = None
+        if mode == "lock" and memory.lock is not None:
+            locks = self._locks
+            count = len(locks)
+            owner = memory.lock(x, locks)
+            if len(locks) > count:
+                self._places[id(owner)] = count
+            elif owner is not None and not self._shares(id(owner)):
+                owner = None
             if owner is not None and x.size > _SMALL:
                 self.held[key] = x, name, memory, None, count
                 return
