@@ -15,6 +15,14 @@ import pytest
 # Before anything is collected: under --import-mode=importlib a package that is first met as a file
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
+from tests.draw import DRAW
+from tests.grouped import (  # noqa: F401 (hooks)
+    left_out,
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_pycollect_makemodule,
+    pytest_runtest_protocol,
+)
 
 os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
 
@@ -25,7 +33,7 @@ hypothesis.settings.load_profile("fixed")
 ERRORS = np.geterr()
 
 # `make test` on two cores is to stay below this, in seconds.
-BUDGET = 12 * 60
+BUDGET = 5 * 60
 
 
 class Suites:
@@ -35,24 +43,36 @@ class Suites:
         self.start = time.perf_counter()
         self.seconds = defaultdict(float)
         self.tests = defaultdict(int)
+        self.cases = defaultdict(int)
 
     def pytest_runtest_logreport(self, report):
         file = report.nodeid.partition("::")[0].removeprefix("tests/")
         suite = file.partition("/")[0]
         self.seconds[suite] += report.duration
         self.tests[suite] += report.when == "call"
+        self.cases[suite] += dict(report.user_properties).get("cases", report.when == "call")
 
     def pytest_terminal_summary(self, terminalreporter):
-        if sum(self.tests.values()) < 1000:  # a few tests by hand
+        if sum(self.tests.values()) < 500:  # a few tests by hand
             return
         terminalreporter.section("seconds by suite, of all workers together")
         for suite in sorted(self.seconds, key=self.seconds.get, reverse=True):
-            took = f"{self.seconds[suite]:8.1f} s  {self.tests[suite]:6} tests  {suite}"
-            terminalreporter.write_line(took)
+            took, tests, cases = self.seconds[suite], self.tests[suite], self.cases[suite]
+            terminalreporter.write_line(f"{took:8.1f} s {tests:6} tests {cases:6} cases  {suite}")
         wall = time.perf_counter() - self.start
         terminalreporter.write_line(
-            f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores"
+            f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores; "
+            f"{sum(self.cases.values())} cases"
         )
+
+
+def pytest_report_header(config):
+    lines = []
+    if DRAW:
+        lines.append(f"drawn: a tenth of generated cases, by CHAINRULES_DRAW={DRAW}")
+    if config.option.shuffle is not None:
+        lines.append(f"random order: --shuffle={config.option.shuffle}")
+    return lines
 
 
 def pytest_configure(config):
@@ -66,12 +86,6 @@ def pytest_configure(config):
         config.pluginmanager.register(Shadow(), "compiled")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Suites(), "suites")
-
-
-def left_out(config):
-    """The marks whose tests are not to run, written as in the Makefile."""
-    parts = (config.option.markexpr or "").split(" and ")
-    return {part.removeprefix("not ") for part in parts if part.startswith("not ")}
 
 
 @pytest.hookimpl(tryfirst=True)
