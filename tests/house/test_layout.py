@@ -186,11 +186,6 @@ def test_commands_of_a_page_exist(page):
     assert named <= targets()
 
 
-def test_contributing_is_forty_lines():
-    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 40
-
-
 def test_files_that_pages_link_to_exist():
     link = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
     # pullback[1](2.0) is no link.
