@@ -1,11 +1,12 @@
 # Needs make and Python >= 3.11 with pip; everything else is installed into .venv, once.
 #   make demo        first gradients on real data            make lint       all linters and type checkers
-#   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
-#   make test-all    the slow ones too                       make bench      the benchmarks
+#   make test        five minutes: a tenth, drawn            make docs       the documentation, offline
+#   make test-all    everything but test-nightly's           make bench      the benchmarks
 #   make test-matrix    builds wheel and sdist, and installs and uses them under every Python that is there
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
+#   make test-planted   ten planted faults, which make test is to find
 #   make test-nightly   every sample in twenty more draws, a million programs of each generator (CHAINRULES_PROGRAMS=...)
 #   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
@@ -29,10 +30,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
 
 help:
-	@sed -n '2,14s/^# *//p' Makefile
+	@sed -n '2,15s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -74,14 +75,28 @@ $(VENV)/.stamp-bench: $(VENV)/.stamp-project $(VENV)/.stamp-torch
 demo: $(VENV)/.stamp-demo
 	$(BIN)/python examples/digits.py $(ARGS)
 
+# One test is a function with all of its cases (tests/grouped.py); neighbours go to the same worker.
+GROUPED := --by=function --dist=worksteal
+QUICK := -m "not slow and not nightly and not gpu"
+# The commit draws (tests/draw.py). What is chosen by -k or by a path is run whole.
+CHAINRULES_DRAW ?= $(if $(findstring -k,$(ARGS))$(findstring tests/,$(ARGS)),,$(or $(shell git rev-parse --short HEAD 2>/dev/null),release))
+
 test: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" $(ARGS)
+	CHAINRULES_DRAW=$(CHAINRULES_DRAW) $(PYTEST) -n $(JOBS) $(GROUPED) $(QUICK) $(ARGS)
 
 test-all: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not nightly and not gpu" $(ARGS)
+	CHAINRULES_DRAW= $(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" $(ARGS)
+
+# Ten faults, one at a time in a copy: each is to be found by `make test`, in three draws.
+test-planted: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m tests.house.planted $(ARGS)
+
+# In a random order, that of the day.
+SEED ?= $(shell date +%F)
 
 test-nightly: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m nightly $(ARGS)
+	$(PYTEST) -n $(JOBS) -m nightly --shuffle=$(SEED) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" --shuffle=$(SEED) $(ARGS)
 
 test-chaos: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m tests.faults.chaos $(ARGS)

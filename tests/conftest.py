@@ -44,13 +44,16 @@ class Suites:
         self.seconds = defaultdict(float)
         self.tests = defaultdict(int)
         self.cases = defaultdict(int)
+        self.left = defaultdict(int)  # not run, as time was up
 
     def pytest_runtest_logreport(self, report):
         file = report.nodeid.partition("::")[0].removeprefix("tests/")
         suite = file.partition("/")[0]
         self.seconds[suite] += report.duration
         self.tests[suite] += report.when == "call"
-        self.cases[suite] += dict(report.user_properties).get("cases", report.when == "call")
+        counts = dict(report.user_properties)
+        self.cases[suite] += counts.get("cases", report.when == "call")
+        self.left[suite] += counts.get("left", 0)
 
     def pytest_terminal_summary(self, terminalreporter):
         if sum(self.tests.values()) < 500:  # a few tests by hand
@@ -59,6 +62,9 @@ class Suites:
         for suite in sorted(self.seconds, key=self.seconds.get, reverse=True):
             took, tests, cases = self.seconds[suite], self.tests[suite], self.cases[suite]
             terminalreporter.write_line(f"{took:8.1f} s {tests:6} tests {cases:6} cases  {suite}")
+        if any(self.left.values()):
+            left = ", ".join(f"{n} of {suite}" for suite, n in self.left.items() if n)
+            terminalreporter.write_line(f"time was up, and these tests were not run: {left}")
         wall = time.perf_counter() - self.start
         terminalreporter.write_line(
             f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores; "

@@ -10,6 +10,7 @@ what the checks of ``tests/house`` always are, unless a case is named.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -18,6 +19,7 @@ from _pytest.runner import runtestprotocol
 from tests.draw import drawn, is_drawn, shuffled
 
 REPORTS = pytest.StashKey[list]()
+STARTED = time.monotonic()
 SHOWN = 5  # failures of a test that are printed whole
 
 _STRING = re.compile(r"(\"\"\"|''').*?\1", re.DOTALL)
@@ -160,6 +162,10 @@ class Group(pytest.Item):
         """Run the cases and report them as one test."""
         self.ihook.pytest_runtest_logstart(nodeid=self.nodeid, location=self.location)
         same_file = nextitem is not None and nextitem.parent is self.parent
+        if is_late(self.config):
+            why = (str(self.path), 0, "Skipped: not run, time is up")
+            self.ihook.pytest_runtest_logreport(report=self.report("skipped", why, left=1))
+            return
         try:
             cases = self.cases()
             following = nextitem.cases()[:1] if same_file else []
@@ -169,7 +175,7 @@ class Group(pytest.Item):
             reports, cases = [self.not_imported(error)], []
         else:
             reports = run_all(cases, following)
-        self.ihook.pytest_runtest_logreport(report=self.joined(reports, len(cases)))
+        self.ihook.pytest_runtest_logreport(report=self.joined(reports, cases))
         self.ihook.pytest_runtest_logfinish(nodeid=self.nodeid, location=self.location)
         self._cases = None
         if not same_file:
@@ -184,20 +190,21 @@ class Group(pytest.Item):
 
     def joined(self, reports, cases):
         """One report of all: failed if any is, skipped if all are."""
+        ran = len({r.nodeid for r in reports})
+        counts = {"took": sum(r.duration for r in reports), "cases": ran, "left": len(cases) - ran}
         failed = [r for r in reports if r.failed]
-        took = sum(r.duration for r in reports)
+        skipped = [r for r in reports if r.skipped]
         if failed:
             names = [f"  {r.nodeid} ({r.when})" for r in failed]
             whole = [f"{r.nodeid}\n\n{r.longreprtext}\n{r.capstdout}" for r in failed[:SHOWN]]
-            text = f"{len(failed)} of {cases} cases fail:\n" + "\n".join(names)
-            return self.report("failed", "\n\n".join([text, *whole]), took, cases)
-        skipped = [r for r in reports if r.skipped]
-        if not reports or len({r.nodeid for r in skipped}) == cases > 0:
-            why = skipped[0].longrepr if skipped else (str(self.path), 0, "Skipped: no case is due")
-            return self.report("skipped", why, took, cases)
-        return self.report("passed", None, took, cases)
+            text = "\n".join([f"{len(failed)} of {ran} cases fail:", *names])
+            return self.report("failed", "\n\n".join([text, *whole]), **counts)
+        if ran == 0 or ran == len({r.nodeid for r in skipped}):
+            why = (str(self.path), 0, "Skipped: no case is due")
+            return self.report("skipped", skipped[0].longrepr if skipped else why, **counts)
+        return self.report("passed", None, **counts)
 
-    def report(self, outcome, longrepr, took=0.0, cases=0):
+    def report(self, outcome, longrepr, took=0.0, cases=0, left=0):
         return pytest.TestReport(
             self.nodeid,
             self.location,
@@ -206,8 +213,13 @@ class Group(pytest.Item):
             longrepr,
             "call",
             duration=took,
-            user_properties=[("cases", cases)],
+            user_properties=[("cases", cases), ("left", left)],
         )
+
+
+def is_late(config):
+    """Whether the time that ``--seconds`` gives is over."""
+    return time.monotonic() - STARTED > (config.option.seconds or float("inf"))
 
 
 def run_all(cases, following):
@@ -216,7 +228,7 @@ def run_all(cases, following):
     for case, after in zip(cases, [*cases[1:], *(following or [None])], strict=False):
         case.stash[REPORTS] = reports
         case.ihook.pytest_runtest_protocol(item=case, nextitem=after)
-        if case.session.shouldstop:
+        if case.session.shouldstop or is_late(case.config):
             break
     return reports
 
@@ -226,6 +238,7 @@ def run_all(cases, following):
 
 def pytest_addoption(parser):
     parser.addoption("--by", choices=["case", "function", "file"], help="what one test is")
+    parser.addoption("--seconds", type=float, help="start nothing after so many, and say what")
     parser.addoption("--shuffle", metavar="SEED", help="run tests in a random order")
 
 
