@@ -75,8 +75,9 @@ def grain(config, path):
     """Whether a test is a ``case``, a ``function`` or a ``file``."""
     if any("::" in argument for argument in config.args):
         return "case"
-    in_house = path.parent.name == "house"
-    return config.option.by or ("file" if in_house else "case")
+    if path.parent.name == "house" and config.option.by != "case":
+        return "file"
+    return config.option.by or "case"
 
 
 class GroupedFile(pytest.File):
