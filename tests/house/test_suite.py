@@ -10,7 +10,7 @@ from pathlib import Path
 from tests import draw, grouped
 
 ROOT = Path(__file__).resolve().parents[2]
-ENGINES = ("torch", "jax", "mlx", "pytensor", "mygrad", "tinygrad", "numba", "scipy", "pandas")
+ENGINES = ("torch", "jax", "mlx", "pytensor", "mygrad", "tinygrad", "numba", "pandas")
 
 LISTING = """
 import sys
