@@ -14,47 +14,51 @@ DRAW = os.environ.get("CHAINRULES_DRAW", "")
 SHARE = 10  # one of so many
 LEAST = 3  # cases of a function
 
-# Run whole: numbers that are asked of all rules, all programs, and both modes.
-WHOLE = (
-    "tests/core/registry/",
-    "tests/engines/compile/test_compiled.py",
-    "tests/engines/compile/test_passes.py",
-    "tests/engines/jax/test_battery.py",
-    "tests/engines/torch/test_battery.py",
-    "tests/golden/",
-    "tests/house/",
-    "tests/libraries/numpy/test_surface.py",
-    "tests/programs/",
-    "tests/rules/",
-    "tests/tape/",
-    "tests/testing/test_samples.py",
-)
-# What tests mechanisms that are about to go: a tenth of its functions.
-LEAVING = (
-    "tests/core/primitives/closures/",
-    "tests/engines/compile/",
-    "tests/engines/test_results_that_hide.py",
-)
+WHOLE, CASES, FUNCTIONS = "whole", "a tenth of the cases", "a tenth of the functions"
+# The longest path that fits says what is run of a file.
+RUN = {
+    "tests/": CASES,
+    # Numbers that are asked of all rules, of all programs and in both modes.
+    "tests/core/registry/": WHOLE,
+    "tests/engines/compile/test_compiled.py": WHOLE,
+    "tests/engines/compile/test_passes.py": WHOLE,
+    "tests/engines/jax/test_battery.py": WHOLE,
+    "tests/engines/torch/test_battery.py": WHOLE,
+    "tests/libraries/numpy/test_surface.py": WHOLE,
+    "tests/programs/": WHOLE,
+    "tests/rules/": WHOLE,
+    "tests/tape/": WHOLE,
+    "tests/testing/test_samples.py": WHOLE,
+    "tests/house/": WHOLE,
+    # The same numbers by other libraries, and examples.
+    "tests/house/test_docstrings.py": CASES,
+    "tests/tape/functions/test_jacobian.py": CASES,
+    # Mechanisms that are about to go, and what belongs to the benchmarks.
+    "tests/core/primitives/closures/": FUNCTIONS,
+    "tests/engines/compile/": FUNCTIONS,
+    "tests/engines/test_results_that_hide.py": FUNCTIONS,
+    "tests/house/test_benchmark": FUNCTIONS,
+}
 
 
 def number(name):
     return zlib.crc32(f"{DRAW}:{name}".encode())
 
 
-def is_whole(name):
-    return not DRAW or name.startswith(WHOLE)
+def run_of(name):
+    """What is run of the file that a test's name begins with."""
+    fits = [path for path in RUN if name.startswith(path)]
+    return RUN[max(fits, key=len)] if DRAW and fits else WHOLE
 
 
 def is_drawn(function):
     """Whether a test function is run at all."""
-    if is_whole(function) or not function.startswith(LEAVING):
-        return True
-    return number(function) % SHARE == 0
+    return run_of(function) != FUNCTIONS or number(function) % SHARE == 0
 
 
 def drawn(cases):
     """A tenth of the cases of one function, and not less than a few, in their order."""
-    if len(cases) <= LEAST or is_whole(cases[0].nodeid):
+    if len(cases) <= LEAST or run_of(cases[0].nodeid) == WHOLE:
         return cases
     count = max(LEAST, -(-len(cases) // SHARE))
     few = {*sorted(cases, key=lambda case: number(case.nodeid))[:count]}

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests import draw, grouped
+from tests.house.planted import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ("torch", "jax", "mlx", "pytensor", "mygrad", "tinygrad", "numba", "pandas")
@@ -140,6 +141,11 @@ def test_a_tenth_is_drawn_another_with_each_draw(monkeypatch):
     assert draw.drawn(whole) == whole
 
 
-def test_what_is_named_in_a_draw_is_there():
-    for name in (*draw.WHOLE, *draw.LEAVING):
-        assert (ROOT / name).exists() or name == "tests/golden/", name
+def test_files_of_the_draw_are_there():
+    assert not [path for path in draw.RUN if not any(ROOT.glob(f"{path}*"))]
+
+
+def test_what_faults_are_planted_in_is_there():
+    texts = {fault: (ROOT / fault.path).read_text(encoding="utf-8") for fault in FAULTS}
+    assert not [fault.room for fault, text in texts.items() if text.count(fault.right) != 1]
+    assert not [path for f in FAULTS for path in f.suites if not (ROOT / path).exists()]
