@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import sys
 import time
@@ -129,16 +130,18 @@ def as_plain(x):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     """Have what is imported by now stay as it is.
 
     Collections of garbage in tests look at what the tests make, not at all the tests. CuPy, which
-    Dask imports, is put on the host before anything can load the rules for it.
+    Dask imports, is put on the host before anything can load the rules for it: now, if files are
+    imported later.
     """
-    if "cupy" in sys.modules and not sys.modules["cupy"].is_available():
-        from tests.fake_gpu import cupy_on_host
+    later = session.config.option.by and not session.config.option.collectonly
+    if "cupy" in sys.modules or (later and importlib.util.find_spec("cupy")):
+        from tests.fake_gpu.backend import is_importable
 
-        cupy_on_host.install()
+        is_importable()
     keep_what_is_there()
 
 

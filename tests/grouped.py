@@ -26,7 +26,8 @@ _STRING = re.compile(r"(\"\"\"|''').*?\1", re.DOTALL)
 _OF_THE_FILE = re.compile(r"^pytestmark = (?:\[.*?^\]|.*?$)", re.DOTALL | re.MULTILINE)
 _STATEMENT = re.compile(
     r"^(?P<indent> *)(?:@pytest\.mark\.(?P<mark>\w+)(?:\((?P<number>\d+)\))?"
-    r"|def (?P<function>\w+)|class (?P<class_>\w+)|(?P<assigned>test_\w+) = )",
+    r"|def (?P<function>\w+)|class (?P<class_>\w+)"
+    r"|(?P<assigned>test_\w+) = (?:pytest\.mark\.parts\((?P<of>\d+)\))?)",
     re.MULTILINE,
 )
 
@@ -58,6 +59,7 @@ def functions_in(text):
         if match["class_"]:
             around, around_marks = match["class_"], marks
         name = match["function"] or match["assigned"] or ""
+        parts = int(match["of"] or parts)
         if name.startswith("test_") and (around.startswith("Test") or not match["indent"]):
             name = f"{around}::{name}" if around else name
             found[name] = Found(name, frozenset(everywhere | around_marks | marks), parts)

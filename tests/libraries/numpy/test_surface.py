@@ -15,6 +15,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("call", CALLS)
 def test_call(call):
     assert "value" in check_call(call)
