@@ -13,7 +13,7 @@
 #                    every rule in every library, and `make adapters`, of rules in other engines
 #   make bench-compare BASE=main   what became slower since        make dashboard   results over commits, as a page
 
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
 	&& { echo "$$p"; break; }; done)
 VENV ?= .venv
@@ -21,16 +21,19 @@ JOBS ?= 2
 ARGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# The exact version is installed first and alone: an open one may choose a build with gigabytes of CUDA.
-TORCH := torch==2.13.0
+# The versions that were tested under Python 3.11; under other Pythons the newest ones are installed.
+CONSTRAINTS ?= constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+# Installed first and alone, so that its build can be chosen: PyPI's has gigabytes of CUDA, and
+# TORCH="torch --index-url https://download.pytorch.org/whl/cpu" has none.
+TORCH ?= torch
 # One thread per worker: NumPy's threads under several pytest workers are slower than none.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-planted test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
 	@sed -n '2,15s/^# *//p' Makefile
@@ -46,11 +49,11 @@ $(VENV)/.stamp-pip:
 	$(PIP) --upgrade 'pip>=25.1'
 	@touch $@
 
-$(VENV)/.stamp-project: $(VENV)/.stamp-pip pyproject.toml
+$(VENV)/.stamp-project: $(VENV)/.stamp-pip pyproject.toml $(CONSTRAINTS)
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.stamp-torch: $(VENV)/.stamp-pip
+$(VENV)/.stamp-torch: $(VENV)/.stamp-pip $(CONSTRAINTS)
 	$(PIP) $(TORCH)
 	@touch $@
 
@@ -175,11 +178,21 @@ bench-compare: $(VENV)/.stamp-bench
 dashboard: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks.dashboard $(RANGE) $(ARGS)
 
+# Writes constraints.txt from an environment that is made anew with the newest versions.
+LOCKED = .venv-lock
+lock:
+	rm -rf $(LOCKED)
+	$(MAKE) VENV=$(LOCKED) CONSTRAINTS= TORCH=$(TORCH) $(LOCKED)/.stamp-test $(LOCKED)/.stamp-docs $(LOCKED)/.stamp-bench
+	{ echo "# The versions that were tested, written by 'make lock'."; \
+		$(LOCKED)/bin/python -m pip freeze --exclude-editable | sed 's/+cpu$$//; s/$$/; python_version == "3.11"/'; \
+	} > constraints.txt
+	rm -rf $(LOCKED)
+
 hooks: $(VENV)/.stamp-test
 	$(PIP) pre-commit
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
+	rm -rf $(VENV) .venv-lock .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
