@@ -63,7 +63,7 @@ def forked(children: int) -> int:
     wrong = 0
     try:
         for k in range(children):
-            time.sleep(0.001 * (k % 7))
+            time.sleep(0.001 * (k % 7))  # children are forked at other points of the threads
             programs = (own_rule, WITHOUT_BLAS[k % len(WITHOUT_BLAS)])
             wrong += not in_child(lambda ps=programs: all(answer(p) == expected[p] for p in ps))
     finally:
@@ -126,7 +126,7 @@ def test_a_signal_handler_that_raises_while_who_forks_waits_for_a_table(table, m
     def hold(held):
         with table:
             held.set()
-            time.sleep(0.1)
+            time.sleep(0.1)  # the alarm below comes while the table is held
 
     def alarm(*_):
         if not begun:  # this machine has much to do
