@@ -1,4 +1,4 @@
-"""Which tests `make test` runs: suites of value whole, and a tenth of all else.
+"""Which tests `make test` runs: suites of value whole, and a part of all others.
 
 The draw is by a hash of each test's name and of `CHAINRULES_DRAW`, for which `make test` takes the
 commit: the same on every worker and in every run of a commit, another after each change.
@@ -11,13 +11,20 @@ import random
 import zlib
 
 DRAW = os.environ.get("CHAINRULES_DRAW", "")
-SHARE = 10  # one of so many
-LEAST = 3  # cases of a function
+LEAST = 3  # cases of a function that is run
 
-WHOLE, CASES, FUNCTIONS = "whole", "a tenth of the cases", "a tenth of the functions"
+# One of how many functions is run, and of these one of how many cases.
+WHOLE, CASES, SOME, FEW = (1, 1), (1, 10), (3, 10), (10, 10)
 # The longest path that fits says what is run of a file.
 RUN = {
     "tests/": CASES,
+    # Rooms of which suites of all samples, programs and transformations see most.
+    "tests/engines/": SOME,
+    "tests/faults/": SOME,
+    "tests/features/": SOME,
+    "tests/fuzz/": SOME,
+    "tests/libraries/": SOME,
+    "tests/libraries/numpy/": CASES,
     # Numbers that are asked of all rules, of all programs and in both modes.
     "tests/core/registry/": WHOLE,
     "tests/engines/compile/test_compiled.py": WHOLE,
@@ -34,10 +41,10 @@ RUN = {
     "tests/house/test_docstrings.py": CASES,
     "tests/tape/functions/test_jacobian.py": CASES,
     # Mechanisms that are about to go, and what belongs to the benchmarks.
-    "tests/core/primitives/closures/": FUNCTIONS,
-    "tests/engines/compile/": FUNCTIONS,
-    "tests/engines/test_results_that_hide.py": FUNCTIONS,
-    "tests/house/test_benchmark": FUNCTIONS,
+    "tests/core/primitives/closures/": FEW,
+    "tests/engines/compile/": FEW,
+    "tests/engines/test_results_that_hide.py": FEW,
+    "tests/house/test_benchmark": FEW,
 }
 
 
@@ -53,14 +60,13 @@ def run_of(name):
 
 def is_drawn(function):
     """Whether a test function is run at all."""
-    return run_of(function) != FUNCTIONS or number(function) % SHARE == 0
+    return number(function) % run_of(function)[0] == 0
 
 
 def drawn(cases):
-    """A tenth of the cases of one function, and not less than a few, in their order."""
-    if len(cases) <= LEAST or run_of(cases[0].nodeid) == WHOLE:
-        return cases
-    count = max(LEAST, -(-len(cases) // SHARE))
+    """The cases of a function that are run, in their order."""
+    share = run_of(cases[0].nodeid)[1] if cases else 1
+    count = max(LEAST, -(-len(cases) // share))
     few = {*sorted(cases, key=lambda case: number(case.nodeid))[:count]}
     return [case for case in cases if case in few]
 
