@@ -81,8 +81,9 @@ demo: $(VENV)/.stamp-demo
 # One test is a function with all of its cases (tests/grouped.py); neighbours go to the same worker.
 GROUPED := --by=function --dist=worksteal
 QUICK := -m "not slow and not nightly and not gpu"
-# The commit draws (tests/draw.py). What is chosen by -k or by a path is run whole.
-CHAINRULES_DRAW ?= $(if $(findstring -k,$(ARGS))$(findstring tests/,$(ARGS)),,$(or $(shell git rev-parse --short HEAD 2>/dev/null),release))
+# The commit draws (tests/draw.py). What is chosen by a name, by a path or by its failure is run whole.
+CHOSEN := $(foreach choice,-k tests/ --last-failed --lf,$(findstring $(choice),$(ARGS)))
+CHAINRULES_DRAW ?= $(if $(strip $(CHOSEN)),,$(or $(shell git rev-parse --short HEAD 2>/dev/null),release))
 
 test: $(VENV)/.stamp-test
 	CHAINRULES_DRAW=$(CHAINRULES_DRAW) $(PYTEST) -n $(JOBS) $(GROUPED) $(QUICK) $(ARGS)
