@@ -17,6 +17,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.draw import drawn, is_drawn, shuffled
+from tests.house.results import reason_of
 
 REPORTS = pytest.StashKey[list]()
 STARTED = time.monotonic()
@@ -194,9 +195,15 @@ class Group(pytest.Item):
     def joined(self, reports, cases):
         """One report of all: failed if any is, skipped if all are."""
         ran = len({r.nodeid for r in reports})
-        counts = {"took": sum(r.duration for r in reports), "cases": ran, "left": len(cases) - ran}
         failed = [r for r in reports if r.failed]
         skipped = [r for r in reports if r.skipped]
+        counts = {
+            "took": sum(r.duration for r in reports),
+            "cases": ran,
+            "left": len(cases) - ran,
+            "bad": [("failed", r.nodeid) for r in failed],
+            "skipped": [("skipped", reason_of(r)) for r in skipped],
+        }
         if failed:
             names = [f"  {r.nodeid} ({r.when})" for r in failed]
             whole = [f"{r.nodeid}\n\n{r.longreprtext}\n{r.capstdout}" for r in failed[:SHOWN]]
@@ -207,7 +214,7 @@ class Group(pytest.Item):
             return self.report("skipped", skipped[0].longrepr if skipped else why, **counts)
         return self.report("passed", None, **counts)
 
-    def report(self, outcome, longrepr, took=0.0, cases=0, left=0):
+    def report(self, outcome, longrepr, took=0.0, cases=0, left=0, bad=(), skipped=()):
         return pytest.TestReport(
             self.nodeid,
             self.location,
@@ -216,7 +223,7 @@ class Group(pytest.Item):
             longrepr,
             "call",
             duration=took,
-            user_properties=[("cases", cases), ("left", left)],
+            user_properties=[("cases", cases), ("left", left), *bad, *skipped],
         )
 
 
