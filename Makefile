@@ -2,7 +2,8 @@
 #   make demo        first gradients on real data            make lint       all linters and type checkers
 #   make test        five minutes: a tenth, drawn            make docs       the documentation, offline
 #   make test-all    everything but test-nightly's           make bench      the benchmarks
-#   make test-matrix    builds wheel and sdist, and installs and uses them under every Python that is there
+#   make test-matrix    the distribution and the suites under every Python that is there, oldest to newest versions
+#   make test-development  make test with development versions of the libraries
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
@@ -33,10 +34,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-planted test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
-	@sed -n '2,15s/^# *//p' Makefile
+	@sed -n '2,16s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -115,9 +116,17 @@ test-compiled: $(VENV)/.stamp-test
 	CHAINRULES_COMPILED=1 $(PYTEST) -n 0 -m "not slow and not nightly and not gpu" -k "not cost" \
 		tests/tape tests/programs tests/rules tests/libraries/numpy tests/libraries/scipy $(ARGS)
 
-# Wheel and sdist, in clean environments of every Python >= 3.11 that is found: `MATRIX="3.11 3.13" make test-matrix`.
+# In new environments, one for each row of docs/versions.csv: `MATRIX="3.13 newest" make test-matrix` chooses.
 test-matrix: $(VENV)/.stamp-test
-	$(BIN)/python -m tests.house.matrix $(MATRIX)
+	TORCH="$(TORCH)" JOBS=$(JOBS) $(BIN)/python -m tests.house.matrix $(MATRIX)
+
+# Release candidates, or what an index has: DEVELOPMENT="--index-url https://... numpy scipy".
+DEVELOPMENT ?= numpy scipy jax jaxlib torch
+
+test-development:
+	$(MAKE) VENV=.venv-development CONSTRAINTS= .venv-development/.stamp-test
+	.venv-development/bin/python -m pip install --quiet --upgrade --pre $(DEVELOPMENT)
+	$(MAKE) VENV=.venv-development CONSTRAINTS= test
 
 # Pages followed as a newcomer would, each in a fresh environment, with times: `PAGES="tape dask" make test-newcomers`.
 test-newcomers: $(VENV)/.stamp-test
@@ -194,6 +203,6 @@ hooks: $(VENV)/.stamp-test
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) .venv-lock .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
+	rm -rf $(VENV) .venv-lock .venv-development .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
