@@ -35,6 +35,7 @@ RUN = {
     "tests/programs/": WHOLE,
     "tests/rules/": WHOLE,
     "tests/tape/": WHOLE,
+    "tests/testing/planted/": WHOLE,
     "tests/testing/test_samples.py": WHOLE,
     "tests/house/": WHOLE,
     # The same numbers by other libraries, and examples.
