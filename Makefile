@@ -12,6 +12,7 @@
 #   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
 #                    every rule in every library, and `make adapters`, of rules in other engines
+#   make golden      values and derivatives of random programs, samples and NumPy's functions, as they were
 #   make bench-compare BASE=main   what became slower since        make dashboard   results over commits, as a page
 
 PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -34,10 +35,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly golden test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
-	@sed -n '2,16s/^# *//p' Makefile
+	@sed -n '2,17s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -102,6 +103,10 @@ SEED ?= $(shell date +%F)
 test-nightly: $(VENV)/.stamp-test
 	$(PYTEST) -n $(JOBS) -m nightly --shuffle=$(SEED) $(ARGS)
 	$(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" --shuffle=$(SEED) $(ARGS)
+
+# Numbers do not change: `make golden ARGS="svd"` looks at a part, `ARGS="--update svd"` makes it anew.
+golden: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m tests.golden --jobs $(JOBS) $(ARGS)
 
 test-chaos: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m tests.faults.chaos $(ARGS)
