@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -248,6 +249,10 @@ class Exported:
                 refuse_drawn(error, name_of(self.function))
                 refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
