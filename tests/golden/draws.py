@@ -95,8 +95,8 @@ class Drawn(Choices):
     def _basic(self, n: int) -> Any:
         if self.flag():
             return self.integer(-n, n - 1)
-        ends = [self.choice((None, self.integer(-n, n))) for _ in range(2)]
-        return slice(*ends, self.choice((None, -1, 2, -2)))
+        start, stop = [self.choice((None, self.integer(-n, n))) for _ in range(2)]
+        return slice(start, stop, self.choice((None, -1, 2, -2)))
 
 
 def program(number: int) -> Program:

@@ -130,7 +130,7 @@ def number(x: Any) -> Number:
             a = np.where(np.isnan(a), a.dtype.type(np.nan), a)  # which NaN it is says nothing
             eps = max(eps, float(np.finfo(a.dtype).eps))
         parts.append(f"{type(leaf).__name__} {a.dtype.str} {a.shape}".encode() + a.tobytes())
-        flat = a.ravel()
+        flat: Any = a.ravel()
         found += [flat.real, flat.imag] if a.dtype.kind == "c" else [flat]
     flat = np.concatenate([part.astype(float) for part in found])
     flat = np.nan_to_num(flat, nan=3.0, posinf=5.0, neginf=-7.0)

@@ -52,10 +52,10 @@ def write(path: Path, entries: Entries) -> None:
             places.append(entry.made)
         shown = []
         for part, result in entry.parts.items():
-            is_number = isinstance(result, Number)
-            shown.append(part if is_number else f"{part}={result}")
-            bits.append(result.bits if is_number else 0)
-            totals.append(result.total if is_number else 0.0)
+            kept = result if isinstance(result, Number) else Number(0, 0.0)
+            shown.append(part if kept is result else f"{part}={result}")
+            bits.append(kept.bits)
+            totals.append(kept.total)
         lines.append(f"{name}\t{places.index(entry.made)}\t{'|'.join(shown)}")
     index = zlib.compress("\n".join([json.dumps(places), *lines]).encode(), 9)
     with path.open("wb") as file:
