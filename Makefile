@@ -4,6 +4,7 @@
 #   make test-all    everything but test-nightly's           make bench      the benchmarks
 #   make test-matrix    the distribution and the suites under every Python that is there, oldest to newest versions
 #   make test-development  make test with development versions of the libraries
+#   make lock        writes constraints.txt, the versions that were tested, anew
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
