@@ -1,4 +1,4 @@
-"""Words that join arrays: ``concat(a, b)``, or ``concat([a, b])`` as the array-API standard does."""
+"""Words that join arrays: ``concat(a, b)``, and ``concat([a, b])`` as the standard has it."""
 
 from __future__ import annotations
 
