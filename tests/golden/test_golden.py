@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_an_update_is_of_what_its_pattern_finds(path, monkeypatch):
     new = read(path)
     assert list(new) == list(old)
     assert {n for n in old if old[n] != new[n]} == {SINE}
-    before, now = old[SINE].parts, new[SINE].parts
+    before, now = [dict[str, Any](entries[SINE].parts) for entries in (old, new)]
     assert [part for part in before if before[part] != now[part]] == ["pull", "pull, float32"]
     assert now["pull"].total == pytest.approx(1.5 * before["pull"].total)
 
