@@ -7,6 +7,7 @@ import pytest
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.checks import check_call, check_twin
 
+
 def calls():
     """All calls; slow but a sixth of each function's, and the first with each of its keywords."""
     for name in names_with_calls():
