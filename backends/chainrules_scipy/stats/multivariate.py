@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import numpy as np
 import scipy.stats as native
-from scipy.stats import _covariance, _multivariate
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
+from chainrules_scipy._private import private
 from chainrules_scipy.following import follow_class, of_followed
 from chainrules_scipy.installing import choose
 from chainrules_scipy.keeping import beside
@@ -133,7 +134,8 @@ class Multivariate:
             return of_followed(self.native)(*args, **options)
 
 
-follow_class(_covariance.CovViaPSD)
+if private("CovViaPSD") is not None:
+    follow_class(private("CovViaPSD"))
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
 OF: dict[str, tuple[str, ...]] = {
     "multivariate_normal": ("pdf", "logpdf", "entropy"),
@@ -163,6 +165,6 @@ for _name, _methods in OF.items():
                 f"by 'from chainrules_scipy.stats import {_name}', or call "
                 "chainrules_scipy.install()",
             )
-        _frozen = getattr(_multivariate, f"{_name}_frozen", None)
+        _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
         if _frozen is not None:
             follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)
