@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of
+from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of, refuse_labelled
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -220,6 +220,7 @@ def check_varies(leaves: list[Any], vary: list[bool]) -> None:
 
 def _check_no_numbers(x: Any) -> None:
     """Raise for what holds numbers of which no derivative is known: they would count as fixed."""
+    refuse_labelled(x)
     if holds_numbers(x):
         msg = (
             f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
