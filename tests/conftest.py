@@ -27,8 +27,14 @@ from tests.grouped import (  # noqa: F401 (hooks)
 
 os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
 
-# The same draws in every run; `seed` gives others.
-hypothesis.settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+# The same draws in every run, however busy the machine is; `seed` gives others.
+hypothesis.settings.register_profile(
+    "fixed",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("fixed")
 
 ERRORS = np.geterr()
