@@ -175,6 +175,7 @@ def entries() -> dict[str, Callable[[], Parts]]:
     found: dict[str, Callable[[], Parts]] = {}
 
     def enter(name: str, compute: Callable[[], Parts]) -> None:
+        name = " ".join(name.split())  # arrays among options are shown in several lines
         if name in found:
             msg = f"two entries are called {name}"
             raise ValueError(msg)

@@ -133,6 +133,10 @@ def test_a_program_is_the_same_in_every_run():
     assert digest_of(program(17)) == digest_of(program(17))
 
 
+def test_names_are_of_one_line():
+    assert not [name for name in entries.entries() if "\n" in name or "\t" in name]
+
+
 def test_a_number_is_known_to_the_last_bit_and_by_its_sum():
     x = np.array([1.0, -2.0, 3.0])
     y = x * (1 + 2.0**-52)
