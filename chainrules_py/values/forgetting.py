@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError, UnpicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import inspect
 
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -143,6 +145,8 @@ class Made(functools.partial[Any]):
 
     @property
     def __signature__(self) -> inspect.Signature:
+        import inspect  # which the core does without
+
         # `inspect.getfullargspec` follows no `__wrapped__`, and takes what has `__get__` for C.
         try:
             return inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
