@@ -61,15 +61,12 @@ def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     """Return the parameters of ``multinomial``: its last is what the others leave of 1.
 
     SciPy leaves it as it is where the sum is 1 to a few roundings; it moves with the others there.
+    Elsewhere SciPy mends it before its 1.18, and has NaN since then.
     """
     p = array_of(p)
-    known = readable(p)
-    others = np.abs(1 - known.sum(axis=-1)) > 10 * np.finfo(float).eps
-    rest = 1 - v.sum(p[..., :-1], axis=-1)
-    last = anchored(np.where(others, 1 - known[..., :-1].sum(axis=-1), known[..., -1]), rest)
-    p = v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1)
-    n = np.array(n, dtype=int)
-    return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
+    n, known, is_wrong = native.multinomial._process_parameters(n, readable(p))
+    last = anchored(known[..., -1], 1 - v.sum(p[..., :-1], axis=-1))
+    return n, v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1), is_wrong
 
 
 def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
