@@ -115,5 +115,6 @@ def _text(old: Result, new: Result) -> str:
         ulps = new.ulps(old)
         if ulps:
             return f"the weighted sum {text}, which is {ulps:.3g} ulp of an element at least"
-        return f"the weighted sum {new} is the same, other bits are not (a type, shape, sign of 0)"
+        why = "last digits that cancel, a type, a shape, the sign of a zero"
+        return f"the weighted sum {new} is the same, the bits are not ({why})"
     return text
