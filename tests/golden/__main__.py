@@ -40,6 +40,7 @@ def updated(old: Entries, new: Entries, differences: Sequence[Difference]) -> En
 def _listed(differences: Sequence[Difference], every: bool) -> None:
     for kind, meaning in KINDS.items():
         found = [d for d in differences if d.kind == kind]
+        found.sort(key=lambda d: d.name.startswith("program"))  # others name what is wrong
         if found:
             print(f"\n{kind}: {len(found)} ({meaning})")
             shown = found if every else found[: SHOWN if kind != "rounded" else 5]
