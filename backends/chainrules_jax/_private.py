@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+held_weakly: set[type]
 try:  # the classes of parameters that JAX's tables hold weakly
-    from jax._src.util import weakref_cache_key_types as held_weakly
+    from jax._src.util import weakref_cache_key_types
+
+    held_weakly = weakref_cache_key_types
 except ImportError:  # JAX keeps derivatives until some thousands more have come
     held_weakly = set()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from mygrad import execute_op, no_autodiff
+from mygrad import execute_op, no_autodiff  # type: ignore[attr-defined]
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 

@@ -221,13 +221,15 @@ def _jax() -> Any:
     return by_jax
 
 
-@node_rewriter([KernelOp])
+@node_rewriter([KernelOp])  # type: ignore[untyped-decorator]
 def _register_by_jax(fgraph: Any, node: Any) -> None:
     """PyTensor rewrites a graph for its mode "JAX" before it looks for what JAX computes."""
     _jax().register(KernelOp)
 
 
-optdb.register("chainrules_by_jax", dfs_rewriter(_register_by_jax), "jax", position=100)
+optdb.register(  # type: ignore[no-untyped-call]
+    "chainrules_by_jax", dfs_rewriter(_register_by_jax), "jax", position=100
+)
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

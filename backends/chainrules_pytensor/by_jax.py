@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pytensor.link.jax.dispatch import jax_funcify
+from pytensor.link.jax.dispatch import jax_funcify  # type: ignore[attr-defined]
 
 from chainrules_jax import export
 from chainrules_py.extend import Kernel, TreeDef, unflatten

@@ -21,6 +21,7 @@ from chainrules_py.extend import (
     knows,
     looking,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.functorch import plan_of, transformed
@@ -40,7 +41,6 @@ from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped, guard_of
 
 Tensor = torch.Tensor
-_C: Any = torch._C
 
 
 @final
@@ -202,7 +202,7 @@ class Record:
         ):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
-        self.versions: list[tuple[Any, int]] = []
+        self.versions: list[tuple[Any, int | None]] = []
         self.guard = looking(bound, self.half, *saved)
         self.run_again = None if exact else guard_of(call, leaves)
 
@@ -212,15 +212,15 @@ class Record:
         PyTorch checks those that it keeps, unless `torch.autograd.graph` has them kept otherwise.
         Beside each stands the tensor that is outside.
         """
-        if _C._autograd._top_saved_tensors_default_hooks(True) is not None:
+        if _private.has_hooks():
             tensors = [(x, y) for x, y in seen if isinstance(x, Tensor) and not x.is_inference()]
             held = [y for x, y in tensors if knows(closures, functools.partial(operator.is_, x))]
-            self.versions = [(weakref.ref(x), x._version) for x in held]
+            self.versions = [(weakref.ref(x), _private.version(x)) for x in held]
 
     def _check_versions(self) -> None:
         for known, version in self.versions:
             x = known()
-            if x is not None and x._version != version:
+            if x is not None and _private.version(x) != version:
                 msg = (
                     f"an operand of {self.call.plan.primal.__name__}, or its result, was written "
                     f"to after the call, and the pullback of its rule holds it, where PyTorch "
