@@ -1,18 +1,22 @@
 # Needs make and Python >= 3.11 with pip; everything else is installed into .venv, once.
 #   make demo        first gradients on real data            make lint       all linters and type checkers
-#   make test        the tests, without slow and gpu ones    make docs       the documentation, offline
-#   make test-all    the slow ones too                       make bench      the benchmarks
-#   make test-matrix    builds wheel and sdist, and installs and uses them under every Python that is there
+#   make test        five minutes: a tenth, drawn            make docs       the documentation, offline
+#   make test-all    everything but test-nightly's           make bench      the benchmarks
+#   make test-matrix    the distribution and the suites under every Python that is there, oldest to newest versions
+#   make test-development  make test with development versions of the libraries
+#   make lock        writes constraints.txt, the versions that were tested, anew
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
+#   make test-planted   ten planted faults, which make test is to find
 #   make test-nightly   every sample in twenty more draws, a million programs of each generator (CHAINRULES_PROGRAMS=...)
 #   make test-chaos  threads, interrupts, forks, exceptions and finalisers at once, for ten minutes
 #   make coverage    runs every call of NumPy's functions and writes docs/coverage.csv; so do `make libraries`, of
 #                    every rule in every library, and `make adapters`, of rules in other engines
+#   make golden      values and derivatives of random programs, samples and NumPy's functions, as they were
 #   make bench-compare BASE=main   what became slower since        make dashboard   results over commits, as a page
 
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
 	&& { echo "$$p"; break; }; done)
 VENV ?= .venv
@@ -20,19 +24,22 @@ JOBS ?= 2
 ARGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# The exact version is installed first and alone: an open one may choose a build with gigabytes of CUDA.
-TORCH := torch==2.13.0
+# The versions that were tested under Python 3.11; under other Pythons the newest ones are installed.
+CONSTRAINTS ?= constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+# Installed first and alone, so that its build can be chosen: PyPI's has gigabytes of CUDA, and
+# TORCH="torch --index-url https://download.pytorch.org/whl/cpu" has none.
+TORCH ?= torch
 # One thread per worker: NumPy's threads under several pytest workers are slower than none.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-matrix test-newcomers test-plain test-compiled test-nightly test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly golden test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
-	@sed -n '2,14s/^# *//p' Makefile
+	@sed -n '2,17s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -45,11 +52,11 @@ $(VENV)/.stamp-pip:
 	$(PIP) --upgrade 'pip>=25.1'
 	@touch $@
 
-$(VENV)/.stamp-project: $(VENV)/.stamp-pip pyproject.toml
+$(VENV)/.stamp-project: $(VENV)/.stamp-pip pyproject.toml $(CONSTRAINTS)
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.stamp-torch: $(VENV)/.stamp-pip
+$(VENV)/.stamp-torch: $(VENV)/.stamp-pip $(CONSTRAINTS)
 	$(PIP) $(TORCH)
 	@touch $@
 
@@ -74,14 +81,33 @@ $(VENV)/.stamp-bench: $(VENV)/.stamp-project $(VENV)/.stamp-torch
 demo: $(VENV)/.stamp-demo
 	$(BIN)/python examples/digits.py $(ARGS)
 
+# One test is a function with all of its cases (tests/grouped.py); neighbours go to the same worker.
+GROUPED := --by=function --dist=worksteal
+QUICK := -m "not slow and not nightly and not gpu"
+# The commit draws (tests/draw.py). What is chosen by a name, by a path or by its failure is run whole.
+CHOSEN := $(foreach choice,-k tests/ --last-failed --lf,$(findstring $(choice),$(ARGS)))
+CHAINRULES_DRAW ?= $(if $(strip $(CHOSEN)),,$(or $(shell git rev-parse --short HEAD 2>/dev/null),release))
+
 test: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not slow and not nightly and not gpu" $(ARGS)
+	CHAINRULES_DRAW=$(CHAINRULES_DRAW) $(PYTEST) -n $(JOBS) $(GROUPED) $(QUICK) $(ARGS)
 
 test-all: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m "not nightly and not gpu" $(ARGS)
+	CHAINRULES_DRAW= $(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" $(ARGS)
+
+# Ten faults, one at a time in a copy: each is to be found by `make test`, in three draws.
+test-planted: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m tests.house.planted $(ARGS)
+
+# In a random order, that of the day.
+SEED ?= $(shell date +%F)
 
 test-nightly: $(VENV)/.stamp-test
-	$(PYTEST) -n $(JOBS) -m nightly $(ARGS)
+	$(PYTEST) -n $(JOBS) -m nightly --shuffle=$(SEED) $(ARGS)
+	$(PYTEST) -n $(JOBS) $(GROUPED) -m "not nightly and not gpu" --shuffle=$(SEED) $(ARGS)
+
+# Numbers do not change: `make golden ARGS="svd"` looks at a part, `ARGS="--update svd"` makes it anew.
+golden: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m tests.golden --jobs $(JOBS) $(ARGS)
 
 test-chaos: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m tests.faults.chaos $(ARGS)
@@ -96,9 +122,17 @@ test-compiled: $(VENV)/.stamp-test
 	CHAINRULES_COMPILED=1 $(PYTEST) -n 0 -m "not slow and not nightly and not gpu" -k "not cost" \
 		tests/tape tests/programs tests/rules tests/libraries/numpy tests/libraries/scipy $(ARGS)
 
-# Wheel and sdist, in clean environments of every Python >= 3.11 that is found: `MATRIX="3.11 3.13" make test-matrix`.
+# In new environments, one for each row of docs/versions.csv: `MATRIX="3.13 newest" make test-matrix` chooses.
 test-matrix: $(VENV)/.stamp-test
-	$(BIN)/python -m tests.house.matrix $(MATRIX)
+	TORCH="$(TORCH)" JOBS=$(JOBS) $(BIN)/python -m tests.house.matrix $(MATRIX)
+
+# Release candidates, or what an index has: DEVELOPMENT="--index-url https://... numpy scipy".
+DEVELOPMENT ?= numpy scipy jax jaxlib torch
+
+test-development:
+	$(MAKE) VENV=.venv-development CONSTRAINTS= .venv-development/.stamp-test
+	.venv-development/bin/python -m pip install --quiet --upgrade --pre $(DEVELOPMENT)
+	$(MAKE) VENV=.venv-development CONSTRAINTS= test
 
 # Pages followed as a newcomer would, each in a fresh environment, with times: `PAGES="tape dask" make test-newcomers`.
 test-newcomers: $(VENV)/.stamp-test
@@ -160,11 +194,21 @@ bench-compare: $(VENV)/.stamp-bench
 dashboard: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks.dashboard $(RANGE) $(ARGS)
 
+# Writes constraints.txt from an environment that is made anew with the newest versions.
+LOCKED = .venv-lock
+lock:
+	rm -rf $(LOCKED)
+	$(MAKE) VENV=$(LOCKED) CONSTRAINTS= TORCH=$(TORCH) $(LOCKED)/.stamp-test $(LOCKED)/.stamp-docs $(LOCKED)/.stamp-bench
+	{ echo "# The versions that were tested, written by 'make lock'."; \
+		$(LOCKED)/bin/python -m pip freeze --exclude-editable | sed 's/+cpu$$//; s/$$/; python_version == "3.11"/'; \
+	} > constraints.txt
+	rm -rf $(LOCKED)
+
 hooks: $(VENV)/.stamp-test
 	$(PIP) pre-commit
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf $(VENV) .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
+	rm -rf $(VENV) .venv-lock .venv-development .venv-thunder .asv build dist docs/_build docs/reference/generated docs/jupyter_execute \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,26 @@ An engine or a backend imports `chainrules_py`, the words in `chainrules_py.voca
 module; all else is private and may change. Names are resolved when they are first asked for
 (PEP 562), so that importing this module imports nothing. Type checkers read ``extend.pyi``, which
 lists the same names; a test compares the two. docs/extend.md tells what each is for.
+
+These are the names that a complete engine uses (examples/engine.py); all others serve engines that
+are fast, adapters to PyTorch and JAX, and array libraries.
+
+=================  =================================================================================
+Tracer             class of what stands for a value, which an engine derives its own from
+new_level          number of a differentiation that begins, above all that are under way
+kind_of            whether a value is real, complex, whole, or no number
+see                imports what states the rows of a library, when it is first seen
+aliases            rows of the libraries' functions: the call in words
+find_rule          rule for a function and the types of its operands, or None
+demand_rule        the same; an error that says what to write, if there is none
+bind               rule for operands of these types, in one mode, ready to run
+partition          takes operands apart: the values that are chosen, and the tree around them
+unflatten          puts values together again by a tree
+flatten_tangent    takes a tangent apart in the order of a tree's values
+unflatten_tangent  puts the parts of a tangent together
+canonicalize       checks a tangent that was handed in, and brings it to its one form
+check_cotangent    checks the seed of a pullback against the result
+=================  =================================================================================
 """
 
 from __future__ import annotations
@@ -39,8 +59,8 @@ _HOMES: dict[str, str] = {
         "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
-        "hosts is_mutable_destination namespace namespace_of refuse_type register_array_type "
-        "register_host register_scalar_type type_info"
+        "hosts is_mutable_destination namespace namespace_of refuse_labelled refuse_type "
+        "register_array_type register_host register_scalar_type type_info"
     ),
     "chainrules_py.rules.special.densities": "beta_density gamma_density",
     "chainrules_py.rules.special.orders": "around",

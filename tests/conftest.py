@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import sys
 import time
@@ -15,17 +16,31 @@ import pytest
 # Before anything is collected: under --import-mode=importlib a package that is first met as a file
 # to collect is imported under its path, and a second time under its name.
 import chainrules_py  # noqa: F401
+from tests.draw import DRAW
+from tests.grouped import (  # noqa: F401 (hooks)
+    left_out,
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_pycollect_makemodule,
+    pytest_runtest_protocol,
+)
 
 os.environ.setdefault("DEV", "PYTHON")  # whoever imports tinygrad first: no compiler of C is needed
 
-# The same draws in every run; `seed` gives others.
-hypothesis.settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+# The same draws in every run, however busy the machine is; `seed` gives others.
+hypothesis.settings.register_profile(
+    "fixed",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("fixed")
 
 ERRORS = np.geterr()
 
 # `make test` on two cores is to stay below this, in seconds.
-BUDGET = 12 * 60
+BUDGET = 5 * 60
 
 
 class Suites:
@@ -35,24 +50,42 @@ class Suites:
         self.start = time.perf_counter()
         self.seconds = defaultdict(float)
         self.tests = defaultdict(int)
+        self.cases = defaultdict(int)
+        self.left = defaultdict(int)  # not run, as time was up
 
     def pytest_runtest_logreport(self, report):
         file = report.nodeid.partition("::")[0].removeprefix("tests/")
         suite = file.partition("/")[0]
         self.seconds[suite] += report.duration
         self.tests[suite] += report.when == "call"
+        counts = dict(report.user_properties)
+        self.cases[suite] += counts.get("cases", report.when == "call")
+        self.left[suite] += counts.get("left", 0)
 
     def pytest_terminal_summary(self, terminalreporter):
-        if sum(self.tests.values()) < 1000:  # a few tests by hand
+        if sum(self.tests.values()) < 500:  # a few tests by hand
             return
         terminalreporter.section("seconds by suite, of all workers together")
         for suite in sorted(self.seconds, key=self.seconds.get, reverse=True):
-            took = f"{self.seconds[suite]:8.1f} s  {self.tests[suite]:6} tests  {suite}"
-            terminalreporter.write_line(took)
+            took, tests, cases = self.seconds[suite], self.tests[suite], self.cases[suite]
+            terminalreporter.write_line(f"{took:8.1f} s {tests:6} tests {cases:6} cases  {suite}")
+        if any(self.left.values()):
+            left = ", ".join(f"{n} of {suite}" for suite, n in self.left.items() if n)
+            terminalreporter.write_line(f"time was up, and these tests were not run: {left}")
         wall = time.perf_counter() - self.start
         terminalreporter.write_line(
-            f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores"
+            f"{wall:8.1f} s by the clock, of {BUDGET} s that `make test` may take on two cores; "
+            f"{sum(self.cases.values())} cases"
         )
+
+
+def pytest_report_header(config):
+    lines = []
+    if DRAW:
+        lines.append(f"drawn: a tenth of generated cases, by CHAINRULES_DRAW={DRAW}")
+    if config.option.shuffle is not None:
+        lines.append(f"random order: --shuffle={config.option.shuffle}")
+    return lines
 
 
 def pytest_configure(config):
@@ -66,12 +99,6 @@ def pytest_configure(config):
         config.pluginmanager.register(Shadow(), "compiled")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Suites(), "suites")
-
-
-def left_out(config):
-    """The marks whose tests are not to run, written as in the Makefile."""
-    parts = (config.option.markexpr or "").split(" and ")
-    return {part.removeprefix("not ") for part in parts if part.startswith("not ")}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -109,16 +136,18 @@ def as_plain(x):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     """Have what is imported by now stay as it is.
 
     Collections of garbage in tests look at what the tests make, not at all the tests. CuPy, which
-    Dask imports, is put on the host before anything can load the rules for it.
+    Dask imports, is put on the host before anything can load the rules for it: now, if files are
+    imported later.
     """
-    if "cupy" in sys.modules and not sys.modules["cupy"].is_available():
-        from tests.fake_gpu import cupy_on_host
+    later = session.config.option.by and not session.config.option.collectonly
+    if "cupy" in sys.modules or (later and importlib.util.find_spec("cupy")):
+        from tests.fake_gpu.backend import is_importable
 
-        cupy_on_host.install()
+        is_importable()
     keep_what_is_there()
 
 

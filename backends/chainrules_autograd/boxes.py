@@ -15,6 +15,7 @@ from autograd.extend import Box
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox
 
+from chainrules_autograd import _private
 from chainrules_py import TracerError
 from chainrules_py.extend import (
     Tracer,
@@ -189,7 +190,7 @@ def boxed(x: Any) -> Any:
     """Turn autograd's boxes into tracers, in structures that hold them as well."""
     cls = type(x)
     if cls is ArrayBox:
-        return _class_for(type(getval(x)))(x._value, x._trace, x._node)
+        return _class_for(type(getval(x)))(_private.value(x), _private.trace(x), _private.node(x))
     if cls is SequenceBox:
         value = getval(x)
         return rebuild(value, [boxed(x[i]) for i in range(len(value))])
@@ -205,7 +206,7 @@ def returned(y: Any) -> Any:
     """Turn tracers in a result into autograd's own boxes, as its programs expect them."""
     cls = type(y)
     if issubclass(cls, Traced):
-        return ArrayBox(y._value, y._trace, y._node)
+        return ArrayBox(_private.value(y), _private.trace(y), _private.node(y))
     if is_structure_type(cls):
         return map_leaves(returned, y)
     return y

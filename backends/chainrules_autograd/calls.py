@@ -18,6 +18,7 @@ from autograd.extend import primitive
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import isbox
 
+from chainrules_autograd import _private
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
 from chainrules_bridge import check_hidden, may_hide, of_own, own_function
@@ -130,9 +131,9 @@ class Moment:
         self.operands = operands
         self.options = options
         self.leaves, self.treedef = partition(operands, isbox)
-        top = max(self.leaves, key=lambda leaf: leaf._trace, default=None)
-        self.trace: int = -1 if top is None else top._trace
-        self.kind = None if top is None else type(top._node)
+        top = max(self.leaves, key=_private.trace, default=None)
+        self.trace: int = -1 if top is None else _private.trace(top)
+        self.kind = None if top is None else type(_private.node(top))
 
     def plain(self) -> Any:
         """Compute the value, where nothing is traced."""
@@ -142,11 +143,13 @@ class Moment:
 
     def recorded(self) -> Any:
         """Record the call, and return its value as a box or with boxes in it."""
-        moved = [i for i, leaf in enumerate(self.leaves) if leaf._trace == self.trace]
+        moved = [i for i, leaf in enumerate(self.leaves) if _private.trace(leaf) == self.trace]
         mode = _MODES.get(self.kind)  # type: ignore[arg-type]
         if mode is None:
             return self._observed(moved)
-        lower = [boxed(x._value) if x._trace == self.trace else x for x in self.leaves]
+        lower = [
+            boxed(_private.value(x)) if _private.trace(x) == self.trace else x for x in self.leaves
+        ]
         operands = unflatten(self.treedef, lower)
         flags = iter([i in moved for i in range(len(lower))])
         each = self.treedef.children
@@ -170,7 +173,7 @@ class Moment:
             return y
         if mode == "forward":
             return result.entered(self.trace, forward_node(result.tangent(y_dot, y)))
-        parents = [self.leaves[i]._node for i in moved]
+        parents = [_private.node(self.leaves[i]) for i in moved]
         pull = self._pulling(bound, record, result, moved, [space(lower[i]) for i in moved])
         return result.entered(self.trace, reverse_node(parents, pull))
 
@@ -194,7 +197,7 @@ class Moment:
         """Return a result; raise if it depends on a hidden value under differentiation."""
         if not isinstance(self.word, HigherOrder):
             return y
-        if any([isbox(x) and x._trace > below for x in flatten(y)[0]]):
+        if any([isbox(x) and _private.trace(x) > below for x in flatten(y)[0]]):
             msg = (
                 f"{self.word.__name__} was given nothing that is being differentiated, and gave "
                 f"{describe(bare(y))}, which is: a function that it was given uses such a value "
@@ -207,7 +210,7 @@ class Moment:
         """Return one tangent for each operand of which the rule takes one."""
         given: list[Any] = [ZeroTangent()] * len(self.leaves)
         for i in moved:
-            given[i] = boxed(self.leaves[i]._node.g)
+            given[i] = boxed(_private.node(self.leaves[i]).g)
         each = zip(unflatten_tangent(self.treedef, given), bound.wanted, strict=True)
         return tuple([t for t, wanted in each if wanted])
 

@@ -11,6 +11,7 @@ from autograd.core import JVPNode, VJPNode
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import box_types
 
+from chainrules_autograd import _private
 from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run, tangent_of
@@ -84,8 +85,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
     def exported(*operands: Any, **options: Any) -> Any:
         trace, kind = -1, None
         for x in operands:
-            if type(x) in box_types and x._trace > trace:
-                trace, kind = x._trace, type(x._node)
+            if type(x) in box_types and _private.trace(x) > trace:
+                trace, kind = _private.trace(x), type(_private.node(x))
         if kind is None:
             if is_native and not any(map(_may_hide, (*operands, *options.values()))):
                 return f(*operands, **options)  # it is the library's own, and nothing moves
@@ -95,10 +96,10 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         values, parents = [], []
         key: list[Any] = [kind]
         for x in operands:
-            if type(x) in box_types and x._trace == trace:
-                parents.append(x._node)
+            if type(x) in box_types and _private.trace(x) == trace:
+                parents.append(_private.node(x))
                 key.append(True)
-                x = x._value
+                x = _private.value(x)
             if type(x) is ArrayBox:
                 x = boxed(x)
             values.append(x)

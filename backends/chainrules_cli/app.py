@@ -19,6 +19,7 @@ from chainrules_cli import templates
 from chainrules_cli.migrate import migrated
 from chainrules_cli.naming import function_in, function_named, operands_of, raised
 from chainrules_cli.obstacles import obstacles_in
+from chainrules_cli.trials import tried
 from chainrules_cli.versions import versions as found_versions
 from chainrules_py import ChainRulesError, coverage, explain, rules_for
 from chainrules_py.extend import name_of, rules_in, see_all, see_roots
@@ -216,7 +217,8 @@ def new_package(name: str, about: str) -> None:
 def doctor(script: str | None, as_json: bool) -> None:
     """Look for lines of SCRIPT that do not trace; without one, look at the installation.
 
-    It runs nothing of the script. The exit status is 1 if something was found.
+    It runs nothing of the script. Of the installation it runs one value and one gradient in each
+    library and engine. The exit status is 1 if something was found.
     """
     if script is None:
         raise SystemExit(_installation(as_json))
@@ -250,7 +252,8 @@ def _installation(as_json: bool) -> int:
                 continue
             try:
                 importlib.import_module(point.value.partition(":")[0])
-                said = "works"
+                said = tried(group.partition(".")[2], point.name)
+                broken += said.startswith("broken")
             except ImportError as error:
                 needs = (error.name or "").partition(".")[0]
                 ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules")

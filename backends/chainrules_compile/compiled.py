@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import operator
 import threading
 import time
@@ -100,6 +101,14 @@ class Compiled(Generic[P, R]):
         self._halves: Halves | None = None
         with _adding:
             _compiled.add(self)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function, for `inspect.getfullargspec`, which reads this alone."""
+        try:
+            return inspect.signature(self._f)
+        except ValueError as error:  # of what is built in
+            raise AttributeError(*error.args) from None
 
     __copied_as__ = staticmethod(operator.attrgetter("_f"))  # with other values: no program fits
 

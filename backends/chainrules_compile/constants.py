@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_compile._private import UFUNCS_OF_SCIPY
 from chainrules_compile.alike import Same
 from chainrules_compile.calls import Apart, Under
 from chainrules_compile.layouts import is_compact
@@ -27,7 +28,7 @@ from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
 
 KNOWN = ("numpy", "scipy")
-_HOMES = ("numpy", "numpy.linalg", "scipy.special", "scipy.special._ufuncs", "math", "operator")
+_HOMES = ("numpy", "numpy.linalg", "scipy.special", UFUNCS_OF_SCIPY, "math", "operator")
 _INDEX = '''class NAME(tuple):
     """An index, with holes for arrays."""
 

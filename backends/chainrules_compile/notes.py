@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy._core.umath import _extobj_contextvar as error_state
 
+from chainrules_compile._private import error_state
 from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form, needed
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_foreign, is_settled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import itertools
 import traceback
 from typing import Any
@@ -12,6 +11,7 @@ import cupy
 import numpy as np
 
 from chainrules_bridge import derive, rows_of
+from chainrules_cupy._private import OF_COMPOSITES, where_ufunc
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -68,7 +68,7 @@ def _derived(native: Any, row: Alias) -> Alias | None:
 see(None, (np.ndarray,))
 derive_all("numpy", cupy)
 # What cupy.where calls.
-_where: Any = getattr(importlib.import_module("cupy._sorting.search"), "_where_ufunc", None)
+_where = where_ufunc()
 if _where is not None:
     _taken = dict.fromkeys(v.where.operands) | _UFUNC
     alias(_where, to=v.where, parameters=_taken, refuse=tuple(_UFUNC))
@@ -77,7 +77,7 @@ if _where is not None:
 later(
     "chainrules_cupy.cupyx_rows",
     cupy.ufunc.__module__,
-    *[f"cupyx.scipy.special.{m}" for m in ("_softmax", "_logsoftmax", "_logsumexp", "_polygamma")],
+    *OF_COMPOSITES,
 )
 
 

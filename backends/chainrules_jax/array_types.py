@@ -17,12 +17,13 @@ import numpy as np
 from jax import lax
 
 from chainrules_bridge import gathered_windows
+from chainrules_jax import _private
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type
 from chainrules_py.vocabulary.linalg import resolution
 
-_kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", "jax.jaxlib._jax.Array"))
+_kind: Any = lazy_array_type("JaxArray", replaces=("jax.Array", _private.ARRAY))
 if TYPE_CHECKING:
     JaxArray: TypeAlias = Any
     _Numeric: TypeAlias = Any

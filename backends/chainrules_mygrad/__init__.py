@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from mygrad._utils import graph_tracking
+from mygrad import execute_op, no_autodiff  # type: ignore[attr-defined]
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
@@ -80,7 +80,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             operands, options = unflatten(layout, arrays)
             return as_seen(f)(*operands, **options)
 
-        return Tensor._op(
+        return execute_op(
             _Operation, *tensors, op_kwargs={"call": call, "name": name_of(f), "seen": []}
         )
 
@@ -115,7 +115,7 @@ class _Operation(Operation):
             shown = plain(y)
             return y
 
-        is_constant = not graph_tracking.TRACK_GRAPH or all([t.constant for t in input_vars])
+        is_constant = not no_autodiff.state or all([t.constant for t in input_vars])
         if is_constant:
             y = kept(*arrays)
         else:

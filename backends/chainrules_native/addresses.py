@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_native._private import INTERFACE
+
 _VERSION = 0x02000000
 _TABLE_OF = 365
 """The place of what gives a dtype's table, in the C interface."""
@@ -45,8 +47,9 @@ def address_of(name: str, types: str) -> tuple[int, int] | None:
 
 
 def _sort(place: int, char: str) -> int | None:
-    interface: Any = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
-    functions: Any = (_POINTER * (_TABLE_OF + 1)).from_address(_inside(interface, None))
+    if INTERFACE is None:
+        return None
+    functions: Any = (_POINTER * (_TABLE_OF + 1)).from_address(_inside(INTERFACE, None))
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(functions[0])()
     if version != _VERSION:
         return None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.passes.values import axes_of
+from chainrules_native._private import UMATH, loop_named
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import Shape, UnwritableError, View, numpy_order
@@ -22,8 +23,6 @@ from chainrules_native.sums import reduce
 from chainrules_native.text import raw_type
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
-
-_clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
 
 
 def _like(view: View, shape: Shape) -> Value:
@@ -202,7 +201,11 @@ def _clipped(s: Lowering, call: Call) -> View:
             raise UnwritableError
     char = dtype.char
     return s.computed(
-        y, call.operands, None, [dtype] * 3, s.loop(_clip, f"{char}{char}{char}->{char}")
+        y,
+        call.operands,
+        None,
+        [dtype] * 3,
+        s.loop(loop_named(UMATH, "clip"), f"{char}{char}{char}->{char}"),
     )
 
 

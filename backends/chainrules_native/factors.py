@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_native._private import LAPACK, loop_named
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import Shape, UnwritableError, View, contiguous
 from chainrules_native.rearranged import only, triangle
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
-_loops: Any = np.linalg._umath_linalg
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -53,7 +53,7 @@ def by_loop(s: Lowering, name: str, given: list[View], outs: list[View], raises:
     raises : bool
         Whether NumPy raises where the loop says so, by the flag of invalid operations.
     """
-    ufunc, views = getattr(_loops, name), [*given, *outs]
+    ufunc, views = loop_named(LAPACK, name), [*given, *outs]
     cores, sizes = cores_of(ufunc.signature), dict[str, int]()
     stacks, steps = [], []
     for view, core in zip(views, cores, strict=True):
@@ -187,7 +187,7 @@ def _qr(s: Lowering, call: Call) -> list[View]:
 
 
 def _reflectors(s: Lowering, work: View, tau: View) -> None:
-    loop = s.loop(_loops.qr_r_raw, "d->d")
+    loop = s.loop(loop_named(LAPACK, "qr_r_raw"), "d->d")
     m, n = work.shape[-2:]
     turns = math.prod(work.shape[:-2])
     steps = [m * n * 8, tau.shape[-1] * 8, *work.strides[-2:], 8]

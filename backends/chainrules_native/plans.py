@@ -21,6 +21,7 @@ from chainrules_compile.calls import Gathered, expect, expect_form
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.passes.values import changed
 from chainrules_native import calls
+from chainrules_native._private import LAPACK, UMATH
 from chainrules_native.looped import Turning
 from chainrules_native.memory import Shape
 from chainrules_native.words import SEVERAL, WORDS
@@ -290,7 +291,7 @@ def named(loop: np.ufunc | str) -> Any:
     return loop if home is None else f"{home}:{loop.__name__}"  # type: ignore[union-attr]
 
 
-_PRIVATE = {"umath": np._core.umath, "linalg": np.linalg._umath_linalg}  # type: ignore[attr-defined]
+_PRIVATE = {"umath": UMATH, "linalg": LAPACK}
 _PUBLIC = "numpy", "scipy.special"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_native._private import LAPACK, loop_named
 from chainrules_native.calls import loop_of
 from chainrules_native.factors import by_loop, in_order, matrices, result, solved
 from chainrules_native.items import Copy, Finite, Guard
@@ -161,7 +162,7 @@ def _after_a_look(s: Lowering, a: View, b: View, y: Value) -> View:
     else:
         given = s.new((n,), _DOUBLE)
         s.add(Copy(given, into._replace(shape=(n,), strides=(8,))))
-        factors = s.loop(np.linalg._umath_linalg.solve1, "dd->d")
+        factors = s.loop(loop_named(LAPACK, "solve1"), "dd->d")
         by_factors = f"""    char* p[] = {{a1, a2, a0}};
     I d[] = {{1, {n}}}, e[] = {{0, 0, 0, {row}, {column}, 8, 8}};
     feclearexcept(FE_INVALID);

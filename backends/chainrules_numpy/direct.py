@@ -11,25 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_numpy._private import lapack
 from chainrules_py import vocabulary as v
 
 _DOUBLE = np.dtype(np.float64)
 
 
-def _parts() -> Any:
-    """NumPy's gufuncs, and how its errors are set and made; None of a NumPy with others."""
-    try:
-        from numpy._core import umath
-        from numpy.linalg import _umath_linalg as lapack
-
-        state, make = umath._extobj_contextvar, umath._make_extobj
-    except (ImportError, AttributeError):
-        return None
-    names = ("solve", "solve1", "inv", "det", "slogdet", "cholesky_lo", "cholesky_up")
-    return (lapack, state, make) if all([hasattr(lapack, name) for name in names]) else None
-
-
-_PARTS: Any = _parts()
+_PARTS: Any = lapack()
 _LAPACK: Any = _PARTS[0] if _PARTS else None
 _STATE: Any = _PARTS[1] if _PARTS else None
 

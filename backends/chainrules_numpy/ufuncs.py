@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from typing import Any
 
 import numpy as np
 
 from chainrules_numpy import lowerings as low
+from chainrules_numpy._private import hidden_ufuncs
 from chainrules_numpy.rows import alias
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
@@ -146,12 +146,5 @@ if hasattr(np, "bitwise_count"):  # since NumPy 2.0
     ufunc_row(np.bitwise_count, v.bitwise_count)
 
 # What NumPy's functions and methods call when one of their other arguments is traced.
-_umath: Any = importlib.import_module("numpy._core.umath")
-for _name, _word in (
-    ("clip", v.clip),
-    ("_ones_like", v.ones_like),
-    ("real", v.real),
-    ("imag", v.imag),
-):
-    if hasattr(_umath, _name):  # the latter two since NumPy 2.5
-        ufunc_row(getattr(_umath, _name), _word)
+for _name, _ufunc in hidden_ufuncs().items():
+    ufunc_row(_ufunc, getattr(v, _name.removeprefix("_")))

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytensor
+from pytensor.compile.mode import optdb
 from pytensor.configdefaults import config as settings
-from pytensor.gradient import DisconnectedType, disconnected_type, grad, pushforward
+from pytensor.gradient import DisconnectedType, disconnected_type, grad
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
+from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
@@ -22,6 +25,7 @@ from chainrules_bridge import (
     supported,
 )
 from chainrules_py import NotDifferentiableError
+from chainrules_py.errors import ContractError
 from chainrules_py.extend import (
     Kernel,
     Support,
@@ -32,6 +36,15 @@ from chainrules_py.extend import (
     stated,
     unflatten,
 )
+
+try:
+    from pytensor.gradient import pushforward
+except ImportError:
+    msg = (
+        f"PyTensor {pytensor.__version__} is too old, chainrules_pytensor needs 3.0 or later: "
+        f"pip install 'pytensor>=3'; with PyMC, 'pymc>=6', which needs Python 3.12 or later"
+    )
+    raise ContractError(msg) from None
 
 __all__ = ["KernelOp", "export", "supports", "transformations"]
 
@@ -84,7 +97,8 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         leaves, treedef = flatten(y)
         types = tuple([_type_of(leaf, variables) for leaf in leaves])
         moving = [i for i, x in enumerate(variables) if _floats(x.type)]
-        op: Any = KernelOp(Kernel(call, len(variables), moving), types)
+        by_jax = lambda: _jax().jax_kernel(f, layout, len(variables), moving)
+        op: Any = KernelOp(Kernel(call, len(variables), moving), types, by_jax)
         found = op(*variables, return_list=True)
         return unflatten(treedef, found)
 
@@ -124,13 +138,18 @@ class KernelOp(Op):
         What it runs.
     types : tuple of TensorType
         Those of its outputs.
+    by_jax : callable
+        ``by_jax()`` gives the kernel that it runs in mode "JAX".
     """
 
     __props__ = ("kernel", "types")
 
-    def __init__(self, kernel: Kernel, types: tuple[Any, ...]) -> None:
+    def __init__(
+        self, kernel: Kernel, types: tuple[Any, ...], by_jax: Callable[[], Kernel]
+    ) -> None:
         self.kernel = kernel
         self.types = types
+        self.by_jax = by_jax
 
     def make_node(self, *inputs: Any) -> Apply[Any]:
         """Make the node of this call in a graph."""
@@ -163,7 +182,8 @@ class KernelOp(Op):
         ]
         moving = self.kernel.moving
         types = tuple([inputs[i].type for i in moving])
-        op: Any = KernelOp(self.kernel.pull(len(bars)), types)
+        n = len(bars)
+        op: Any = KernelOp(self.kernel.pull(n), types, lambda: self.by_jax().pull(n))
         found = dict(zip(moving, op(*inputs, *bars, return_list=True), strict=True))
         return [found[i] if i in found else disconnected_type() for i in range(len(inputs))]
 
@@ -176,7 +196,7 @@ class KernelOp(Op):
             else tangents[i]
             for i in self.kernel.moving
         ]
-        op: Any = KernelOp(self.kernel.push(), self.types)
+        op: Any = KernelOp(self.kernel.push(), self.types, lambda: self.by_jax().push())
         found = op(*inputs, *dots, return_list=True)
         return [y if _floats(y.type) else disconnected_type() for y in found]
 
@@ -192,6 +212,24 @@ class KernelOp(Op):
 
     def __str__(self) -> str:
         return self.kernel.name
+
+
+def _jax() -> Any:
+    """Import what stands for JAX, which would take a second where nobody asks for it."""
+    from chainrules_pytensor import by_jax
+
+    return by_jax
+
+
+@node_rewriter([KernelOp])  # type: ignore[untyped-decorator]
+def _register_by_jax(fgraph: Any, node: Any) -> None:
+    """PyTensor rewrites a graph for its mode "JAX" before it looks for what JAX computes."""
+    _jax().register(KernelOp)
+
+
+optdb.register(  # type: ignore[no-untyped-call]
+    "chainrules_by_jax", dfs_rewriter(_register_by_jax), "jax", position=100
+)
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

@@ -11,6 +11,7 @@ from typing import Any
 
 from chainrules_py.extend import later
 from chainrules_scipy import refusing
+from chainrules_scipy._private import OF_ALL_SPARSE_ARRAYS, OF_SPARSE_ARRAYS
 from chainrules_scipy.installing import OURS, Installed, install
 from chainrules_scipy.other_engines import by_numpy
 
@@ -28,9 +29,8 @@ for _words in ("special", "information", "bessel", "matrix_functions"):
 
 # An array that is passed to a function brings its module; one that it only multiplies is a plain
 # array of SciPy's, and its operators have to be told before.
-for _format in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil"):
-    later("chainrules_scipy.sparse", f"scipy.sparse._{_format}")
-later("chainrules_scipy.sparse.hints", "scipy.sparse._base")
+later("chainrules_scipy.sparse", *OF_SPARSE_ARRAYS)
+later("chainrules_scipy.sparse.hints", OF_ALL_SPARSE_ARRAYS)
 
 
 def __getattr__(name: str) -> Any:

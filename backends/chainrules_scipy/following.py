@@ -19,11 +19,9 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from scipy._lib import _array_api
-from scipy._lib.array_api_compat import numpy as compatible
-from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py.extend import shortcuts
+from chainrules_scipy._private import is_numpy
 from chainrules_scipy.installing import (
     is_traced,
     original,
@@ -31,7 +29,7 @@ from chainrules_scipy.installing import (
     place_method,
     standing,
 )
-from chainrules_scipy.keeping import BUILTINS, INSTEAD, Either, beside, fields
+from chainrules_scipy.keeping import BUILTINS, HELPERS, INSTEAD, Either, beside, fields, ours_for
 from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import stands_for
 
@@ -83,15 +81,21 @@ def followed_module(name: str) -> Any:
 
 
 def instead_of(native: Any, function: Any) -> None:
-    """Have copies call a function of ours, where SciPy calls one that it computes in C."""
-    INSTEAD[native] = function
+    """Have copies call a function of ours, where SciPy calls one that it computes in C, if any."""
+    if native is not None:
+        INSTEAD[native] = function
 
 
 def with_shortcuts(owner: Any, *names: str) -> None:
     """State functions whose text takes another formula where a parameter is one number."""
     for name in names:
-        code = inspect.unwrap(getattr(owner, name)).__code__
-        shortcuts[code] = f"{owner.__name__}.{name}"
+        with_shortcut(f"{owner.__name__}.{name}", getattr(owner, name))
+
+
+def with_shortcut(name: str, function: Any) -> None:
+    """State one such function, if SciPy has it."""
+    if function is not None:
+        shortcuts[inspect.unwrap(function).__code__] = name
 
 
 def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:
@@ -251,7 +255,7 @@ class _Names(dict[str, Any]):
         if type(value) is tuple:
             return self._kept_items(value)
         try:
-            known = INSTEAD.get(value) or standing(value)
+            known = ours_for(value) or standing(value)
         except TypeError:  # of what has no hash
             return self._kept_items(value)
         if known is not None:
@@ -322,13 +326,11 @@ def numpy_with(**instead: Any) -> Any:
 
 @functools.cache
 def _module(module: Any) -> Any:
+    if is_numpy(module):
+        return _module(np)
     if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
         return _Module(module)
     return module
 
 
-_numpy: Any = compatible
-_linalg: Any = np.linalg
-for _native in (_array_api.array_namespace, _helpers.array_namespace):
-    INSTEAD[_native] = lambda *_, **__: _module(_numpy)
-INSTEAD[compatible.linalg] = _module(_linalg)
+HELPERS["array_namespace"] = lambda *_, **__: _module(np)

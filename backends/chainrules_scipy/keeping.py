@@ -16,12 +16,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from scipy._lib import _array_api, _util, array_api_extra
-from scipy._lib.array_api_compat import numpy as compatible
-from scipy._lib.array_api_compat.common import _helpers
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, closed, untraced
+from chainrules_scipy._private import helper_name
 from chainrules_scipy.other_engines import in_our_words
 from chainrules_scipy.precision import plainly
 from chainrules_scipy.recorded import HOLDS
@@ -326,23 +324,8 @@ INSTEAD: dict[Any, Any] = {
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.full: _full,
     np.arange: _arange,
-    compatible.asarray: _asarray,
-    compatible.clip: _clipped,
-    compatible.arange: _arange,
-    compatible.zeros: _made(np.zeros),
-    compatible.empty: _made(np.zeros),
-    compatible.ones: _made(np.ones),
-    compatible.eye: _made(np.eye),
-    compatible.full: _full,
-    compatible.astype: lambda x, dtype, **_: x.astype(dtype),
-    _array_api.xp_promote: _promoted,
-    _array_api._asarray: lambda x, dtype=None, *_, **__: _asarray(x, dtype),
-    _array_api.is_numpy: lambda _: True,
-    _helpers.is_array_api_obj: lambda x: isinstance(x, Tracer) or _helpers.is_array_api_obj(x),
-    _util._asarray_validated: lambda x, *_, **__: array_of(x, floating=False),
-    _util._lazyselect: _lazyselect,
-    array_api_extra.at: _At,
-    array_api_extra.apply_where: _apply_where,
+    np.clip: _clipped,
+    np.astype: lambda x, dtype, **_: x.astype(dtype),
     np.r_: _Joined(np.r_, columns=False),
     np.c_: _Joined(np.c_, columns=True),
 } | {
@@ -350,4 +333,27 @@ INSTEAD: dict[Any, Any] = {
     for name, f in (*vars(cmath).items(), *vars(math).items())
     if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
 }
-"""What copies use in place of NumPy's and SciPy's functions."""
+"""What copies use in place of NumPy's functions, and of public ones of SciPy's."""
+HELPERS: dict[str | None, Any] = {
+    "apply_where": _apply_where,
+    "at": _At,
+    "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
+    "is_numpy": lambda _: True,
+    "is_numpy_namespace": lambda _: True,
+    "xp_promote": _promoted,
+    "_asarray": lambda x, dtype=None, *_, **__: _asarray(x, dtype),
+    "_asarray_validated": lambda x, *_, **__: array_of(x, floating=False),
+    "_lazyselect": _lazyselect,
+}
+"""What copies use in place of the functions in SciPy's private packages that have these names."""
+
+
+def ours_for(value: Any) -> Any:
+    """Return what copies use in place of something; None for most.
+
+    Raises
+    ------
+    TypeError
+        If it has no hash.
+    """
+    return INSTEAD.get(value) or HELPERS.get(helper_name(value))

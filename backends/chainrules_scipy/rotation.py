@@ -6,16 +6,27 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import transform as native
-from scipy.spatial.transform import _rotation_xp as _text
 
 from chainrules_py import ignore_derivatives
-from chainrules_scipy.following import follow_class, followed, followed_module, instead_of, with_shortcuts
+from chainrules_scipy._private import private, text
+from chainrules_scipy.following import (
+    follow_class,
+    followed,
+    followed_module,
+    instead_of,
+    with_shortcuts,
+)
 from chainrules_scipy.rows import readable
 
 
-def _portable(name: str) -> dict[str, Any]:
-    """Return what has SciPy's text take its way for arrays of any library."""
-    return {"select_backend": lambda *_, **__: followed_module(f"scipy.spatial.transform.{name}")}
+def _followed(cls: type, name: str, *methods: str) -> Any:
+    """Follow the text of a class for arrays of any library; without it, the class is SciPy's."""
+    module = text(name)
+    if module is None:
+        return cls
+    return follow_class(
+        cls, *methods, select_backend=lambda *_, **__: followed_module(module.__name__)
+    )
 
 
 def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
@@ -35,7 +46,7 @@ def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
             square = np.swapaxes(rotation, -1, -2) @ rotation
             rotation = rotation @ (1.5 * eye - 0.5 * square)
         matrix = np.where(near, rotation, matrix)
-    return followed(_text.from_matrix)(matrix, assume_valid)
+    return followed(private("from_matrix"))(matrix, assume_valid)
 
 
 def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
@@ -46,7 +57,7 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     groups = [None if g is None else native.Rotation.from_quat(g) for g in (left, right)]
     plain = native.Rotation.from_quat(readable(quat))
     _, *chosen = plain.reduce(*groups, return_indices=True)
-    reduced, compose = quat, followed(_text.compose_quat)
+    reduced, compose = quat, followed(private("compose_quat"))
     if left is not None:
         reduced = compose(left[chosen[0]], reduced)
     if right is not None:
@@ -55,19 +66,19 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
 
 
 with_shortcuts(native.Rotation, "__pow__")
-instead_of(_text.from_matrix, _from_matrix)
-instead_of(_text.reduce, _reduce)
-Rotation = follow_class(
+instead_of(private("from_matrix"), _from_matrix)
+instead_of(private("reduce"), _reduce)
+Rotation = _followed(
     native.Rotation,
+    "_rotation_xp",
     *("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "from_davenport"),
     *("apply", "__mul__", "__pow__", "align_vectors", "concatenate", "mean"),
-    **_portable("_rotation_xp"),
 )
 Slerp = follow_class(native.Slerp, "__call__")
 RotationSpline = follow_class(native.RotationSpline, "__call__")
-RigidTransform = follow_class(
+RigidTransform = _followed(
     native.RigidTransform,
+    "_rigid_transform_xp",
     *("from_matrix", "from_translation", "from_rotation", "from_components", "from_exp_coords"),
     *("apply", "__mul__", "__pow__"),
-    **_portable("_rigid_transform_xp"),
 )

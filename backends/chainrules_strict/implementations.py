@@ -13,7 +13,6 @@ from typing import Any
 
 import array_api_strict as xp
 import numpy as np
-from array_api_strict._array_object import Array as Strict
 
 from chainrules_py import Primitive, Scalar, vocabulary
 from chainrules_py import vocabulary as v
@@ -26,16 +25,17 @@ from chainrules_py.extend import (
     see,
     type_info,
 )
+from chainrules_strict._private import CHECK, Strict, buffer
 
 
 def own(x: Any, theirs: tuple[Any, ...]) -> Any:
     """Copy what is read-only, a view, or shares memory with an array of the caller's."""
-    buffer = x._array
-    given = [y._array for y in theirs if isinstance(y, Strict)]
+    memory = buffer(x)
+    given = [buffer(y) for y in theirs if isinstance(y, Strict)]
     if (
-        buffer.base is None
-        and buffer.flags.writeable
-        and not any(y is buffer or y.base is buffer for y in given)
+        memory.base is None
+        and memory.flags.writeable
+        and not any(y is memory or y.base is memory for y in given)
     ):
         return x
     return xp.asarray(x, copy=True)
@@ -47,7 +47,7 @@ def _inside(name: str) -> Callable[..., Any]:
     def of_buffers(*operands: Any) -> Any:
         see(None, (np.ndarray,))
         memory = type_info(np.ndarray).memory
-        buffers = [x._array if isinstance(x, Strict) else x for x in operands]
+        buffers = [buffer(x) if isinstance(x, Strict) else x for x in operands]
         return getattr(memory, name)(*buffers)
 
     return of_buffers
@@ -57,7 +57,7 @@ register_array_type(
     Strict,
     Library(
         xp,
-        mutable=lambda x: x._array.flags.writeable and 0 not in x._array.strides,
+        mutable=lambda x: buffer(x).flags.writeable and 0 not in buffer(x).strides,
         own=own,
         memory=Memory(  # the standard has no flag that would lock an array
             owner=_inside("owner"),
@@ -84,7 +84,8 @@ def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any
     return check_type_device
 
 
-setattr(Strict, "_check_type_device", _let_tracers_answer(Strict._check_type_device))  # noqa: B010
+if hasattr(Strict, CHECK):
+    setattr(Strict, CHECK, _let_tracers_answer(getattr(Strict, CHECK)))
 
 
 # ------------------------------------------------------------------ words that NumPy computes
@@ -106,7 +107,7 @@ def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
             msg = f"{word.__name__} of arrays on several devices: {sorted(map(str, devices))}"
             raise ValueError(msg)
         (device,) = devices
-        inside = [x._array if isinstance(x, Strict) else x for x in operands]
+        inside = [buffer(x) if isinstance(x, Strict) else x for x in operands]
         return _wrapped(
             word(*inside, **{name: _native(value) for name, value in options.items()}), device
         )
@@ -122,7 +123,7 @@ def _native(option: Any) -> Any:
 def _wrapped(result: Any, device: Any) -> Any:
     def wrapped(x: Any) -> Any:
         is_numpy = isinstance(x, (np.ndarray, np.generic))
-        return Strict._new(np.asarray(x), device=device) if is_numpy else x
+        return xp.asarray(np.asarray(x), device=device) if is_numpy else x
 
     return map_leaves(wrapped, result)
 

@@ -33,16 +33,16 @@ class Draws:
 def _shared() -> list[Any]:
     import numpy as np
 
-    return [np.random.mtrand._rand, random._inst]
+    return [np.random, random]
 
 
 def _access(g: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]] | None:
     """Return what reads a generator's state, and what puts one back; None for other kinds."""
+    if hasattr(g, "get_state") and hasattr(g, "set_state"):
+        return g.get_state, g.set_state
+    if g is random or isinstance(g, random.Random):
+        return g.getstate, g.setstate
     bits = getattr(g, "bit_generator", None)
     if bits is not None:
         return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
-    if hasattr(g, "get_state") and hasattr(g, "set_state"):
-        return g.get_state, g.set_state
-    if isinstance(g, random.Random):
-        return g.getstate, g.setstate
     return None

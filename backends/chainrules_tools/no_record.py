@@ -12,6 +12,7 @@ from chainrules_py.vocabulary import put_along_axis_add, put_at, scatter_add
 from chainrules_tape.config import recorders
 from chainrules_tape.core.links import LEAF, parents
 from chainrules_tape.core.tape import BareTape
+from chainrules_tools._private import jax_traces
 
 _WRITES = {put_at, scatter_add, put_along_axis_add}
 
@@ -42,8 +43,7 @@ def no_record() -> Iterator[None]:
     >>> grad(f)(3.0)
     9.0
     """
-    is_clean = getattr(sys.modules.get("jax._src.core"), "trace_state_clean", None)
-    if is_clean is not None and not is_clean():
+    if jax_traces():
         msg = "no_record() does not act on what JAX traces; write stop_gradient(x) for each value"
         raise TracerError(msg)
     tapes = {id(tape): tape for tape in map(_tape_of, recorders.under_way)}

@@ -20,14 +20,13 @@ from chainrules_py.extend import (
     see_roots,
     type_info,
 )
+from chainrules_torch import _private
 
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
 TENSOR: Any = torch.Tensor
 """What implementations are dispatched on; subclasses follow."""
 NUMERIC: Any = torch.Tensor | Scalar
-
-_C: Any = torch._C
 
 
 def _is_plain_buffer(x: torch.Tensor) -> bool:
@@ -36,17 +35,18 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
 
 def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
     """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
-    if x._is_view() or 0 in x.stride():
+    if _private.is_view(x) or 0 in x.stride():
         return x.clone()
     for y in theirs:
-        if y is x or (isinstance(y, torch.Tensor) and y._base is x):
+        if y is x or (isinstance(y, torch.Tensor) and _private.base(y) is x):
             return x.clone()
     return x
 
 
 def owner(x: torch.Tensor) -> Any:
     """Return the tensor that x is a view of, or x."""
-    return x if x._base is None else x._base
+    base = _private.base(x)
+    return x if base is None else base
 
 
 def layout(x: torch.Tensor) -> Any:
@@ -73,7 +73,7 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     Writes through ``x.data``, ``x.numpy()`` and the storage are not counted. On a device the memory
     is not read, which would wait for it; where it is, is compared.
     """
-    count = None if x.is_inference() else x._version
+    count = None if x.is_inference() else _private.version(x)
     if type(x) not in _WHOLE or x.layout is not torch.strided or not (x.is_cpu or x.is_cuda):
         return count
     try:
@@ -211,7 +211,7 @@ def entered(word: Any, function: Callable[..., Any]) -> None:
 
 def levels_of(x: torch.Tensor) -> list[torch.Tensor]:
     """Return a tensor, and what is in it at each level of the transformations."""
-    found, functorch = [x], _C._functorch
+    found, functorch = [x], _private.functorch
     while functorch.is_functorch_wrapped_tensor(found[-1]):
         found.append(functorch.get_unwrapped(found[-1]))
     return found

@@ -386,8 +386,8 @@ class Kernel:
     """A function of arrays alone that gives a tuple of arrays, and its derivatives as such.
 
     An engine to which a function is one opaque operation calls it, and what `pull` and `push` give;
-    these are kernels as well, so that it can differentiate again. They run on the engine that is
-    installed, which finds the rules of what is called inside.
+    these are kernels as well, so that it can differentiate again. They run on an engine, which
+    finds the rules of what is called inside.
 
     Parameters
     ----------
@@ -397,6 +397,8 @@ class Kernel:
         How many it takes.
     moving : sequence of int, optional
         The places of those that derivatives are taken in; by default all.
+    engine : object, optional
+        It has ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``; by default the engine that is installed.
 
     Examples
     --------
@@ -410,12 +412,18 @@ class Kernel:
     (0.0, 1.0, 3.0)
     """
 
-    __slots__ = ("count", "f", "moving", "name")
+    __slots__ = ("count", "engine", "f", "moving", "name")
 
     def __init__(
-        self, f: Callable[..., Any], count: int, moving: Sequence[int] | None = None
+        self,
+        f: Callable[..., Any],
+        count: int,
+        moving: Sequence[int] | None = None,
+        *,
+        engine: Any = None,
     ) -> None:
         self.f = f
+        self.engine = engine
         self.count = count
         self.moving = tuple(range(count)) if moving is None else tuple(moving)
         self.name = name_of(f)
@@ -440,7 +448,7 @@ class Kernel:
 
         def pull(*given: Any) -> tuple[Any, ...]:
             along, moved = self._along(given[: self.count])
-            _, pullback = _engine().vjp(along, *moved)
+            _, pullback = self._engine().vjp(along, *moved)
             return tuple(pullback(given[self.count :]))
 
         return self._derived(pull, f"pull_of_{self.name}", outputs)
@@ -450,23 +458,22 @@ class Kernel:
 
         def push(*given: Any) -> tuple[Any, ...]:
             along, moved = self._along(given[: self.count])
-            return tuple(_engine().jvp(along, moved, given[self.count :])[1])
+            return tuple(self._engine().jvp(along, moved, given[self.count :])[1])
 
         return self._derived(push, f"push_of_{self.name}", len(self.moving))
 
     def _derived(self, f: Callable[..., Any], name: str, more: int) -> Kernel:
         tangents = range(self.count, self.count + more)
-        made = Kernel(f, self.count + more, (*self.moving, *tangents))
+        made = Kernel(f, self.count + more, (*self.moving, *tangents), engine=self.engine)
         made.name = name
         return made
 
+    def _engine(self) -> Any:
+        engine = plugins.default_engine() if self.engine is None else self.engine
+        if engine is None:
+            msg = "no engine is installed to differentiate with; pip install chainrules-py"
+            raise ContractError(msg)
+        return engine
+
     def __repr__(self) -> str:
         return f"<kernel {self.name} of {self.count}>"
-
-
-def _engine() -> Any:
-    engine = plugins.default_engine()
-    if engine is None:
-        msg = "no engine is installed to differentiate with; pip install chainrules-py"
-        raise ContractError(msg)
-    return engine

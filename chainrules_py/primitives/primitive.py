@@ -7,7 +7,9 @@ user's function becomes one under ``@primitive``; its body is then the implement
 from __future__ import annotations
 
 import functools
+import operator
 import sys
+import threading
 import types
 from collections.abc import Callable
 from types import FunctionType
@@ -363,7 +365,21 @@ class Primitive(Generic[P, R]):
         if tracer is None:  # a structure without any inside
             return self.plain_implementation_of(operands)(*operands, **options)
         operands, options = self.normalise(operands, options)
-        return self._unmixed(tracer.__trace__(self, operands, options))
+        call, around = (self, *operands, *options.values()), _traced.call
+        if len(call) == len(around) and all(map(operator.is_, call, around)):
+            engine = type(tracer).__qualname__
+            msg = (
+                f"{engine}.__trace__ was given {self.__name__} of {describe(operands)}, in which "
+                f"are values of {engine}, and called it with the same operands again; take them "
+                f"apart by chainrules_py.extend.partition, as docs/build-an-engine.md shows"
+            )
+            raise TracerError(msg)
+        _traced.call = call
+        try:
+            y = tracer.__trace__(self, operands, options)
+        finally:
+            _traced.call = around
+        return self._unmixed(y)
 
     def _unmixed(self, y: Any) -> Any:
         """Return a result; raise if a value being differentiated came in by another way.
@@ -406,6 +422,15 @@ class Primitive(Generic[P, R]):
 
     def __reduce__(self) -> Any:
         return checked_name(self, where_defined(self), self.stated[0])
+
+
+class _Traced(threading.local):
+    """The call with structures that an engine is tracing, in this thread."""
+
+    call: tuple[Any, ...] = ()
+
+
+_traced = _Traced()
 
 
 class _Unary(Primitive[P, R]):

@@ -35,6 +35,7 @@ from chainrules_py.values.type_info import (
     libraries,
     namespace,
     namespace_of,
+    refuse_labelled,
     type_info,
 )
 from chainrules_py.vocabulary.creation import full_like
@@ -108,6 +109,7 @@ def _leaf_tangent(x: Any, t: Any) -> Any:
         return t
     of = space(x)
     if is_zero(of):
+        refuse_labelled(x)
         msg = f"{describe(x)} cannot be perturbed, and a tangent {describe(t)} was given for it"
         raise ProjectionError(msg)
     return project_exactly(t, of) if type(of) is Space else project(t, of)

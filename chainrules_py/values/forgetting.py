@@ -14,7 +14,10 @@ import sys
 import types
 from collections.abc import Callable, Iterable
 from pickle import PicklingError, UnpicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import inspect
 
 _tables: list[Callable[[], Iterable[Any]]] = []
 _forgetting: list[Callable[[], None]] = []
@@ -141,6 +144,16 @@ class Made(functools.partial[Any]):
     """A function that is pickled as the call that made it, or by the name that it has itself."""
 
     recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        import inspect  # which the core does without
+
+        # `inspect.getfullargspec` follows no `__wrapped__`, and takes what has `__get__` for C.
+        try:
+            return inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
+        except ValueError as error:  # of what is built in
+            raise AttributeError(*error.args) from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -6,7 +6,7 @@ its `TypeInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeAlias, final
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
@@ -348,6 +348,26 @@ def check_served(x: Any, cls: type) -> None:
     """Raise for a value of a class, its own or its payload's, that no derivative is taken in."""
     if (instead := type_info(cls).refusal) is not None:
         msg = f"no derivative is taken in {describe(x)} of class {cls.__qualname__}; {instead}"
+        raise NotDifferentiableError(msg)
+
+
+def refuse_labelled(x: Any) -> None:
+    """Raise for arrays with labels, as xarray's are: a class with ``dims`` and ``values``.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If it is one that nobody has registered.
+    """
+    cls = type(x)
+    if hasattr(cls, "dims") and hasattr(cls, "values") and not type_info(cls).is_array:
+        library = cls.__module__.partition(".")[0]
+        of_one = "x.values, which is its array, and put the labels on what comes back"
+        of_several = "{name: x[name].values for name in x}, which are its arrays"
+        msg = (
+            f"no derivative is taken in {library}.{cls.__qualname__}, which has labels: give "
+            f"{of_several if issubclass(cls, Mapping) else of_one}"
+        )
         raise NotDifferentiableError(msg)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -18,7 +19,7 @@ pytest.importorskip("click")
 pytest.importorskip("rich")
 
 import chainrules_tape
-from chainrules_cli import OBSTACLES, main, migrated, obstacles_in, show_versions, templates
+from chainrules_cli import OBSTACLES, main, migrated, obstacles_in, show_versions, templates, trials
 from chainrules_cli.naming import function_in
 from chainrules_py import NotDifferentiableError, TracerError
 
@@ -298,9 +299,47 @@ def test_what_the_doctor_finds_is_refused_and_what_it_says_traces(obstacle):
 def test_the_installation_is_looked_at(said):
     status, text = said("doctor", "--json")
     assert status == 0
-    states = {row[1]: row[3] for row in json.loads(text)["packages"]}
-    assert states["numpy"] == "works"
-    assert states["tape"] == "works"
+    rows = json.loads(text)["packages"]
+    for _, name, _, state in rows:
+        assert state == "works" or name in state or "does not run here" in state
+    assert {name for _, name, _, state in rows if state == "works"} >= {"numpy", "tape"}
+
+
+def fails(*_):
+    msg = "no such table"
+    raise AttributeError(msg)
+
+
+@pytest.mark.parametrize(
+    "trial, state",
+    [
+        ((lambda: None, lambda _: (5.0, [0.6, 0.8])), "works"),
+        ((lambda: None, fails), "broken: a gradient raises AttributeError: no such table"),
+        ((lambda: None, lambda _: (5.0, [0.0, 0.0])),
+         "broken: the norm of (3, 4) and its gradient are [5.0, 0.0, 0.0]"),
+        ((fails, lambda _: (5.0, [0.6, 0.8])), "does not run here: AttributeError: no such table"),
+        (None, "is imported"),
+    ],
+)  # fmt: skip
+def test_the_doctor_says_works_of_what_gave_a_value_and_a_gradient(said, monkeypatch, trial, state):
+    tape = importlib.metadata.EntryPoint("tape", "chainrules_tape", "chainrules_py.engines")
+    found = {"chainrules_py.engines": [tape]}
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
+    monkeypatch.setattr(trials, "TRIALS", {("engines", "tape"): trial} if trial else {})
+    status, text = said("doctor", "--json")
+    assert json.loads(text)["packages"][0][3] == state
+    assert status == int(state.startswith("broken"))
+
+
+@pytest.mark.parametrize("kind, name", trials.TRIALS)
+def test_trials(kind, name):
+    module = {"tape": "numpy"}.get(name, name)
+    if not module.startswith("chainrules_py"):
+        pytest.importorskip(module)
+    state = trials.tried(kind, name)
+    if state.startswith("does not run here"):
+        pytest.skip(state)
+    assert state == "works"
 
 
 def test_graph(said):

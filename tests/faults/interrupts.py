@@ -57,7 +57,7 @@ def by_exception(program: Any, delay: float) -> bool:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    time.sleep(delay)
+    time.sleep(delay)  # each delay interrupts another instant of the program
     while thread.is_alive():  # the collector and finalisers drop what is raised there
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Interrupt)

@@ -32,7 +32,7 @@ def test_of_one_thread_and_task(block, holds):
 
     async def task(k):
         with block():
-            await asyncio.sleep(0.001 * k)
+            await asyncio.sleep(0.001 * k)  # the blocks of the tasks end in another order
             found.append(holds())
         await asyncio.sleep(0.002)
         found.append(not holds())

@@ -40,13 +40,13 @@ def _words() -> tuple[Any, ...]:
 
 def call_line(c: Choices) -> Line | None:
     """Draw a call of one of NumPy's functions, as it was entered."""
-    call = c.choice(_calls())
+    call = c.call(_calls())
     return _wired(c, Point(call), str(call))
 
 
 def word_line(c: Choices) -> Line | None:
     """Draw a call of a word at one of its samples."""
-    instance = c.choice(_words())
+    instance = c.call(_words())
     numpy = backend("numpy")
     _, options = instance.build(numpy)
     call = SurfaceCall(instance.word.__name__, instance.sample, instance.number, instance.complex)

@@ -9,6 +9,8 @@ from typing import Any, final
 import numpy as np
 from hypothesis import strategies as st
 
+from chainrules_hypothesis import axes, indices
+
 Maker = Callable[["Choices"], "Line | None"]
 """Draws a line, or gives None where nothing that there is suits it."""
 Test = Callable[[Any], Any]
@@ -73,6 +75,22 @@ class Choices:
     def flag(self) -> bool:
         """Draw true or false."""
         return self.draw(st.booleans())  # type: ignore[no-any-return]
+
+    def axis(self, ndim: int, none: bool = True, tuples: bool = True) -> Any:
+        """Draw the ``axis=`` of an array with so many axes."""
+        return self.draw(axes(ndim, none=none, tuples=tuples))
+
+    def index(self, shape: tuple[int, ...]) -> Any:
+        """Draw the subscript of an array of this shape."""
+        return self.draw(indices(shape))
+
+    def order(self, n: int) -> tuple[int, ...]:
+        """Draw a permutation."""
+        return tuple(self.draw(st.permutations(range(n))))
+
+    def call(self, among: tuple[Any, ...]) -> Any:
+        """Draw one of the calls that were entered."""
+        return self.choice(among)
 
     def shape(self) -> tuple[int, ...]:
         """Draw the shape of an array that is not empty."""

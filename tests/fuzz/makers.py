@@ -7,9 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
-from chainrules_hypothesis import axes, indices
 from tests.fuzz.lines import (
     Choices,
     Line,
@@ -106,7 +104,7 @@ def along(
         i = c.pick(lambda x: is_array(x) and ok(x))
         if i is None:
             return None
-        axis = c.draw(axes(c.env[i].ndim, none=none, tuples=tuples))
+        axis = c.axis(c.env[i].ndim, none, tuples)
         given: dict[str, Any] = {"axis": axis}
         if keepdims and c.flag():
             given["keepdims"] = True
@@ -121,7 +119,7 @@ def with_index(c: Choices) -> Line | None:
     i = c.pick(is_array)
     if i is None:
         return None
-    where = c.draw(indices(c.env[i].shape))
+    where = c.index(c.env[i].shape)
     return Line(f"{{0}}[{where!r}]", (i,), lambda np, x: x[where])
 
 
@@ -131,7 +129,7 @@ def writing(c: Choices) -> Line | None:
     if i is None:
         return None
     x = c.env[i]
-    where = c.choice((..., slice(None), c.draw(indices(x.shape))))
+    where = c.choice((..., slice(None), c.index(x.shape)))
     try:
         target = x[where]
     except IndexError:
@@ -205,7 +203,7 @@ def transposed(c: Choices) -> Line | None:
     i = c.pick(is_array)
     if i is None:
         return None
-    order = tuple(c.draw(st.permutations(range(c.env[i].ndim))))
+    order = c.order(c.env[i].ndim)
     return Line(f"{{0}}.transpose({order})", (i,), lambda np, x: x.transpose(order))
 
 

@@ -124,28 +124,45 @@ def programs(
 
     @st.composite
     def build(draw: Callable[[Any], Any]) -> Program:
-        choices = Choices(draw)
-        n = choices.integer(1, 3)
-        leaves = tuple([choices.leaf() for _ in range(n)])
-        # A number of Python's beside single precision is computed in that.
-        narrow = not any(type(x) is float for x in leaves)
-        constants = tuple([choices.constant(narrow) for _ in range(choices.integer(0, 2))])
-        choices.start([*leaves, *constants])
-        wanted, found = choices.integer(min_lines, max_lines), []
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            for _ in range(4 * wanted):
-                line = choices.choice(choices.choice(lines))(choices)
-                if line is not None and choices.append(line, is_good):
-                    found.append(line)
-                if len(found) == wanted:
-                    break
-        assume(len(found) >= min_lines)
-        weights = [choices.weight(y) for y in choices.env]
-        weights[: len(leaves) + len(constants)] = [None] * (len(leaves) + len(constants))
-        return Program(leaves, constants, tuple(found), tuple(weights))
+        program = drawn(Choices(draw), min_lines, max_lines, lines)
+        assume(program is not None)
+        return program  # type: ignore[return-value]
 
     return build()
+
+
+def drawn(
+    choices: Choices, min_lines: int, max_lines: int, lines: tuple[tuple[Maker, ...], ...]
+) -> Program | None:
+    """Draw a program; None if too few of the lines that were drawn suit the others.
+
+    Parameters
+    ----------
+    choices : Choices
+        What draws it.
+    min_lines, max_lines, lines
+        As of `programs`.
+    """
+    n = choices.integer(1, 3)
+    leaves = tuple([choices.leaf() for _ in range(n)])
+    # A number of Python's beside single precision is computed in that.
+    narrow = not any(type(x) is float for x in leaves)
+    constants = tuple([choices.constant(narrow) for _ in range(choices.integer(0, 2))])
+    choices.start([*leaves, *constants])
+    wanted, found = choices.integer(min_lines, max_lines), []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for _ in range(4 * wanted):
+            line = choices.choice(choices.choice(lines))(choices)
+            if line is not None and choices.append(line, is_good):
+                found.append(line)
+            if len(found) == wanted:
+                break
+    if len(found) < min_lines:
+        return None
+    weights = [choices.weight(y) for y in choices.env]
+    weights[: len(leaves) + len(constants)] = [None] * (len(leaves) + len(constants))
+    return Program(leaves, constants, tuple(found), tuple(weights))
 
 
 # ----------------------------------------------------------------------------------- the judge

@@ -1,24 +1,47 @@
-"""Builds wheel and sdist, and installs and uses both in clean environments: ``make test-matrix``.
+"""Installs and tests the library under other Pythons and other versions: ``make test-matrix``.
 
-``python -m tests.house.matrix 3.11 3.13`` chooses Pythons; without a choice all that are found, on
-the path or among pyenv's. The wheel is used with the newest NumPy and with the oldest that is
-supported and has a build for that Python, the sdist with the newest.
+For each Python that is found, on the path or among pyenv's, the wheel and the sdist are installed
+and used; then the suites are run in new environments, one for each row: the ``newest`` versions for
+every Python, the ``oldest`` that pyproject.toml allows for the first Python that it allows, and the
+``pinned`` ones of constraints.txt for theirs. The results replace those of the same rows in
+docs/versions.csv and docs/versions-reasons.csv, which docs/versions.md shows.
+
+``python -m tests.house.matrix 3.13 newest`` chooses Pythons and rows, ``use`` the first part alone.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import venv
+import time
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+TABLE = ROOT / "docs" / "versions.csv"
+REASONS = ROOT / "docs" / "versions-reasons.csv"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-OLDEST = {"3.11": "2.2.0", "3.12": "2.2.0", "3.13": "2.2.0", "3.14": "2.3.2"}
-"""NumPy's first release that is supported here and that has a wheel for that Python."""
+PINNED = "3.11"
+LIBRARIES = ("numpy", "scipy", "jax", "torch", "pytensor")
+SUITES = {
+    "core": ("tests/core", "tests/rules", "tests/tape", "tests/testing", "tests/programs"),
+    "NumPy": ("tests/libraries/numpy",),
+    "SciPy": ("tests/libraries/scipy",),
+    "JAX": ("tests/engines/jax",),
+    "PyTorch": ("tests/engines/torch",),
+    "PyTensor and others": ("tests/engines/thin", "tests/engines/autograd"),
+}
+OLDEST_NUMPY = {"3.14": "2.3.2"}
+"""NumPy's first release that has a wheel for that Python, where 2.2 has none."""
 USE = """\
 import numpy as np
 from chainrules_py import primitive, rrule, scalar_rule
@@ -34,20 +57,24 @@ assert hessian(lambda x: np.prod(x))(np.ones(2)).tolist() == [[0.0, 1.0], [1.0, 
 """
 
 
-def run(*command: str, cwd: Path = ROOT) -> None:
-    """Run a command; raise with what it printed."""
+def run(*command: str, cwd: Path = ROOT) -> str:
+    """Run a command and return what it printed; exit with that if it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
-def pythons(wanted: list[str]) -> list[str]:
-    """The interpreters that are there, of the versions that are wanted."""
-    found = [_python(version) for version in wanted or VERSIONS]
+# ---------------------------------------------------------------------------- what there is
+
+
+def pythons(wanted: list[str]) -> dict[str, str]:
+    """The interpreters that are there, by their versions, of those that are wanted."""
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    return [p for p in found if p is not None] or [
-        sys.executable for version in [here] if version in (wanted or VERSIONS)
-    ]
+    found = {version: _python(version) for version in wanted or VERSIONS}
+    if here in found:
+        found[here] = found[here] or sys.executable
+    return {version: python for version, python in found.items() if python is not None}
 
 
 def _python(version: str) -> str | None:
@@ -64,28 +91,182 @@ def _works(python: str) -> bool:
     return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
-def main(wanted: list[str]) -> int:
-    """Build, install, use; one line for each."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "dist"
-        run(sys.executable, "-m", "hatchling", "build", "-d", str(made))
-        wheel, sdist = sorted(made.iterdir(), key=lambda path: path.suffix != ".whl")
-        for python in pythons(wanted):
-            version = Path(python).name.removeprefix("python")
-            oldest = OLDEST.get(version, "2.2.0")
-            for built, numpy in ((wheel, "numpy"), (wheel, f"numpy=={oldest}"), (sdist, "numpy")):
-                place = Path(folder) / f"{version}-{built.suffix[1:]}-{numpy}"
-                if python == sys.executable:
-                    venv.create(place, with_pip=True)
-                else:
-                    run(python, "-m", "venv", str(place))
-                inside = str(place / "bin" / "python")
-                run(inside, "-m", "pip", "install", "--quiet", numpy, f"{built}[cli]")
-                run(inside, "-W", "error", "-c", USE, cwd=place)
-                run(str(place / "bin" / "chainrules"), "doctor", cwd=place)
-                run(str(place / "bin" / "chainrules"), "explain", "numpy.matmul", cwd=place)
-                print(f"{python}: {built.name} with {numpy} installed and used", flush=True)
-    return 0
+def lowest() -> list[str]:
+    """The lowest version of each library that pyproject.toml allows, as constraints."""
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    lines = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
+    bounds = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)")
+    found = (bounds.match(line) for line in lines)
+    return sorted({f"{each[1]}=={each[2]}" for each in found if each})
+
+
+# ------------------------------------------------------------------------------ environments
+
+
+def environment(python: str, place: Path, *what: str) -> Path:
+    """Make an environment, install into it, and return its interpreter."""
+    inside = place / "bin" / "python"
+    if not inside.exists():
+        run(python, "-m", "venv", str(place))
+        run(str(inside), "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
+    if what:
+        run(str(inside), "-m", "pip", "install", "--quiet", *what)
+    return inside
+
+
+def use(version: str, python: str, folder: Path, built: dict[str, Path]) -> None:
+    """Install wheel and sdist with the newest NumPy, the wheel with the oldest; use them."""
+    oldest = f"numpy=={OLDEST_NUMPY.get(version, '2.2.0')}"
+    for name, numpy in (("wheel", "numpy"), ("wheel", oldest), ("sdist", "numpy")):
+        place = folder / f"{version}-{name}-{numpy}"
+        inside = environment(python, place, numpy, f"{built[name]}[cli]")
+        run(str(inside), "-W", "error", "-c", USE, cwd=place)
+        run(str(place / "bin" / "chainrules"), "doctor", cwd=place)
+        run(str(place / "bin" / "chainrules"), "explain", "numpy.matmul", cwd=place)
+        print(f"{version}: {built[name].name} with {numpy} installed and used", flush=True)
+        shutil.rmtree(place)
+
+
+def prepared(version: str, python: str, row: str, folder: Path) -> Path:
+    """An environment with the project, the libraries of a row, and what the tests need."""
+    held = folder / f"{version}-{row}.txt"
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    held.write_text({"pinned": pinned, "oldest": "\n".join(lowest())}.get(row, ""), "utf-8")
+    place = folder / f"{version}-{row}"
+    torch = os.environ.get("TORCH", "torch").split()
+    environment(python, place, "--constraint", str(held), *torch)
+    more = ("--constraint", str(held), "--editable", str(ROOT), "--group", "test")
+    return environment(python, place, *more)
+
+
+# ------------------------------------------------------------------------------------ suites
+
+
+@dataclass
+class Result:
+    """What became of the cases of a suite."""
+
+    passed: int = 0
+    failed: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        more = [(sum(self.failed.values()), "failed"), (sum(self.skipped.values()), "skipped")]
+        return ", ".join([f"{self.passed:,} passed", *(f"{n:,} {what}" for n, what in more if n)])
+
+
+def suite(inside: Path, paths: tuple[str, ...], report: Path) -> Result:
+    """Run the tests in some folders, of which the draw is the same in every row."""
+    one = dict.fromkeys(["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+    command = [str(inside), "-m", "pytest", "-n", os.environ.get("JOBS", "2"), "--by=function"]
+    command += ["--dist=worksteal", "-m", "not slow and not nightly and not gpu"]
+    done = subprocess.run(
+        [*command, "-p", "tests.house.results", f"--results={report}", *paths],
+        cwd=ROOT,
+        env={"CHAINRULES_DRAW": "matrix", **os.environ, **one},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report.with_suffix(".txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if done.returncode not in (0, 1) or not report.exists():
+        last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+        return Result(failed={f"{', '.join(paths)}: {' '.join(last)}": 1})
+    return Result(**json.loads(report.read_text(encoding="utf-8")))
+
+
+def versions_in(inside: Path) -> dict[str, str]:
+    """The versions of Python and of the libraries in an environment."""
+    code = "import importlib.metadata as m, platform\nprint(platform.python_version())\n"
+    code += f"for name in {LIBRARIES!r}: print(m.version(name))"
+    python, *others = run(str(inside), "-c", code).split()
+    return {"python": python, **dict(zip(LIBRARIES, others, strict=True))}
+
+
+def tested(version: str, python: str, row: str, folder: Path) -> dict[str, Result]:
+    """Run all suites in one row, and write it into the tables."""
+    start = time.monotonic()
+    inside = prepared(version, python, row, folder)
+    line = {"row": row, **versions_in(inside)}
+    results = {}
+    for name, paths in SUITES.items():
+        report = folder / f"{version}-{row}-{name.split()[0]}.json"
+        report.unlink(missing_ok=True)
+        results[name] = suite(inside, paths, report)
+        line[name] = str(results[name])
+        print(f"{version} {row}: {name}: {results[name]}", flush=True)
+    minutes = (time.monotonic() - start) / 60
+    print(f"{version} {row}: {minutes:.0f} minutes", flush=True)
+    write(TABLE, version, row, [line])
+    write(REASONS, version, row, reasons(line, results))
+    return results
+
+
+def reasons(line: dict[str, str], results: dict[str, Result]) -> list[dict[str, str]]:
+    """Which tests failed, and why others were skipped."""
+    found = []
+    for name, result in results.items():
+        for kind, counts in (("failed", result.failed), ("skipped", result.skipped)):
+            for what, count in sorted(counts.items()):
+                cells = {"suite": name, "cases": str(count), "": kind, "test or reason": what}
+                found.append({"row": line["row"], "python": line["python"], **cells})
+    return found
+
+
+def write(table: Path, version: str, row: str, lines: list[dict[str, str]]) -> None:
+    """Put lines in place of those of the same row and Python."""
+    before: list[dict[str, str]] = []
+    if table.exists():
+        with table.open(encoding="utf-8", newline="") as file:
+            before = list(csv.DictReader(file))
+    kept = [b for b in before if (b["row"], _minor(b["python"])) != (row, version)]
+    order = ["oldest", "pinned", "newest"]
+    lines = sorted(
+        [*kept, *lines], key=lambda b: (order.index(b["row"]), VERSIONS.index(_minor(b["python"])))
+    )
+    if lines:
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, [*lines[0]], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(lines)
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+# -------------------------------------------------------------------------------------- main
+
+
+def main(arguments: list[str]) -> int:
+    """Build, install and use; then run the suites of all rows. Return how many tests failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.house.matrix")
+    kinds = ["use", "oldest", "pinned", "newest"]
+    parser.add_argument("wanted", nargs="*", choices=[*VERSIONS, *kinds, []], metavar="WANTED")
+    parser.add_argument("--folder", type=Path, help="keep environments and reports there")
+    options = parser.parse_args(arguments)
+    there = pythons([each for each in options.wanted if each in VERSIONS])
+    parts = [each for each in options.wanted if each in kinds] or kinds
+    failed = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.folder or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        if "use" in parts:
+            run(sys.executable, "-m", "hatchling", "build", "-d", str(folder / "dist"))
+            built = {
+                "wheel": next((folder / "dist").glob("*.whl")),
+                "sdist": next((folder / "dist").glob("*.tar.gz")),
+            }
+            for version, python in there.items():
+                use(version, python, folder, built)
+        for version, python in there.items():
+            due = {"oldest": version == VERSIONS[0], "pinned": version == PINNED, "newest": True}
+            for row in (each for each in due if due[each] and each in parts):
+                results = tested(version, python, row, folder)
+                failed += sum(sum(result.failed.values()) for result in results.values())
+                if options.folder is None:
+                    shutil.rmtree(folder / f"{version}-{row}")
+    return min(failed, 100)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from chainrules_py import Config, rrule
+from chainrules_py import Config, TracerError, extend, primitive, rrule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import bind, find_rule
+from chainrules_tape import grad
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen")
@@ -23,6 +25,34 @@ def test_the_names_of_the_door_that_an_engine_takes_are_counted():
         r"with (\w+) names of the door", (ROOT / "docs/build-an-engine.md").read_text("utf-8")
     )
     assert said == NUMBERS[len(names) - 10], sorted(names)
+    page = (ROOT / "docs/extend.md").read_text("utf-8").partition("| name | what it is |")[2]
+    assert {*re.findall(r"^\| `(\w+)` \|", page.partition("\n\n")[0], re.MULTILINE)} == names
+    assert {*re.findall(r"^(\w+)  ", extend.__doc__ or "", re.MULTILINE)} == names
+
+
+def test_a_value_of_the_sketch_inside_of_a_dict_is_an_error_that_says_what_to_write():
+    """It was an endless recursion; the tape takes such a call."""
+    page = (ROOT / "docs/build-an-engine.md").read_text("utf-8")
+    (sketch,) = re.findall(r"```\{code-cell\} python3\n(import functools.*?)```", page, re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(sketch, space)
+
+    @primitive
+    def power(circuit):
+        return circuit["current"] ** 2 * circuit["resistance"]
+
+    @rrule.register(power)
+    def power_rrule(circuit: dict):
+        i, r = circuit["current"], circuit["resistance"]
+        bar = {"current": 2 * i * r, "resistance": i * i}
+        return power(circuit), lambda y_bar: ({k: y_bar * z for k, z in bar.items()},)
+
+    def f(i):
+        return power({"current": i, "resistance": 5.0})
+
+    with pytest.raises(TracerError, match=r"called it with the same operands again.*partition"):
+        space["gradient"](f, 2.0)
+    assert grad(f)(2.0) == 20.0
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -20,15 +20,6 @@ BACKENDS = sorted(p for p in (ROOT / "backends").rglob("*.py"))
 TAPE = sorted(
     [*(ROOT / "backends" / "chainrules_tape").rglob("*.py"), *(CORE / "tracing").rglob("*.py")]
 )
-SOURCES = sorted(
-    [
-        *CORE.rglob("*.py"),
-        *BACKENDS,
-        *(ROOT / "tests").rglob("*.py"),
-        *(ROOT / "examples").rglob("*.py"),
-    ]
-)
-
 WORDS = {name: word for name, word in vars(vocabulary).items() if isinstance(word, Primitive)}
 
 
@@ -196,30 +187,7 @@ def test_ordinary_names_are_words_or_builtins():
     assert not stale
 
 
-# ------------------------------------------------------------------------- sizes, and the plugin
-
-_LONG = {
-    "tests/core/tangents/test_tangents.py": "the table of one algebra, side by side",
-}
-
-
-def longest(source):
-    if CORE / "rules" in source.parents:
-        return 300  # read by mathematicians
-    return 800 if ROOT / "tests" in source.parents else 500  # tests are tables of cases
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=name)
-def test_file_has_one_reason_to_change(source):
-    lines = len(source.read_text(encoding="utf-8").splitlines())
-    assert lines <= longest(source) or name(source) in _LONG, f"{lines} lines"
-
-
-@pytest.mark.parametrize("source", sorted(_LONG))
-def test_long_file_is_still_long(source):
-    """The list above names no more than it has to."""
-    path = ROOT / source
-    assert len(path.read_text(encoding="utf-8").splitlines()) > longest(path)
+# ------------------------------------------------------------------------- the plugin
 
 
 def test_plugin_knows_the_backends():

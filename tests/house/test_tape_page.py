@@ -68,8 +68,3 @@ def test_files_are_those_of_the_core_in_the_order_in_which_they_are_read():
     table = re.findall(r"^\| `backends/chainrules_tape/core/(\w+)\.py` \|", TEXT, re.MULTILINE)
     assert tuple(table) == CORE
     assert {p.stem for p in (TAPE / "core").glob("*.py")} - {"__init__"} == {*CORE}
-
-
-def test_the_core_can_be_read_in_an_evening():
-    files = [p.read_text(encoding="utf-8") for p in (TAPE / "core").glob("*.py")]
-    assert sum(len(text.splitlines()) for text in files) <= 800

@@ -29,10 +29,6 @@ def grad(f):
     return gradient
 
 
-def test_it_is_short():
-    assert len(PATH.read_text(encoding="utf-8").splitlines()) < 150
-
-
 def along(f, us, mode):
     def reverse(*xs):
         total = 0.0

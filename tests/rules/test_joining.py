@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, ProjectionError, UnsupportedKeywordError, frule, rrule
+from chainrules_py import (
+    NoRuleError,
+    NoTangent,
+    ProjectionError,
+    UnsupportedKeywordError,
+    frule,
+    rrule,
+)
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, vjp
 
@@ -28,6 +35,9 @@ CALLS = {
     "stack axis": (lambda a, b: np.stack([a, b], axis=1), A, B),
     "stack last": (lambda a, b: np.stack([a, b], -1), A, B),
     "stack numbers": (lambda x: np.stack([x[0], x[2] * x[1]]), X),
+    "a word of a list": (lambda a, b: v.concat([a, b]), A, B),
+    "a word of a tuple": (lambda a, b: v.concat((a, b), axis=1), A, B),
+    "a word that stacks a list": (lambda a, b: v.stack([a, b], axis=-1), A, B),
     "vstack": (lambda a, x: np.vstack([a, x]), A, X),
     "hstack": (lambda a, c: np.hstack([a, c]), A, C),
     "hstack vectors": (lambda x, y: np.hstack([x, y]), X, Y),
@@ -65,6 +75,35 @@ def test_numbers_of_python_where_several_libraries_join():
     """That JAX joins numbers as well makes nothing ambiguous."""
     pytest.importorskip("chainrules_jax")
     test_numbers_of_python()
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "jax.numpy", "mlx.core", "torch"])
+def test_lists_of_arrays_of_every_library(library):
+    """``concat([a, b])`` is how the array-API standard has it."""
+    xp = pytest.importorskip(library)
+    x, y = (getattr(xp, "asarray", getattr(xp, "array", None))(z) for z in ([1.0, 2.0], [5.0]))
+    for joined, wanted in (
+        (lambda x: v.sum(v.concat([x * x, y, x])), [3, 5]),
+        (lambda x: v.sum(v.stack((x * x, x), axis=1)), [3, 5]),
+    ):
+        slope = grad(joined)(x)
+        assert type(slope) is type(x)
+        assert [float(slope[0]), float(slope[1])] == wanted
+
+
+def test_lists_within_programs_that_are_compiled():
+    compile = pytest.importorskip("chainrules_compile").compile
+
+    def f(x):
+        return np.sum(v.concat([x, x * x]) * np.arange(6.0)) + np.sum(v.stack([x, x * X]))
+
+    np.testing.assert_array_equal(compile(grad(f))(X), grad(f)(X))
+
+
+def test_nothing_to_join():
+    for call in (v.concat, v.stack, lambda: v.concat([]), lambda: v.stack(())):
+        with pytest.raises(NoRuleError, match=r"write (concat|stack)\(\[a, b\]\)"):
+            call()
 
 
 def test_dtypes_each_get_their_own():

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-import warnings
-
 import numpy as np
 import pytest
 
@@ -43,18 +39,6 @@ def test_no_false_alarm_on_some_samples(seed):
     """Other samples with each seed, so that twenty seeds see a good part of them."""
     for instance in QUICK[seed::640]:
         assert check(instance, seed).passed
-
-
-def test_median_check_costs_less_than_150_ms():
-    """In processor time, of which other processes take nothing."""
-    spent = []
-    for instance in QUICK[::120]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            start = time.process_time()
-            check(instance, 0)
-            spent.append(time.process_time() - start)
-    assert statistics.median(spent) < 0.15
 
 
 RNG = np.random.default_rng(0)

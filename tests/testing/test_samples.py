@@ -60,6 +60,7 @@ def spread(parameters):
 
 names, parameters = test_sample.pytestmark.pop().args
 test_sample = pytest.mark.parametrize(names, list(spread(parameters)))(test_sample)
+test_sample = pytest.mark.parts(12)(test_sample)
 
 
 def with_arrays():
@@ -76,6 +77,7 @@ def with_arrays():
             yield pytest.param(instance, id=instance.name, marks=marks)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("instance", list(with_arrays()))
 def test_strict_gives_the_numbers_of_numpy(instance):
     """Value, device, first and second derivatives in every nesting of the modes."""

@@ -139,8 +139,7 @@ def _nameless(f: Primitive[..., Any], body: Body) -> Body:
 
     def called(*operands: Any, **options: Any) -> Any:
         try:
-            with without_names():
-                return body(*operands, **options)
+            return without_names(body, *operands, **options)
         except NameError as error:
             if not raised_in(error, ("jax",)):
                 raise

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from chainrules_compat.install import Installed, chosen, original
-from chainrules_jax.array_types import Concrete
+from chainrules_jax import _private
+from chainrules_jax.array_types import Concrete, JaxArray
 from chainrules_jax.engine.export import export
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
@@ -67,22 +68,20 @@ def install(*names: str, **functions: Callable[..., Any]) -> Installed:
 # Where JAX's functions are computed, and ours by JAX's. Not where functions of the user's are
 # called, which may be handed an installed one: the loops, and JAX's transformations.
 _INSIDE = (
-    *("jax.numpy", "jax._src.numpy", "jax.scipy", "jax._src.scipy", "jax.nn", "jax._src.nn"),
-    *("jax.random", "jax._src.random", "jax._src.lax.linalg", "jax._src.image"),
-    *("jax._src.third_party", "chainrules_bridge", "chainrules_jax.array_types"),
+    *("jax.numpy", "jax.scipy", "jax.nn", "jax.random", *_private.INSIDE),
+    *("chainrules_bridge", "chainrules_jax.array_types"),
     *("chainrules_jax.arrays.matrices", "chainrules_jax.arrays.special"),
     *("chainrules_jax.engine.host", "chainrules_jax.engine.item"),
     *("chainrules_jax.engine.linear_pairs", "chainrules_jax.engine.pytrees"),
     *("chainrules_py.primitives", "chainrules_py.registry"),
     *("chainrules_py.composites", "chainrules_fallbacks"),
 )
-_HANDED = ("jax._src.numpy.vectorize",)
 
 
 @functools.cache
 def _is_inside(module: str) -> bool:
     within = lambda names: any([f"{module}.".startswith(f"{name}.") for name in names])
-    return within(_INSIDE) and not within(_HANDED)
+    return within(_INSIDE) and not within(_private.HANDED)
 
 
 def _outside(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +104,8 @@ def _keep(name: str, function: Any) -> None:
     """Have the word of a name computed by JAX's own function, as it was where it stood."""
     word = getattr(v, name, None)
     if isinstance(word, Primitive) and word.implementation(_classes(word)) is function is not None:
-        word.implement(functools.wraps(word.__wrapped__)(_passing(function)), types=_classes(word))
+        types = (JaxArray,) * max(1, len(word.operands))
+        word.implement(functools.wraps(word.__wrapped__)(_passing(function)), types=types)
 
 
 def _classes(word: Primitive[..., Any]) -> tuple[type, ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from chainrules_jax import _private
 from chainrules_jax.array_types import Concrete, is_traced, silent
 from chainrules_jax.engine.mesh_axes import batched_type, has_name, traced
 from chainrules_jax.engine.zeros import ZEROS, Zeros, zeros_of
@@ -142,19 +143,7 @@ class LinearPair:
 _EXCHANGED = {"": "", "forward": "backward", "backward": "forward"}
 
 
-def _held_weakly() -> set[type]:
-    """Return the classes of parameters that JAX's tables hold weakly, which it has not made public.
-
-    Others it keeps, with all that they hold, until some thousands more have come.
-    """
-    try:
-        from jax._src.util import weakref_cache_key_types
-    except ImportError:
-        return set()
-    return weakref_cache_key_types
-
-
-_held_weakly().add(LinearPair)
+_private.held_weakly.add(LinearPair)
 
 
 def _silent(half: Map) -> Map:

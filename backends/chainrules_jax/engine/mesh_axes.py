@@ -8,13 +8,16 @@ there where JAX traces it, and nowhere else.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator, Sequence
+import concurrent.futures
+import contextvars
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
+
+from chainrules_jax import _private
 
 
 def varying_axes(aval: Any) -> frozenset[Any]:
@@ -129,10 +132,9 @@ def traced(f: Callable[..., Any], *ins: Any) -> tuple[list[Any], bool]:
         Whether it does; then these may depend on how long the axes are.
     """
     of_mesh = bool(jax.sharding.get_abstract_mesh().manual_axes)
-    if not of_mesh:
+    if not of_mesh and _private.axis_env is not None:
         try:
-            with without_names():
-                return list(jax.make_jaxpr(f)(*ins).out_avals), False
+            return list(without_names(jax.make_jaxpr(f), *ins).out_avals), False
         except NameError:
             pass
     made = jax.make_jaxpr(f)(*ins)
@@ -147,17 +149,19 @@ def mapped(f: Callable[..., Any], dims: Any, size: int, name: Any) -> Callable[.
     return lambda *xs: each(jnp.zeros(size), *xs)
 
 
-@contextlib.contextmanager
-def without_names() -> Generator[None]:
-    """Have no axis a name: code that is called back sees one slice, and would take it for all."""
+def without_names(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Call a function where no axis has a name: it is given one slice, and would take it for all.
+
+    Where JAX does not say how, that is in a new thread.
+    """
+    context = _private.axis_env
+    if context is None:
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:
+            run = contextvars.copy_context().run
+            return thread.submit(run, f, *operands, **options).result()
+    before = context.axis_env
+    context.set_axis_env(_private.no_axes)
     try:
-        from jax._src.core import top_axis_env, trace_ctx
-    except ImportError:  # of another version, which has not made it public either
-        yield
-        return
-    before = trace_ctx.axis_env
-    trace_ctx.set_axis_env(top_axis_env)
-    try:
-        yield
+        return f(*operands, **options)
     finally:
-        trace_ctx.set_axis_env(before)
+        context.set_axis_env(before)

@@ -35,19 +35,16 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (Concrete, jax.core.Tracer))
 
 
-def _literals() -> tuple[type, ...]:
-    """Return JAX's classes of numbers in programs, which it has not made public."""
-    try:
-        from jax._src.literals import typed_scalar_types
-    except ImportError:  # of another version, whose numbers there are Python's
-        return ()
-    return tuple(typed_scalar_types)
+_NUMBERS = {float, complex, int, bool}
 
 
-# Where JAX compiles nothing, functions are given these for Python's numbers. They have a dtype, and
-# nothing else that arrays have.
-_LITERALS = _literals()
-_NUMBERS = {float, complex, int, bool, *_LITERALS}
+def _is_literal(x: Any) -> bool:
+    """Tell whether a value is one of JAX's classes of numbers in programs.
+
+    Where JAX compiles nothing, functions are given these for Python's numbers. They have a dtype
+    and a type of JAX's, and nothing else that arrays have.
+    """
+    return isinstance(x, (int, float, complex)) and hasattr(x, "aval")
 
 
 def _number_of(x: Any) -> Any:
@@ -101,7 +98,7 @@ def _gives_way(x: Any) -> bool:
 def _is_number_or_value(x: Any) -> bool:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype == bool or jnp.issubdtype(x.dtype, np.number)  # no texts, and no objects
-    return is_value(x) or type(x) in _NUMBERS
+    return is_value(x) or type(x) in _NUMBERS or _is_literal(x)
 
 
 def as_values(operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -122,21 +119,22 @@ def _converted(x: Any) -> Any:
         return x
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fciub":
         return jnp.asarray(x)
-    if type(x) in _LITERALS:
+    if _is_literal(x):
         return jnp.asarray(x)
     _learn(x)
     if is_structure_type(type(x)):
-        leaves, layout = partition(x, lambda leaf: isinstance(leaf, _GIVEN))
+        leaves, layout = partition(x, _is_given)
         return unflatten(layout, [_held(leaf) for leaf in leaves]) if leaves else x
     return x
 
 
-_GIVEN = (np.ndarray, np.generic, *_LITERALS)
+def _is_given(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic)) or _is_literal(x)
 
 
 def _held(x: Any) -> Any:
     """Convert what a structure holds; its numbers are static, those of JAX's programs as well."""
-    return _number_of(x) if type(x) in _LITERALS else _converted(x)
+    return _number_of(x) if _is_literal(x) else _converted(x)
 
 
 _plain: set[type] = {float, int, complex, bool, str, type(None), tuple, list, dict}

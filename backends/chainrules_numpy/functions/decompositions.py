@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -66,12 +67,14 @@ row(np.linalg.svdvals, v.svdvals, None)
 
 # ---------------------------------------------------------------- solvers
 
+_NO_VALUE: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
 
-def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = np._NoValue) -> Any:
+
+def pinv(x: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = _NO_VALUE) -> Any:
     """NumPy's names of the tolerance, which may be one for each matrix."""
     if rcond is None:
-        rcond = 1e-15 if rtol is np._NoValue else rtol
-    elif rtol is not np._NoValue:
+        rcond = 1e-15 if rtol is _NO_VALUE else rtol
+    elif rtol is not _NO_VALUE:
         msg = "`rtol` and `rcond` can't be both set."
         raise ValueError(msg)
     if rcond is None or np.ndim(rcond) == 0:

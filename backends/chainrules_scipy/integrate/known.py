@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ def _distances(y: Any, x: Any, dx: Any, axis: int) -> Any:
 def _over(a: Any, b: Any) -> Any:
     """Divide, where places are one by zero, as SciPy does: to nothing."""
     return a / v.where(b != 0, b, np.inf)
+
+
+@functools.cache
+def _truths_have_no_order() -> bool:
+    """Tell whether SciPy takes distances of truth values by `np.diff`, as before its 1.18."""
+    return bool(scipy.integrate.simpson(np.ones(3), x=np.array([True, False, False])) > 0)
 
 
 @stands_for(scipy.integrate.trapezoid)
@@ -137,7 +144,8 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
         rest = h / 12 * (8 * at_end[1] + 5 * at_end[2] - at_end[0])
         return total + v.sum(rest, axis=axis) if last else total
     steps = _distances(y, x, dx, axis)
-    steps = v.abs(steps) if str(getattr(x, "dtype", "")) == "bool" else steps  # as np.diff has
+    if str(getattr(x, "dtype", "")) == "bool" and _truths_have_no_order():
+        steps = v.abs(steps)
     at = axis if steps.ndim == y.ndim else 0
     h0, h1 = (part(steps, at, k, odd - 1, 2) for k in (0, 1))
     whole = h0 + h1

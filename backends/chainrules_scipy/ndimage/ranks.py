@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage as native
-from scipy.ndimage import _filters
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
+from chainrules_scipy._private import private
 from chainrules_scipy.agreeing import agreeing, refuse_output
 from chainrules_scipy.following import follow_all, instead_of
 from chainrules_scipy.ndimage.linear import _axes, _each, _like, map_coordinates
@@ -136,11 +136,13 @@ def of_rank(
     return _chosen(x, rank % n, footprint, mode, cval, origin, axes)
 
 
-for _theirs, _ours in (
-    (_filters._min_or_max_filter, _least_or_largest),
-    (_filters._rank_filter, of_rank),
+for _name, _ours in (
+    ("_min_or_max_filter", _least_or_largest),
+    ("_rank_filter", of_rank),
 ):
-    instead_of(_theirs, agreeing(_theirs, _ours))
+    _theirs = private(_name)
+    if _theirs is not None:
+        instead_of(_theirs, agreeing(_theirs, _ours))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("black_tophat", "center_of_mass", "extrema", "generic_laplace", "grey_closing"),

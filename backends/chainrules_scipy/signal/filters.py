@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.signal as native
-from scipy.signal._signaltools import _filtfilt_gust
 
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
+from chainrules_scipy._private import private
 from chainrules_scipy.following import followed
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.precision import of_precision
@@ -196,8 +197,12 @@ def filtfilt(
         msg = f"method is {method!r}, and has to be 'pad' or 'gust'"
         raise ValueError(msg)
     if method == "gust":
+        theirs = private("_filtfilt_gust")
+        if theirs is None:
+            msg = "filtfilt(method='gust') is not to be found in this SciPy; write method='pad'"
+            raise UnsupportedKeywordError(msg)
         with beside((b, a, x)):
-            return followed(_filtfilt_gust)(b, a, array_of(x), axis=axis, irlen=irlen)[0]
+            return followed(theirs)(b, a, array_of(x), axis=axis, irlen=irlen)[0]
     b, a = (v.reshape(array_of(c), shape=(-1,)) for c in (b, a))
     edge = 3 * max(b.shape[0], a.shape[0]) if padlen is None else int(padlen)
     signal = last(array_of(x), axis)

@@ -8,20 +8,27 @@ from typing import Any
 
 import numpy as np
 import scipy.signal as native
-from scipy.signal import _ltisys
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, kind_of, varies
+from chainrules_scipy._private import common_base
 from chainrules_scipy.following import follow, follow_class, followed_class, numpy_with
 from chainrules_scipy.recorded import HOLDS
 from chainrules_scipy.rows import array_of, readable, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED, with_all_powers
 
+_LINEAR = common_base(native.lti, native.dlti)
+
+
+def _concrete(name: str, kind: type) -> type:
+    """Return the class of the systems that are given so, continuous or discrete ones."""
+    return next(c for c in getattr(native, name).__subclasses__() if issubclass(c, kind))
+
 
 def _system(made: type, *system: Any, **how: Any) -> Any:
     """Make a system of the class that SciPy's ``__new__`` chooses, of which copies are made."""
     name = made.__name__
-    if len(system) == 1 and isinstance(system[0], _ltisys.LinearTimeInvariant):
+    if len(system) == 1 and isinstance(system[0], _LINEAR):
         return getattr(system[0], _CONVERSIONS[name])()
     is_discrete = name == "dlti" or how.get("dt") is not None
     if name in ("lti", "dlti"):
@@ -29,8 +36,9 @@ def _system(made: type, *system: Any, **how: Any) -> Any:
             msg = f"`system` needs to be an instance of `{name}` or have 2, 3 or 4 arguments."
             raise ValueError(msg)
         name = tuple(_CONVERSIONS)[len(system) - 2]
-    cls = getattr(_ltisys, f"{name}{'Discrete' if is_discrete else 'Continuous'}")
-    return object.__new__(followed_class(cls))
+    return object.__new__(
+        followed_class(_concrete(name, native.dlti if is_discrete else native.lti))
+    )
 
 
 def _is_one(_: Any, other: Any) -> bool:
@@ -72,8 +80,8 @@ for _name in _CONVERSIONS:
         _own |= {"type": _class, "_check_binop_other": _is_one}
         _own |= {"__radd__": _added, "__rsub__": _subtracted}
     follow_class(getattr(native, _name), *(_BINARY if _name == "StateSpace" else ()), **_own)
-    for _kind in ("Continuous", "Discrete"):
-        follow_class(getattr(_ltisys, _name + _kind))
+    for _kind in (native.lti, native.dlti):
+        follow_class(_concrete(_name, _kind))
 
 # An input of zeros that may move is one: SciPy would leave it out.
 _any = numpy_with(any=lambda x: (np.ndim(x) > 0 and varies(x)) or bool(np.any(x)))
@@ -92,7 +100,7 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     """
     if isinstance(system, native.StateSpace) and isinstance(system, native.lti):
         return freqresp((system.A, system.B, system.C, system.D), w, n)
-    if not isinstance(system, _ltisys.LinearTimeInvariant) and len(system) in (2, 4):
+    if not isinstance(system, _LINEAR) and len(system) in (2, 4):
         ratio = followed_class(native.lti)(*system)._as_tf()
         if kind_of(ratio.num) == kind_of(ratio.den) == "real":  # of complex ones SciPy
             system = ratio  # leaves out the imaginary part of the gain

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import sparse
 from scipy.sparse import linalg
-from scipy.sparse._base import _spbase
 
 from chainrules_py.extend import advise, advisers
+from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.products import CAN
 from chainrules_scipy.sparse.traced import TracedSparse
 
-_base: Any = _spbase
 _SOLVERS = (
     "cg",
     "bicgstab",
@@ -44,7 +41,7 @@ for _name in _SOLVERS:
         f"{_name}(...) after 'from chainrules_scipy.sparse import {_name}', which takes the same, "
         f"or call chainrules_scipy.install() before",
     )
-for _cls in (_base, sparse.csr_array, sparse.csc_array, sparse.coo_array):
+for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
     for _name in ("multiply", "__add__", "__sub__", "__truediv__", "__rtruediv__", "__pow__"):
         if hasattr(_cls, _name):
             advise(

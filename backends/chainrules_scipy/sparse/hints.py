@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from scipy.sparse._base import _spbase
-
 from chainrules_py.extend import advise
+from chainrules_scipy.sparse.patterns import SPARSE
 
-advise(
-    _spbase._matmul_dispatch,
-    "a sparse array makes a plain array of what it is multiplied by: write "
-    "'import chainrules_scipy.sparse' in the program, and A @ x takes what is traced",
-)
+_dispatch = getattr(SPARSE, "_matmul_dispatch", None)
+if _dispatch is not None:
+    advise(
+        _dispatch,
+        "a sparse array makes a plain array of what it is multiplied by: write "
+        "'import chainrules_scipy.sparse' in the program, and A @ x takes what is traced",
+    )

@@ -6,10 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from scipy.sparse._base import _spbase
-
 from chainrules_py.extend import Tracer
-from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.patterns import SPARSE, Pattern
 from chainrules_scipy.sparse.products import of_one, product
 from chainrules_scipy.sparse.traced import (
     TracedSparse,
@@ -36,8 +34,7 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
     return _matmul_dispatch
 
 
-_base: Any = _spbase
-_all_classes = {_base, *_base.__subclasses__()}
+_all_classes = {SPARSE, *SPARSE.__subclasses__()}
 _all_classes |= {c for b in _all_classes for c in b.__subclasses__()}
 for _cls in _all_classes:
     if "_matmul_dispatch" in vars(_cls):

@@ -10,7 +10,10 @@ from scipy.sparse.linalg import splu
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import static_types
+from chainrules_scipy._private import common_base
 
+SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
+"""The class of all sparse arrays and matrices."""
 _TRANSPOSED = {"csr": "csc", "csc": "csr", "coo": "coo"}
 _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
 

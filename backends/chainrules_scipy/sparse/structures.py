@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse._base import _spbase
 
 from chainrules_py import register_structure
 from chainrules_py.extend import refuse_type
 from chainrules_scipy.sparse.layout import laid
-from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.patterns import SPARSE, Pattern
 from chainrules_scipy.sparse.traced import TracedSparse
 
 
@@ -66,11 +65,11 @@ def _rebuilt(x: TracedSparse, elements: Any) -> Any:
     return TracedSparse(elements, x.pattern, x.like)
 
 
-register_structure(_spbase, _fields, lambda x, values: _made(Pattern.of(x), *values))
+register_structure(SPARSE, _fields, lambda x, values: _made(Pattern.of(x), *values))
 register_structure(
     TracedSparse, lambda x: [("data", x.elements)], lambda x, values: _rebuilt(x, *values)
 )
 refuse_type(
-    "scipy.sparse._base._spbase",
+    f"{SPARSE.__module__}.{SPARSE.__qualname__}",
     "write Tangent[type(x)](data=...), with one number for each stored element of x",
 )

@@ -8,13 +8,13 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse._base import _spbase
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, type_info
 from chainrules_scipy.rows import array_of, readable
 from chainrules_scipy.sparse.layout import Stored, canonical, laid
 from chainrules_scipy.sparse.lines import TracedLine
+from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.products import (
     element_pattern,
     of_one,
@@ -32,12 +32,12 @@ class TracedSparse(Stored):
     # -- what it can do
 
     def __matmul__(self, x: Any) -> Any:
-        if isinstance(x, (TracedSparse, _spbase)):
+        if isinstance(x, (TracedSparse, SPARSE)):
             return sparse_by_sparse(self, x)
         return self._vector(product(self.elements, x, self.pattern), after=True)
 
     def __rmatmul__(self, x: Any) -> Any:
-        if isinstance(x, _spbase):
+        if isinstance(x, SPARSE):
             return sparse_by_sparse(x, self)
         return self._vector(reversed_product(x, self.elements, self.pattern), after=False)
 
@@ -88,7 +88,7 @@ class TracedSparse(Stored):
         rows, columns = self.pattern.rows_columns
         if isinstance(other, TracedSparse):
             other = other.toarray()
-        elif isinstance(other, _spbase):
+        elif isinstance(other, SPARSE):
             return TracedSparse(self.elements * _elements(other, rows, columns), self.pattern)
         other = array_of(other)
         if np.broadcast_shapes(other.shape, self.shape) != self.shape:
@@ -97,7 +97,7 @@ class TracedSparse(Stored):
         return TracedSparse(self.elements * there[rows, columns], self.pattern)
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, (TracedSparse, _spbase)):
+        if not isinstance(other, (TracedSparse, SPARSE)):
             if _is_number(other):
                 return self._with_number(other)
             self._refuse_matrix("a sum with a dense array", "toarray() + x")
@@ -258,9 +258,9 @@ class TracedSparse(Stored):
         places = (sparse.csr_matrix if is_old else sparse.csr_array)(places)[index]
         if isinstance(places, np.matrix):
             self._refuse_matrix("elements at pairs of places", "A.toarray()[rows, columns]")
-        if not isinstance(places, _spbase):
+        if not isinstance(places, SPARSE):
             y = v.where(cast("Any", places > 0), a.elements[np.maximum(places, 1) - 1], 0.0)
-            return TracedLine(y) if isinstance(theirs, _spbase) and y.ndim == 1 else y
+            return TracedLine(y) if isinstance(theirs, SPARSE) and y.ndim == 1 else y
         found = places.tocoo()
         data = v.take(a.elements, found.data - 1, axis=0)
         if found.ndim == 1:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scipy.stats import _morestats, _stats_py
-
 from chainrules_py import register_structure
+from chainrules_scipy._private import private
 
 
 def _fields(x: Any) -> list[tuple[Any, Any]]:
@@ -25,13 +24,10 @@ def _rebuilt(x: Any, values: Sequence[Any]) -> Any:
 
 
 def register() -> None:
-    """Have them be structures."""
-    for cls in (
-        _morestats.AndersonResult,
-        _stats_py.KstestResult,
-        _stats_py.LinregressResult,
-        _stats_py.PearsonRResultBase,
-        _stats_py.SignificanceResult,
-        _stats_py.TtestResultBase,
+    """Have them be structures; one that SciPy does not have is no result either."""
+    for name in (
+        *("AndersonResult", "KstestResult", "LinregressResult", "PearsonRResultBase"),
+        *("SignificanceResult", "TtestResultBase"),
     ):
-        register_structure(cls, _fields, _rebuilt, hollow=True)
+        if private(name) is not None:
+            register_structure(private(name), _fields, _rebuilt, hollow=True)

@@ -15,6 +15,7 @@ import scipy.special as sc
 
 from chainrules_py.extend import WIDE, half_line
 from chainrules_scipy.rows import asked
+from chainrules_scipy.stats import densities
 from chainrules_scipy.stats.densities import chosen, ratio_log1p
 
 CUMULATIVE: dict[str, Callable[..., Any]] = {}
@@ -51,6 +52,11 @@ def crystalball(x: Any, beta: Any, m: Any) -> Any:
         m,
     )
     return body / (tail + root * sc.ndtr(beta))
+
+
+@_cumulative
+def exponnorm(x: Any, K: Any) -> Any:
+    return sc.ndtr(x) - K * np.exp(densities.exponnorm(x, K))
 
 
 @_cumulative

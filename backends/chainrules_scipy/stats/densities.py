@@ -87,6 +87,19 @@ def burr(x: Any, c: Any, d: Any) -> Any:
 
 
 @_density
+def exponnorm(x: Any, K: Any) -> Any:
+    """SciPy's two forms, of which the second cancels where the first is taken."""
+    u = (1 / asked(K) - asked(x)) / math.sqrt(2)
+    return chosen(
+        (u >= 0) & (asked(K) < 1),
+        lambda x, K: np.log(sc.erfcx((1 / K - x) / math.sqrt(2)) / (2 * K)) - x * x / 2,
+        lambda x, K: (0.5 / K - x) / K + sc.log_ndtr(x - 1 / K) - np.log(K),
+        x,
+        K,
+    )
+
+
+@_density
 def fisk(x: Any, c: Any) -> Any:
     return burr(x, c, 1.0)
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
-from scipy.stats._distn_infrastructure import rv_generic
 
 from chainrules_py import ChainRulesError, NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import static_types
+from chainrules_scipy._private import common_base
 from chainrules_scipy.rows import anchored, array_of, asked, method_of, nested, readable, truths
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
@@ -25,7 +25,7 @@ from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
 from chainrules_scipy.stats.powers import exponential
 
 _Compute = Callable[..., Any]
-static_types.add(rv_generic)
+static_types.add(common_base(scipy.stats.rv_continuous, scipy.stats.rv_discrete))
 
 
 def _where_inside(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 import numpy as np
 import scipy.stats as native
-from scipy.stats import _covariance, _multivariate
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
+from chainrules_scipy._private import private
 from chainrules_scipy.following import follow_class, of_followed
 from chainrules_scipy.installing import choose
 from chainrules_scipy.keeping import beside
@@ -60,15 +61,12 @@ def _counts(_: Any, n: Any, p: Any) -> tuple[Any, Any, Any]:
     """Return the parameters of ``multinomial``: its last is what the others leave of 1.
 
     SciPy leaves it as it is where the sum is 1 to a few roundings; it moves with the others there.
+    Elsewhere SciPy mends it before its 1.18, and has NaN since then.
     """
     p = array_of(p)
-    known = readable(p)
-    others = np.abs(1 - known.sum(axis=-1)) > 10 * np.finfo(float).eps
-    rest = 1 - v.sum(p[..., :-1], axis=-1)
-    last = anchored(np.where(others, 1 - known[..., :-1].sum(axis=-1), known[..., -1]), rest)
-    p = v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1)
-    n = np.array(n, dtype=int)
-    return n, p, np.any((known < 0) | (known > 1), axis=-1) | (n < 0)
+    n, known, is_wrong = native.multinomial._process_parameters(n, readable(p))
+    last = anchored(known[..., -1], 1 - v.sum(p[..., :-1], axis=-1))
+    return n, v.concat(p[..., :-1], v.expand_dims(last, axis=-1), axis=-1), is_wrong
 
 
 def _multinomial(self: Any, x: Any, n: Any, p: Any) -> Any:
@@ -133,7 +131,8 @@ class Multivariate:
             return of_followed(self.native)(*args, **options)
 
 
-follow_class(_covariance.CovViaPSD)
+if private("CovViaPSD") is not None:
+    follow_class(private("CovViaPSD"))
 follow_class(type(native.invwishart), "pdf", "logpdf", "mean", "var", _logpdf=_invwishart)
 OF: dict[str, tuple[str, ...]] = {
     "multivariate_normal": ("pdf", "logpdf", "entropy"),
@@ -163,6 +162,6 @@ for _name, _methods in OF.items():
                 f"by 'from chainrules_scipy.stats import {_name}', or call "
                 "chainrules_scipy.install()",
             )
-        _frozen = getattr(_multivariate, f"{_name}_frozen", None)
+        _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
         if _frozen is not None:
             follow_class(_frozen, *(m for m in _methods if hasattr(_frozen, m)), _PSD=_Definite)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as native
-from scipy.stats import _morestats, _stats_py, contingency
+from scipy.stats import contingency
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
+from chainrules_scipy._private import private
 from chainrules_scipy.following import (
     follow,
     follow_all,
@@ -19,6 +20,7 @@ from chainrules_scipy.following import (
     followed,
     instead_of,
     numpy_with,
+    with_shortcut,
     with_shortcuts,
 )
 from chainrules_scipy.rows import array_of, constant, readable, stands_for
@@ -31,13 +33,13 @@ def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
     return v.where(above, right, -v.boxcox1p(v.where(above, 0.0, -x), down))
 
 
-instead_of(_morestats._yeojohnson_transform, _power)
+instead_of(private("_yeojohnson_transform"), _power)
 
 
 def _variance(x: Any, *, correction: Any = 0, nan_policy: str = "propagate", **how: Any) -> Any:
     """Compute a variance: where SciPy's text omits NaN, it multiplies NaN by 0."""
     if nan_policy != "omit":
-        theirs = followed(_stats_py._xp_var)
+        theirs = followed(private("_xp_var"))
         return theirs(x, correction=correction, nan_policy=nan_policy, **how)
     axis, keepdims = how.get("axis"), how.get("keepdims", False)
     with warnings.catch_warnings():
@@ -54,10 +56,10 @@ def _log_likelihood(x: Any, *, lmb: Any, axis: int = 0, keepdims: bool = False, 
     return (lmb - 1) * v.sum(logs, axis=axis, keepdims=keepdims) - x.shape[axis] / 2 * spread
 
 
-instead_of(_morestats._yeojohnson_llf, _log_likelihood)
-instead_of(_stats_py._xp_var, _variance)
+instead_of(private("_yeojohnson_llf"), _log_likelihood)
+instead_of(private("_xp_var"), _variance)
 with_shortcuts(native, "iqr")
-with_shortcuts(_stats_py, "_power_divergence")
+with_shortcut("scipy.stats.power_divergence", private("_power_divergence"))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("alexandergovern", "bartlett", "boxcox", "chisquare"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import scipy.special
 from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of
+from chainrules_scipy._private import private
 from chainrules_scipy.implementations import FUNCTIONS
 from chainrules_scipy.ufuncs.asked import asking
 from chainrules_scipy.ufuncs.declared import cut, row
@@ -54,7 +54,6 @@ for _name, _word in (("kn", v.kv), ("yn", v.yv)):
 # ---------------------------------------------------------- functions that let traced values pass
 
 # What ``zeta`` and ``lambertw`` call, where tracers get to.
-_ufuncs: Any = importlib.import_module("scipy.special._ufuncs")
 
 
 def _zeta(x: Any, q: Any = None) -> Any:
@@ -75,11 +74,11 @@ def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
 
 alias(scipy.special.zeta, to=_zeta, refuse=("out",))
 alias(scipy.special.lambertw, to=_branch)
-if hasattr(_ufuncs, "_zeta"):
-    row(_ufuncs._zeta, v.zeta, ("x", "q"))
-if hasattr(_ufuncs, "_riemann_zeta"):
-    row(_ufuncs._riemann_zeta, asking(_ufuncs._riemann_zeta, _zeta), ("x",))
-if hasattr(_ufuncs, "_lambertw"):
-    row(_ufuncs._lambertw, _branch, ("z", "k", "tol"))
+if private("_zeta") is not None:
+    row(private("_zeta"), v.zeta, ("x", "q"))
+if private("_riemann_zeta") is not None:
+    row(private("_riemann_zeta"), asking(private("_riemann_zeta"), _zeta), ("x",))
+if private("_lambertw") is not None:
+    row(private("_lambertw"), _branch, ("z", "k", "tol"))
 if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
     alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import scipy.special
-
 from chainrules_py import vocabulary as v
+from chainrules_scipy._private import private
 from chainrules_scipy.ufuncs.declared import flat, several, stated
 
-_ufuncs: Any = scipy.special._ufuncs
+_smirnov_slope = private("_smirnovp")
 
 stated("besselpoly", "a lmb nu", None, None, None)
 for _name in ("mathieu_a", "mathieu_b"):
@@ -36,6 +35,6 @@ def _fresnel(sign: float) -> Any:
 
 several("modfresnelp", "x", _fresnel(1.0))
 several("modfresnelm", "x", _fresnel(-1.0))
-if hasattr(_ufuncs, "_smirnovp"):
-    stated("smirnov", "n d", flat, lambda _y, n, d: _ufuncs._smirnovp(n, d))
-    stated("smirnovi", "n p", flat, lambda y, n, _p: 1 / _ufuncs._smirnovp(n, y))
+if _smirnov_slope is not None:
+    stated("smirnov", "n d", flat, lambda _y, n, d: _smirnov_slope(n, d))
+    stated("smirnovi", "n p", flat, lambda y, n, _p: 1 / _smirnov_slope(n, y))

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of
+from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of, refuse_labelled
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -223,6 +223,7 @@ def _check_no_numbers(x: Any) -> None:
 
     What gives its parts one by one is not looked into: it may give any.
     """
+    refuse_labelled(x)
     if hasattr(type(x), "__next__") or holds_numbers(x):
         msg = (
             f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "

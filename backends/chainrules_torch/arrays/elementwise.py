@@ -12,9 +12,9 @@ import torch
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
+from chainrules_torch import _private
 from chainrules_torch.tensors import TENSOR, alike, entered, with_numbers
 
-_C: Any = torch._C
 _xp: Any = xp
 _word: Any
 _function: Any
@@ -244,7 +244,7 @@ for _word, _function in (
 v.choose.implement(_choose, types=(TENSOR, object))
 
 
-_is_wrapped: Any = _C._functorch.is_functorch_wrapped_tensor
+_is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
 
 
 def _report(condition: torch.Tensor, *, message: str) -> None:

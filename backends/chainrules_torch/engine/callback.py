@@ -16,8 +16,6 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch.utils._python_dispatch import _disable_current_modes
 
 from chainrules_bridge import (
     UNFIT,
@@ -39,15 +37,14 @@ from chainrules_py.extend import (
     unflatten,
     where_defined,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
 from chainrules_torch.engine.randomness import is_drawn, refuse_drawn
 from chainrules_torch.tensors import entered
 
-_C: Any = torch._C
-_compiler: Any = torch.compiler
-_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
+_transforms_active = _private.transforms_active
 
 
 def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = None) -> None:
@@ -122,7 +119,7 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
         return found
 
     def computed(*operands: Any, **options: Any) -> Any:
-        before = asked() if _compiler._is_compiling_flag else ()
+        before = asked() if _private.is_compiling() else ()
         try:
             y = body(*operands, **options)
         except UNFIT as error:
@@ -243,7 +240,7 @@ class _Kernel:
         if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
             if not _transforms_active():
                 return self.compute(operands, again=self.takes_tensors)
-            with temporarily_clear_interpreter_stack():  # which would make the arrays abstract
+            with _private.without_levels():  # which would make the arrays abstract
                 return self.compute(operands)
         later = _Late(self, layout)
         return later.result(run_later(later, tensors))
@@ -294,7 +291,7 @@ class _Kernel:
             made = [torch.from_numpy(a).to(x.dtype) if is_tensor(x) else a for a, x in pairs]
             return self.compute(unflatten(treedef, made))
 
-        with _disable_current_modes(), temporarily_clear_interpreter_stack():
+        with _private.without_modes(), _private.without_levels():
             y = tried(self.f, body, shown, self.options, "chainrules_torch")
         return map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
 

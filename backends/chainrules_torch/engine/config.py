@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch import eager_transforms
-from torch._functorch.pyfunctorch import (
-    temporarily_clear_interpreter_stack,
-    temporarily_pop_interpreter_stack,
-)
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -28,24 +23,22 @@ from chainrules_py import (
     space,
 )
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
+from chainrules_torch import _private
 from chainrules_torch.engine.looking import looked_later
 from chainrules_torch.engine.opaque import is_abstract, is_writing_down
 
-_C: Any = torch._C
 _func: Any = torch.func
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
-alive: Callable[[torch.Tensor], torch.Tensor] = _C._functorch.unwrap_if_dead
-_is_wrapped: Callable[[Any], bool] = _C._functorch.is_functorch_wrapped_tensor
+_transforms_active = _private.transforms_active
+alive: Callable[[torch.Tensor], torch.Tensor] = _private.functorch.unwrap_if_dead
+_is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
 
 
-def in_forward_mode() -> bool:
-    """Tell whether a level of dual numbers is open."""
-    return forward_ad._current_level >= 0
+in_forward_mode = _private.in_forward_mode
 
 
 def _is_users_level() -> bool:
     """Tell whether a level of dual numbers is open that no transformation opened."""
-    return in_forward_mode() and not eager_transforms.JVP_NESTING
+    return in_forward_mode() and not _private.eager_transforms.JVP_NESTING
 
 
 def varies(x: Any) -> bool:
@@ -59,7 +52,7 @@ def varies(x: Any) -> bool:
 
 def _has_tangent(x: Any) -> bool:
     """Tell whether a tensor is a dual number; PyTorch's older vmap does not know, so it may be."""
-    if _C._functorch.is_legacy_batchedtensor(x):
+    if _private.functorch.is_legacy_batchedtensor(x):
         return True
     return forward_ad.unpack_dual(x).tangent is not None
 
@@ -76,7 +69,7 @@ def outside(x: Any) -> Any:
 
 def constant(x: torch.Tensor) -> torch.Tensor:
     """Return a tensor without what differentiates it, so that NumPy can read it."""
-    functorch, x = _C._functorch, x.detach()
+    functorch, x = _private.functorch, x.detach()
     for mode in _following:  # whoever calls this says that it is a constant
         mode.detached.pop(id(x), None)
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
@@ -91,7 +84,7 @@ def floats(x: Any) -> bool:
 
 def has_no_tangent(x: torch.Tensor) -> bool:
     """Tell whether a tensor is of `vmap` or `functionalize`: what is in it has tangents."""
-    functorch = _C._functorch
+    functorch = _private.functorch
     return bool(functorch.is_batchedtensor(x) or functorch.is_functionaltensor(x))
 
 
@@ -113,11 +106,11 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
 
     What has a tangent at an outer level is asked there: here it is as if it had none.
     """
-    functorch = _C._functorch
+    functorch = _private.functorch
     level = functorch.maybe_get_level(x)
     with contextlib.ExitStack() as outside:
         while (functorch.maybe_current_level() or 0) > level > 0:
-            outside.enter_context(temporarily_pop_interpreter_stack())
+            outside.enter_context(_private.without_level())
         dual = in_forward_mode() and not has_no_tangent(x)
         if dual and _has_tangent(x):
             return True
@@ -126,34 +119,31 @@ def _is_differentiated_below(x: torch.Tensor) -> bool:
 
 def varies_still(x: Any) -> bool:
     """Tell whether a value varies, other than along a batch."""
-    while isinstance(x, torch.Tensor) and _C._functorch.is_batchedtensor(x):
-        x = _C._functorch.get_unwrapped(x)
+    while isinstance(x, torch.Tensor) and _private.functorch.is_batchedtensor(x):
+        x = _private.functorch.get_unwrapped(x)
     return varies(x)
 
 
 def is_mapped(x: Any) -> bool:
     """Tell whether a value is a tensor that PyTorch maps over here, at any level."""
     while isinstance(x, torch.Tensor) and _is_wrapped(x):
-        if _C._functorch.is_batchedtensor(x):
+        if _private.functorch.is_batchedtensor(x):
             return True
-        x = _C._functorch.get_unwrapped(x)
+        x = _private.functorch.get_unwrapped(x)
     return False
 
 
-is_cast: Callable[[], bool] = _C._is_any_autocast_enabled
+is_cast = _private.is_cast
 """Whether PyTorch casts operands of its functions here."""
 
 
 def uncast(f: Callable[..., Any], *operands: Any, **options: Any) -> Any:
     """Call what has a rule as if PyTorch cast nothing: value and rule are of the same dtypes."""
     with contextlib.ExitStack() as stack:
-        for device in _CASTING:
+        for device in _private.CASTING:
             if torch.is_autocast_enabled(device):
                 stack.enter_context(torch.autocast(device, enabled=False))
         return f(*operands, **options)
-
-
-_CASTING = ("cpu", "cuda", "mps", "xpu")
 
 
 def is_quiet() -> bool:
@@ -229,7 +219,7 @@ class Unlost(TorchFunctionMode):
             )
             raise NotDifferentiableError(msg)
         if f in _READ and _transforms_active():  # which wrap even what is none of theirs
-            with temporarily_clear_interpreter_stack():
+            with _private.without_levels():
                 return f(*args, **(kwargs or {}))
         follows = self.follows and torch.is_grad_enabled()
         moved = follows and any(map(self._depends, (*args, *(kwargs or {}).values())))
@@ -299,7 +289,7 @@ class TorchConfig(Config):
     def numbers(self, x: Any) -> Any:
         """Return the plain numbers of a value: of all at once that it is mapped over."""
         while isinstance(x, torch.Tensor) and _is_wrapped(x):
-            x = _C._functorch.get_unwrapped(x)
+            x = _private.functorch.get_unwrapped(x)
         return constant(x) if isinstance(x, torch.Tensor) else untraced(x)
 
     def sees(self, x: Any) -> bool:
@@ -336,14 +326,14 @@ class TorchConfig(Config):
             gave.append(call(*xs))
             return gave[-1] or (nothing,)
 
-        with _unhooked():
+        with _private.unhooked():
             found, pull = _func.vjp(some, *map(_as_tensor, call.moved))
         found = found if gave.pop() else ()
         y = call.closed(found)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
             given = tuple(map(_dense, call.bars(y, y_bar), found))
-            with _unhooked():
+            with _private.unhooked():
                 bars = pull(given) if found else [ZeroTangent()] * len(call.moved)
             return call.tangents(list(map(_like, bars, call.moved)))
 
@@ -357,7 +347,7 @@ class TorchConfig(Config):
         moved = tuple(map(_as_tensor, call.moved))
         dots = tuple(map(_dense, call.dots(tangents), moved))
         push = _twice_transposed if _is_users_level() else _func.jvp
-        with _unhooked():
+        with _private.unhooked():
             found, found_dot = push(call, moved, dots)
         y = call.closed(found)
         return y, dense(unflatten_tangent(call.out, found_dot), space(y))
@@ -381,23 +371,6 @@ class TorchConfig(Config):
         if watching.get() and alone:
             refuse_hidden((y, y_dot))
         return y, y_dot
-
-
-_hooks: Any = _C._autograd
-
-
-@contextlib.contextmanager
-def _unhooked() -> Generator[None]:
-    """Take hooks on what is saved off, as checkpoints have: `torch.func` refuses to run in them."""
-    taken = []
-    while (hooks := _hooks._top_saved_tensors_default_hooks(True)) is not None:
-        taken.append(hooks)
-        _hooks._pop_saved_tensors_default_hooks()
-    try:
-        yield
-    finally:
-        for pack, unpack in reversed(taken):
-            _hooks._push_saved_tensors_default_hooks(pack, unpack)
 
 
 def _twice_transposed(

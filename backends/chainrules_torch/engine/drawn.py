@@ -12,14 +12,13 @@ import torch
 from chainrules_bridge import another
 from chainrules_py import MutationError, NotDifferentiableError
 from chainrules_py.extend import flatten
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Check, Outputs
 from chainrules_torch.engine.config import floats, is_tensor
 from chainrules_torch.engine.leaving import unless_left
 from chainrules_torch.engine.opaque import is_abstract, is_writing_down
 from chainrules_torch.engine.outputs import wrap
 from chainrules_torch.engine.randomness import refuse_drawn
-
-_C: Any = torch._C
 
 
 @final
@@ -160,6 +159,6 @@ def _differ(x: Any, y: Any) -> bool:
             sizes = [torch.where(of.isfinite(), of.abs(), 0.0).amax() for of in (x, y)]
             most = torch.maximum(*sizes) * torch.finfo(y.dtype).eps ** 0.5
             other = other & ~((x - y).abs() <= most)
-    while _C._functorch.is_functorch_wrapped_tensor(other):
-        other = _C._functorch.get_unwrapped(other)
+    while _private.functorch.is_functorch_wrapped_tensor(other):
+        other = _private.functorch.get_unwrapped(other)
     return bool(other.any())

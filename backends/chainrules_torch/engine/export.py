@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from chainrules_bridge import (
     check_hidden,
@@ -38,6 +38,7 @@ from chainrules_py.extend import (
     partition,
     resolved,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
@@ -77,8 +78,7 @@ from chainrules_torch.engine.views import VIEWS, unwritten, viewed
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
-_C: Any = torch._C
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_transforms_active = _private.transforms_active
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _unseen: Any = torch.compiler.disable
 _compiling: Callable[[], bool] = torch.compiler.is_dynamo_compiling
@@ -187,7 +187,7 @@ class Exported:
             if not (options or is_cast()):
                 plans = self._plans.table
                 recorded = _grad_enabled() and not (
-                    _transforms_active() or forward_ad._current_level >= 0
+                    _transforms_active() or _private.in_forward_mode()
                 )
                 if recorded and (run := plans.get(len(operands))) is not None:
                     for x in operands:
@@ -248,6 +248,10 @@ class Exported:
                 refuse_drawn(error, name_of(self.function))
                 refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -469,7 +473,7 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
         return unwrap(transformed(Loop, solved, *leaves))
-    if _transforms_active() or forward_ad._current_level >= 0:
+    if _transforms_active() or _private.in_forward_mode():
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)

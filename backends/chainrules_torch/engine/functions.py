@@ -20,7 +20,6 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 from torch.autograd.function import Function
 
 from chainrules_py import NoRuleError, Primitive
@@ -30,6 +29,7 @@ from chainrules_py.extend import (
     flatten,
     map_leaves,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import (
@@ -51,8 +51,7 @@ from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
-_C: Any = torch._C
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_transforms_active = _private.transforms_active
 
 
 def _watched(plan: Plan, bound: Bound, operands: tuple[Any, ...]) -> Any:
@@ -222,7 +221,7 @@ def transforming(of: AnyCall | None) -> Any:
             """Keep inputs and outputs."""
             if not (
                 True in ctx.needs_input_grad
-                or forward_ad._current_level >= 0
+                or _private.in_forward_mode()
                 or _transforms_active()  # a compiled program says no more of dual numbers
             ):
                 return

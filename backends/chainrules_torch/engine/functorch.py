@@ -8,16 +8,11 @@ from types import TracebackType
 from typing import Any, final
 
 import torch
-from torch._functorch.autograd_function import custom_function_call
-from torch._functorch.pyfunctorch import (
-    dispatch_functorch,
-    retrieve_current_functorch_interpreter,
-)
-from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.overrides import TorchFunctionMode
 
 from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_py import ChainRulesError, MutationError
+from chainrules_torch import _private
 from chainrules_torch.engine.config import (
     Apart,
     Unlost,
@@ -28,11 +23,9 @@ from chainrules_torch.engine.config import (
 from chainrules_torch.engine.opaque import leave_out
 from chainrules_torch.engine.randomness import refuse_drawn
 
-_torch: Any = torch
-_C: Any = torch._C
-_functorch: Any = _C._functorch
+_functorch = _private.functorch
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_transforms_active = _private.transforms_active
 _is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
 _unwrapped: Callable[[torch.Tensor], torch.Tensor] = _functorch.get_unwrapped
 _level_of: Callable[[torch.Tensor], int] = _functorch.maybe_get_level
@@ -181,23 +174,23 @@ def below(
     if not _transforms_active():  # dual numbers alone do not nest
         with _half(call, (*tensors, *dots)):
             return push(tensors, dots)
-    interpreter = retrieve_current_functorch_interpreter()
+    interpreter = _private.current_interpreter()
     level = interpreter.level()
 
     def lowered(xs: Sequence[Any]) -> list[Any]:
-        return [_functorch._unwrap_for_grad(x, level) if is_tensor(x) else x for x in xs]
+        return [_functorch.unwrap_for_grad(x, level) if is_tensor(x) else x for x in xs]
 
     def raised(x: Any) -> Any:
-        return _functorch._wrap_for_grad(x, level) if is_tensor(x) else x
+        return _functorch.wrap_for_grad(x, level) if is_tensor(x) else x
 
     low, low_dots = lowered(tensors), lowered(dots)
-    forward, lower = _set_fwd_grad_enabled(True), interpreter.lower()
+    forward, lower = _private.set_forward_mode(True), interpreter.lower()
     with torch.enable_grad(), forward, lower, _half(call, (*low, *low_dots)):
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 
 
-_transform: Any = custom_function_call
+_transform: Any = _private.custom_function_call
 _NO_RULE = "Functionalize rule for custom_function_call"
 """What PyTorch says where a function of autograd comes to the level of `functionalize`."""
 
@@ -228,22 +221,22 @@ class _Functionalized(TorchFunctionMode):
         with self:
             if not _transforms_active():
                 return args[0].apply(*args[1:])
-            interpreter = retrieve_current_functorch_interpreter()
+            interpreter = _private.current_interpreter()
             if interpreter.key() != _functorch.TransformType.Functionalize:
-                return dispatch_functorch(f, args, {})
+                return _private.dispatch_functorch(f, args, {})
             level = interpreter.level()
-            add_back = interpreter.functionalize_add_back_views()  # type: ignore[attr-defined]
+            add_back = interpreter.functionalize_add_back_views()
 
             def lowered(x: Any) -> Any:
                 if not is_tensor(x) or _level_of(x) != level:
                     return x
-                _torch._sync(x)
-                return _functorch._unwrap_functional_tensor(x, add_back)
+                _private.dispatched.sync(x)
+                return _functorch.unwrap_functional_tensor(x, add_back)
 
             with interpreter.lower():
                 found = _transform(*map(lowered, args))
 
             def raised(x: Any) -> Any:
-                return _functorch._wrap_functional_tensor(x, level) if is_tensor(x) else x
+                return _functorch.wrap_functional_tensor(x, level) if is_tensor(x) else x
 
             return tuple(map(raised, found)) if type(found) is tuple else raised(found)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
@@ -26,6 +25,7 @@ from chainrules_py.extend import (
     register_host,
 )
 from chainrules_py.vocabulary.higher_order import scanning
+from chainrules_torch import _private
 from chainrules_torch.engine.call import computed_by
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import (
@@ -44,9 +44,8 @@ from chainrules_torch.engine.reuse_value import known_value, known_values
 from chainrules_torch.engine.transformed_elsewhere import refuse
 from chainrules_torch.tensors import beside_tensors
 
-_C: Any = torch._C
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
-_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
+_transforms_active = _private.transforms_active
 
 _SMOOTH: frozenset[Any] = frozenset(
     (
@@ -94,7 +93,7 @@ def host(
             quick is None
             or _grad_enabled()
             or _transforms_active()
-            or forward_ad._current_level >= 0
+            or _private.in_forward_mode()
             or known_values.get()
         ):
             return quick(*operands, **options)

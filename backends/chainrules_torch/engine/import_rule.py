@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.utils.dlpack import from_dlpack
 
 from chainrules_bridge import assembled, canonical, flat, opened, refuse_traced_captures
@@ -46,11 +45,10 @@ from chainrules_py.extend import (
     plain,
     register_generator,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.config import Unlost, constant, floats, is_tensor
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.tensors import native
-
-_C: Any = torch._C
 
 
 def import_rule(
@@ -226,12 +224,12 @@ def _numbers(y: Any) -> list[Any] | None:
     except (AttributeError, TypeError):  # a tracer of another engine's
         return None
     found = []
-    with temporarily_clear_interpreter_stack():
+    with _private.without_levels():
         for x in leaves:
-            while is_tensor(x) and _C._functorch.is_gradtrackingtensor(x):
-                x = _C._functorch.get_unwrapped(x)
+            while is_tensor(x) and _private.functorch.is_gradtrackingtensor(x):
+                x = _private.functorch.get_unwrapped(x)
             if is_tensor(x):
-                if _C._functorch.is_batchedtensor(x) or is_abstract(x):
+                if _private.functorch.is_batchedtensor(x) or is_abstract(x):
                     return None
                 x = constant(x).cpu().resolve_conj().resolve_neg()
                 x = (x.float() if x.dtype is torch.bfloat16 else x).numpy()
@@ -343,7 +341,7 @@ def computed_by_torch(
 
 def _is_escaping(x: Any) -> bool:
     """Tell whether a value would lose its derivative where it becomes another library's array."""
-    of_torch = is_tensor(x) and _C._functorch.is_functorch_wrapped_tensor(x)
+    of_torch = is_tensor(x) and _private.functorch.is_functorch_wrapped_tensor(x)
     return of_torch or isinstance(x, Tracer)
 
 

@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     flatten,
     knows,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.functorch import plan_of, transformed
@@ -39,7 +40,6 @@ from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
-_C: Any = torch._C
 
 
 @final
@@ -199,7 +199,7 @@ class Record:
         ):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
-        self.versions: list[tuple[Any, int]] = []
+        self.versions: list[tuple[Any, int | None]] = []
 
     def note_versions(self, seen: Sequence[tuple[Any, Any]], closures: Sequence[Any]) -> None:
         """Note the versions of operands and results that closures of the rule's hold by themselves.
@@ -207,15 +207,15 @@ class Record:
         PyTorch checks those that it keeps, unless `torch.autograd.graph` has them kept otherwise.
         Beside each stands the tensor that is outside.
         """
-        if _C._autograd._top_saved_tensors_default_hooks(True) is not None:
+        if _private.has_hooks():
             tensors = [(x, y) for x, y in seen if isinstance(x, Tensor) and not x.is_inference()]
             held = [y for x, y in tensors if knows(closures, functools.partial(operator.is_, x))]
-            self.versions = [(weakref.ref(x), x._version) for x in held]
+            self.versions = [(weakref.ref(x), _private.version(x)) for x in held]
 
     def _check_versions(self) -> None:
         for known, version in self.versions:
             x = known()
-            if x is not None and x._version != version:
+            if x is not None and _private.version(x) != version:
                 msg = (
                     f"an operand of {self.call.plan.primal.__name__}, or its result, was written "
                     f"to after the call, and the pullback of its rule holds it, where PyTorch "

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.autograd.function import Function
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from chainrules_bridge import UNFIT, raised_in, refused_rule, warn_called_back
 from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.config import Unlost, floats, is_tensor
@@ -27,8 +27,7 @@ from chainrules_torch.engine.randomness import refuse_drawn, undrawn
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
-_C: Any = torch._C
-_is_wrapped: Callable[[Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
+_is_wrapped: Callable[[Tensor], bool] = _private.functorch.is_functorch_wrapped_tensor
 
 
 def may_leave(x: Any) -> bool:
@@ -141,7 +140,7 @@ def leaves_torch(call: AnyCall, error: Exception, given: Sequence[Any] = ()) -> 
     if call.plan.solves or isinstance(error, ChainRulesError):
         return False
     said = str(error).partition("\n")[0]
-    abstract = isinstance(error, (DataDependentOutputException, GuardOnDataDependentSymNode))
+    abstract = isinstance(error, (_private.NoValueError, GuardOnDataDependentSymNode))
     return (
         abstract
         or asks_for_values(error)

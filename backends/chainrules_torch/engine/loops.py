@@ -13,14 +13,14 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
+from chainrules_torch import _private
 from chainrules_torch.engine.config import floats, is_tensor, outside
 from chainrules_torch.engine.functorch import below, transformed
 from chainrules_torch.engine.opaque import is_abstract, run_later
 from chainrules_torch.engine.outputs import owned
 from chainrules_torch.engine.randomness import for_each
 
-_C: Any = torch._C
-_functorch: Any = _C._functorch
+_functorch = _private.functorch
 
 
 def is_hidden(tensors: Sequence[Any]) -> bool:

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch._guards import TracingContext
-from torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from chainrules_py import ChainRulesError, RuleError, TracerError
 from chainrules_py.extend import is_structure_type
+from chainrules_torch import _private
 from chainrules_torch.engine.randomness import for_each, undrawn
 
 
@@ -34,15 +31,14 @@ class Later(Protocol):
         ...
 
 
-_C: Any = torch._C
-_frames: Any = _C._dynamo.eval_frame
+unseen = _private.unseen
 
 
 def is_abstract(x: Any) -> bool:
     """Tell whether a value is a tensor that a compiler works with, or is made of one."""
-    while isinstance(x, torch.Tensor) and _C._functorch.is_functorch_wrapped_tensor(x):
-        x = _C._functorch.get_unwrapped(x)
-    return isinstance(x, (FakeTensor, FunctionalTensor))
+    while isinstance(x, torch.Tensor) and _private.functorch.is_functorch_wrapped_tensor(x):
+        x = _private.functorch.get_unwrapped(x)
+    return isinstance(x, (_private.FakeTensor, _private.FunctionalTensor))
 
 
 def is_elsewhere(x: Any) -> bool:
@@ -78,20 +74,9 @@ def is_writing_down() -> bool:
 
     What `torch.compile` writes down is value and derivative together.
     """
-    if _C._len_torch_dispatch_stack() and get_proxy_mode() is not None:
-        return torch.compiler.is_exporting() or TracingContext.try_get() is None
+    if _private.modes_active() and get_proxy_mode() is not None:
+        return torch.compiler.is_exporting() or _private.TracingContext.try_get() is None
     return torch.compiler.is_exporting()
-
-
-def unseen(f: Any) -> Any:
-    """Have a compiler look neither into a function, nor what that calls, outside of its graphs.
-
-    `torch.compiler.disable` would load the compiler.
-    """
-    if hasattr(_frames, "set_code_exec_strategy"):
-        skip = _frames._FrameAction.SKIP
-        _frames.set_code_exec_strategy(f.__code__, _frames._FrameExecStrategy(skip, skip))
-    return f
 
 
 def leave_out(error: ChainRulesError) -> None:
@@ -101,11 +86,11 @@ def leave_out(error: ChainRulesError) -> None:
 
     Raises
     ------
-    UnsupportedFakeTensorException
+    LeftOutError
         In our words.
     """
-    if TracingContext.try_get() is not None and get_proxy_mode() is None:
-        raise UnsupportedFakeTensorException(str(error)) from None
+    if _private.TracingContext.try_get() is not None and get_proxy_mode() is None:
+        raise _private.LeftOutError(str(error)) from None
 
 
 def of_graph(x: Any) -> Any:
@@ -127,7 +112,7 @@ def check_result(y: Any, name: str) -> None:
 
     Raises
     ------
-    UnsupportedFakeTensorException
+    LeftOutError
         With what to write instead.
     """
     if isinstance(y, (tuple, list)):
@@ -155,11 +140,11 @@ def forget(until: tuple[Any, ...]) -> None:
 
 
 def _symbols() -> Any:
-    context = TracingContext.try_get()
+    context = _private.TracingContext.try_get()
     return None if context is None or context.fake_mode is None else context.fake_mode.shape_env
 
 
-_OUTSIDE = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()
+_OUTSIDE = _private.dispatched.included(), _private.dispatched.excluded()
 """How operations are dispatched where no operation is running: in one there are no derivatives."""
 
 _waiting: dict[int, Later] = {}
@@ -180,15 +165,15 @@ def run_later(program: Later, tensors: Sequence[Any]) -> list[Any]:
 
 @torch.library.custom_op("chainrules::later", mutates_args=())
 def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    outside = _C._ForceDispatchKeyGuard(*_OUTSIDE)
-    with outside, temporarily_clear_interpreter_stack(), undrawn():
+    outside = _private.dispatched.forced(*_OUTSIDE)
+    with outside, _private.without_levels(), undrawn():
         found = _waiting[number].compute(tensors)
     return [_fresh(y, tensors) for y in found]
 
 
 def _fresh(y: torch.Tensor, tensors: list[torch.Tensor]) -> torch.Tensor:
     """Make a result fresh: an operation must give neither what it was given nor a view."""
-    if y._is_view() or any([y is x for x in tensors]):
+    if _private.is_view(y) or any([y is x for x in tensors]):
         return y.clone(memory_format=torch.contiguous_format)
     return y.detach()
 

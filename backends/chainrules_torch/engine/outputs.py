@@ -17,7 +17,9 @@ from chainrules_py.extend import (
     unflatten,
     unflatten_tangent,
 )
+from chainrules_torch import _private
 from chainrules_torch.engine.config import floats
+from chainrules_torch.tensors import owner
 
 Tensor = torch.Tensor
 
@@ -90,7 +92,7 @@ def owned(x: Any, leaves: Sequence[Any]) -> Any:
         for leaf in leaves:
             if x is leaf:
                 return x.clone()
-        return x.clone() if x._is_view() else x
+        return x.clone() if _private.is_view(x) else x
     return x
 
 
@@ -99,7 +101,7 @@ def shares(x: Any, leaves: Sequence[Any]) -> bool:
     if not isinstance(x, Tensor):
         return False
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-    return any([x is t or x._base is (t if t._base is None else t._base) for t in tensors])
+    return any([x is t or _private.base(x) is owner(t) for t in tensors])
 
 
 def another(x: Tensor, leaves: Sequence[Any]) -> Tensor:

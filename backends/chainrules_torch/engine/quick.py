@@ -19,6 +19,7 @@ from torch.autograd.function import Function
 from chainrules_bridge import UNFIT
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
@@ -123,8 +124,9 @@ def _function(
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     name = plan.primal.__name__  # which PyTorch shows in its graphs
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
-    made._backward_cls.half = staticmethod(half)
-    made._backward_cls.apply = backward  # which PyTorch's own looks for at each call
+    contexts = _private.backward_class(made)
+    contexts.half = staticmethod(half)
+    contexts.apply = backward  # which PyTorch's own looks for at each call
     return applied_to(made)
 
 

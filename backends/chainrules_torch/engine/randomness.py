@@ -13,15 +13,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from torch._functorch.pyfunctorch import coerce_cinterpreter, temporarily_clear_interpreter_stack
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from chainrules_py import NotDifferentiableError
+from chainrules_torch import _private
 from chainrules_torch.engine.draws import Drawing, begun, generators_of
 from chainrules_torch.tensors import levels_of
 
-_C: Any = torch._C
-_functorch: Any = _C._functorch
+_functorch = _private.functorch
 _VMAP = _functorch.TransformType.Vmap
 _undrawn: contextvars.ContextVar[bool] = contextvars.ContextVar("_undrawn", default=False)
 """Whether this is called back for an element of a batch for which nothing may be drawn."""
@@ -64,7 +62,7 @@ def refuse_drawn(error: BaseException, what: str) -> None:
 def _maps() -> list[Any]:
     """List the levels of `torch.vmap` that are active."""
     stack = _functorch.get_interpreter_stack() or ()
-    return [coerce_cinterpreter(level) for level in stack if level.key() == _VMAP]
+    return [_private.coerce_cinterpreter(level) for level in stack if level.key() == _VMAP]
 
 
 def _mapped_at(xs: Sequence[Any]) -> set[int]:
@@ -87,9 +85,9 @@ def spread(drawing: Drawing, leaves: Sequence[Any]) -> Sequence[Any]:
         return leaves
     x = leaves[place]
     for level in levels:
-        with temporarily_clear_interpreter_stack():
+        with _private.without_levels():
             each = torch.ones(level.batch_size(), dtype=torch.bool, device=x.device)
-            mapped = _functorch._add_batch_dim(each, 0, level.level())
+            mapped = _functorch.add_batch_dim(each, 0, level.level())
         x = torch.where(mapped, x, x)
     return [x if i == place else other for i, other in enumerate(leaves)]
 
@@ -113,8 +111,8 @@ def drawn_once(leaves: Sequence[Any]) -> Generator[None]:
     taken: list[tuple[Any, int, int]] = []
     before = len(_functorch.get_interpreter_stack())
     while len(_functorch.get_interpreter_stack() or ()) >= levels[0]:
-        at = coerce_cinterpreter(_functorch.get_interpreter_stack()[-1])
-        size = at.batch_size() if at.level() in levels else -1  # type: ignore[attr-defined]
+        at = _private.coerce_cinterpreter(_functorch.get_interpreter_stack()[-1])
+        size = at.batch_size() if at.level() in levels else -1
         taken.append((_functorch.pop_dynamic_layer_stack(), at.level(), size))
     below = before - len(taken)
     try:
@@ -122,7 +120,7 @@ def drawn_once(leaves: Sequence[Any]) -> Generator[None]:
             if size < 0:
                 _functorch.push_dynamic_layer_stack(layer)
             else:
-                _functorch._vmap_increment_nesting(size, "same")
+                _functorch.vmap_increment_nesting(size, "same")
         yield
     finally:
         while len(_functorch.get_interpreter_stack() or ()) > below:
@@ -170,7 +168,7 @@ def undrawn() -> AbstractContextManager[Any]:
     return _Undrawn() if _undrawn.get() else contextlib.nullcontext()
 
 
-class _Undrawn(TorchDispatchMode):
+class _Undrawn(_private.DispatchMode):  # type: ignore[misc]
     """Context in which PyTorch raises where it draws at random, as it does in `torch.vmap`."""
 
     def __torch_dispatch__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

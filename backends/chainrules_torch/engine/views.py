@@ -11,19 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd import forward_ad
 
 from chainrules_py import ChainRulesError, MutationError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten, unflatten
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall
 from chainrules_torch.engine.config import computing, has_no_tangent, is_tensor
 from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.tensors import levels_of
 
-_C: Any = torch._C
-_functorch: Any = _C._functorch
+_functorch = _private.functorch
 
 VIEWS: frozenset[Any] = frozenset(
     (
@@ -101,10 +100,10 @@ def _is_hooked(x: Any) -> bool:
 
 def _unwritten_check(name: str, levels: list[Any]) -> Callable[[Any], None]:
     """Return a hook that raises if a result was written to since."""
-    versions = [x._version for x in levels]
+    versions = [_private.version(x) for x in levels]
 
     def check(_: Any) -> None:
-        if [x._version for x in levels] != versions:
+        if [_private.version(x) for x in levels] != versions:
             msg = (
                 f"the result of {name}, which is an operand or a view of one, was written to where "
                 f"a transformation has a copy of it, so that the operand would not be written to: "
@@ -124,7 +123,7 @@ def _same(x: Any, y: Any) -> bool:
     """Tell whether two tensors have the same numbers and tangents, at this level and below."""
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
-    if forward_ad._current_level >= 0 and not has_no_tangent(x):
+    if _private.in_forward_mode() and not has_no_tangent(x):
         (x, x_dot), (y, y_dot) = forward_ad.unpack_dual(x), forward_ad.unpack_dual(y)
         if x_dot is not None or y_dot is not None:
             dots = [torch.zeros_like(x) if t is None else t for t in (x_dot, y_dot)]
@@ -134,9 +133,9 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _same_below(x: Any, y: Any) -> bool:
-    if not _C._are_functorch_transforms_active():
+    if not _private.transforms_active():
         return bool(torch.equal(torch.nan_to_num(x.detach()), torch.nan_to_num(y.detach())))
-    interpreter = retrieve_current_functorch_interpreter()
+    interpreter = _private.current_interpreter()
     level = interpreter.level()
     low = [
         _functorch.get_unwrapped(t) if _functorch.maybe_get_level(t) == level else t for t in (x, y)

@@ -185,6 +185,7 @@ def test_an_interrupt_at_any_instant_gives_arrays_back():
     gc.disable()  # what is raised while it calls back is lost, in Python itself
     try:
         for k in range(60):
+            # At another instant of the gradient each time; one at least has to come in it.
             signal.setitimer(signal.ITIMER_REAL, max(1e-5, 1.2 * took * (k + 1) / 60))
             try:
                 gradient(x)

@@ -75,7 +75,7 @@ CALLS = {
     ),
     "lsim": (lambda u: scipy.signal.lsim((A, B, C, [[0.0]]), u * T, T)[1][3], (0.0, 0.5)),
     "multinomial": (
-        lambda p: scipy.stats.multinomial.logpmf([1, 3, 4], 8, np.stack([p, 0.2, 0.5])),
+        lambda p: scipy.stats.multinomial.logpmf([1, 3, 4], 8, np.stack([p, 0.2, 0.8 - p])),
         (0.3,),
     ),
     "lfilter_zi": (

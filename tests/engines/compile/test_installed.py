@@ -33,7 +33,7 @@ RANDOM |= {"sparse.linalg.onenormest"}  # or begin anywhere
 RANDOM |= {"interpolate.insert"}  # whose last elements are what memory held
 ALL = [s for of in samples().values() for s in of if s.operands and s.name not in RANDOM]
 LONGEST = 4.0
-"""How many seconds a sample has for its draws."""
+"""How many seconds a sample has for its draws: a slow one has fewer, and none fails by it."""
 SOME = [s for s in ALL if s.name in EVERYDAY]
 BAD = (np.inf, -np.inf, np.nan, -0.0, 0.0)
 

@@ -374,3 +374,12 @@ def test_nor_in_turns_that_are_found_again(name):
         assert same(compiled(X, X + 1.0), scope["f"](X, X + 1.0))
     assert not compiled.as_it_is
     assert "for " in compiled.source
+
+
+def test_a_compiled_function_has_the_signature_of_its_function():
+    def f(x, y=1.0, *, z=2):
+        return x * y * z
+
+    for compiled in (compile(f), compile(grad(f))):
+        assert inspect.getfullargspec(compiled) == inspect.getfullargspec(f)
+        assert inspect.signature(compiled) == inspect.signature(f)

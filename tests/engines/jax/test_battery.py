@@ -416,6 +416,7 @@ def chosen():
 
 # At third order the gauge's report is heard where differences are taken through the derivatives.
 @pytest.mark.filterwarnings("ignore::chainrules_py.errors.DegeneracyWarning")
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name, transformation", list(chosen()))
 def test_battery(name, transformation):
     BATTERY[transformation](problem(name))

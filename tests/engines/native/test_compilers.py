@@ -95,7 +95,7 @@ from chainrules_native.compilers import Compiler, _running
 one = Compiler(({slow!r},), "")
 threading.Thread(target=one.build, args=(Path("a"), Path("b")), daemon=True).start()
 while not _running:
-    time.sleep(0.01)
+    time.sleep(0.01)  # until the compiler runs
 print(next(iter(_running)).pid, flush=True)
 """
     command = [sys.executable, "-c", code]

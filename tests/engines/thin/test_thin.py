@@ -1,5 +1,10 @@
 """The thin adapters to MyGrad, PyTensor and tinygrad: each does what its engine can."""
 
+import importlib
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -13,6 +18,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.errors import ContractError
 from chainrules_tape import grad
 from tests.engines.battery import CONSTANT, ONE_MODE, points, softplus
 
@@ -166,6 +172,13 @@ class TestPyTensor:
         assert self.adapter.supports(v.solve, A, X).order == np.inf
         assert not self.adapter.supports(np.abs, X + 1j).grad
 
+    def test_versions_that_are_too_old_are_named(self, monkeypatch):
+        """PyTensor 2, which PyMC 5 takes, has no pushforward."""
+        monkeypatch.delattr(self.pytensor.gradient, "pushforward")
+        monkeypatch.delitem(sys.modules, "chainrules_pytensor")
+        with pytest.raises(ContractError, match="pip install 'pytensor>=3'; with PyMC, 'pymc>=6'"):
+            importlib.import_module("chainrules_pytensor")
+
     def test_what_is_captured_is_refused(self):
         f = self.adapter.export(looking_at([self.pt.scalar("w")]))
         with pytest.raises(TracerError, match="depends on w"):
@@ -185,6 +198,60 @@ class TestPyTensor:
         have = both(A.copy())
         assert np.allclose(have[0], np.exp(f(A)))
         assert np.allclose(have[1], 3.0 * A)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+class TestPyTensorByJAX:
+    """Mode "JAX": values and gradients are JAX's, of the function exported to JAX."""
+
+    @pytest.fixture(autouse=True)
+    def library(self, double):
+        self.pytensor = pytest.importorskip("pytensor")
+        self.pt = pytest.importorskip("pytensor.tensor")
+        self.adapter = pytest.importorskip("chainrules_pytensor")
+
+    def compiled(self, inputs, outputs):
+        return self.pytensor.function(inputs, outputs, mode="JAX")
+
+    def test_value_gradient_and_hessian(self):
+        a, x = self.pt.matrix("a"), self.pt.vector("x")
+        y = self.adapter.export(np.linalg.solve)(a, x)
+        total = self.pt.sum(y * y)
+        (hessian,) = self.pytensor.gradient.hessian(total, [x])
+        along = self.pytensor.gradient.pushforward(y, [x], [x + 1.0])
+        given = [y, self.pytensor.grad(total, x), hessian, along]
+        have = self.compiled([a, x], given)(A, X)
+        inverse = np.linalg.inv(A)
+        want = inverse @ X, 2 * inverse.T @ inverse @ X, 2 * inverse.T @ inverse, inverse @ (X + 1)
+        for y, expected in zip(have, want, strict=True):
+            assert np.allclose(y, expected)
+
+    def test_the_rule_is_used(self):
+        @primitive
+        def planted(x):
+            return x * 1.0
+
+        scalar_rule(planted, lambda _y, _x: 10.0)
+        x = self.pt.vector("x")
+        slope = self.pytensor.grad(self.pt.sum(self.adapter.export(planted)(x)), x)
+        assert np.array_equal(self.compiled([x], slope)(X), np.full(3, 10.0))
+
+    def test_several_results_and_whole_numbers(self):
+        x, n = self.pt.vector("x"), self.pt.lvector("n")
+        y, after = self.adapter.export(lambda x, n: (v.sin(x) * n, n + 1))(x, n)
+        slope = self.pytensor.grad(self.pt.sum(y), x)
+        have = self.compiled([x, n], [after, slope])(X, np.array([1, 2, 3]))
+        assert np.array_equal(have[0], [2, 3, 4])
+        assert np.allclose(have[1], np.cos(X) * [1, 2, 3])
+
+    def test_jax_is_loaded_where_it_is_asked_for(self):
+        code = """
+            import sys, numpy as np, pytensor.tensor as pt, chainrules_pytensor
+            x = pt.vector("x")
+            y = chainrules_pytensor.export(np.sin)(x)
+            assert "jax" not in sys.modules
+        """
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=300)
 
 
 SEEN = (

@@ -455,7 +455,7 @@ def test_any_engine_with_value_and_grad():
 
 
 def sleepy(w, x):
-    time.sleep(random.random() * 0.01)
+    time.sleep(random.random() * 0.01)  # the parts end in any order
     return np.sum(np.sin(x @ w))
 
 
@@ -642,7 +642,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, tmp_path):
     there = tmp_path / "was killed"
 
     def deadly(w, k):
-        time.sleep(0.02)
+        time.sleep(0.02)  # all workers get some of the parts
         if k == 11 and not there.exists():
             there.touch()
             os.kill(os.getpid(), signal.SIGKILL)

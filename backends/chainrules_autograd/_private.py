@@ -1,0 +1,50 @@
+"""The names of autograd's that are not public, and nothing else: no other module here uses one.
+
+They are what a box consists of, and autograd gives no other way to it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import autograd.numpy
+from autograd.extend import Box
+from autograd.numpy.numpy_boxes import ArrayBox
+
+from chainrules_py.errors import ContractError
+
+__all__ = ["node", "trace", "value"]
+
+value: Callable[[Box], Any] = operator.attrgetter("_value")
+"""What a box stands for, which may be a box of an outer trace."""
+trace: Callable[[Box], int] = operator.attrgetter("_trace")
+"""The number of the trace that a box belongs to."""
+node: Callable[[Box], Any] = operator.attrgetter("_node")
+"""Where a box stands in the graph of its trace."""
+
+
+def check() -> None:
+    """Raise unless boxes are made as they are read here.
+
+    Raises
+    ------
+    ContractError
+        It names the versions that are known to work.
+    """
+    x = autograd.numpy.ones(1)
+    try:
+        box = ArrayBox(x, 1, None)
+        known = value(box) is x and trace(box) == 1 and node(box) is None
+    except (AttributeError, TypeError):
+        known = False
+    if not known:
+        msg = (
+            "chainrules_autograd reads the value, trace and node of autograd's boxes, and this "
+            "version has others: pip install 'autograd>=1.7,<1.10'"
+        )
+        raise ContractError(msg)
+
+
+check()

@@ -1,0 +1,38 @@
+"""NumPy's private names that programs in C use: they all stand here, and each is tried.
+
+They are NumPy's own loops, and the table of its interface for C. What a version of NumPy does not
+have is not written in C: NumPy computes it where the program calls it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from chainrules_native.memory import UnwritableError
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+UMATH = _module("numpy._core.umath")
+LAPACK = _module("numpy.linalg._umath_linalg")
+INTERFACE = getattr(_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
+
+
+def loop_named(module: Any, name: str) -> Any:
+    """Return one of NumPy's loops.
+
+    Raises
+    ------
+    UnwritableError
+        If this NumPy does not have it.
+    """
+    found = getattr(module, name, None)
+    if found is None:
+        raise UnwritableError
+    return found

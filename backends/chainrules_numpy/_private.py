@@ -1,0 +1,35 @@
+"""NumPy's private names that are used here: they all stand in this module, and each is tried."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+_UMATH = _module("numpy._core.umath")
+_LAPACK = _module("numpy.linalg._umath_linalg")
+_LOOPS = ("solve", "solve1", "inv", "det", "slogdet", "cholesky_lo", "cholesky_up")
+
+
+def lapack() -> tuple[Any, Any, Any] | None:
+    """Return NumPy's loops of LAPACK's, and how errors are set and made; None without these."""
+    state = getattr(_UMATH, "_extobj_contextvar", None)
+    make = getattr(_UMATH, "_make_extobj", None)
+    known = all([hasattr(_LAPACK, name) for name in _LOOPS])
+    return None if state is None or make is None or not known else (_LAPACK, state, make)
+
+
+def hidden_ufuncs() -> dict[str, Any]:
+    """Return the ufuncs that NumPy's functions and methods call under no public name.
+
+    Where one is missing, a call of the function with a traced argument is refused.
+    """
+    names = ("clip", "_ones_like", "real", "imag")  # the latter two since NumPy 2.5
+    return {name: getattr(_UMATH, name) for name in names if hasattr(_UMATH, name)}

@@ -1,0 +1,95 @@
+"""What is used here of SciPy's private names: all of them stand in this module.
+
+A version of SciPy may lack any of them. Each is tried when it is first used, and `private` returns
+None where it is missing; the module that uses it does without it then, or refuses.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from types import ModuleType
+from typing import Any
+
+PLACES = {
+    "_filtfilt_gust": "scipy.signal._signaltools",
+    "_min_or_max_filter": "scipy.ndimage._filters",
+    "_rank_filter": "scipy.ndimage._filters",
+    "compose_quat": "scipy.spatial.transform._rotation_xp",
+    "from_matrix": "scipy.spatial.transform._rotation_xp",
+    "reduce": "scipy.spatial.transform._rotation_xp",
+    "_power_divergence": "scipy.stats._stats_py",
+    "_xp_var": "scipy.stats._stats_py",
+    "_yeojohnson_llf": "scipy.stats._morestats",
+    "_yeojohnson_transform": "scipy.stats._morestats",
+    "CovViaPSD": "scipy.stats._covariance",
+    "AndersonResult": "scipy.stats._morestats",
+    "KstestResult": "scipy.stats._stats_py",
+    "LinregressResult": "scipy.stats._stats_py",
+    "PearsonRResultBase": "scipy.stats._stats_py",
+    "SignificanceResult": "scipy.stats._stats_py",
+    "TtestResultBase": "scipy.stats._stats_py",
+    "_lambertw": "scipy.special._ufuncs",
+    "_riemann_zeta": "scipy.special._ufuncs",
+    "_smirnovp": "scipy.special._ufuncs",
+    "_zeta": "scipy.special._ufuncs",
+}
+"""The modules of SciPy's in which the names are."""
+OF_ALL_SPARSE_ARRAYS = "scipy.sparse._base"
+OF_SPARSE_ARRAYS = [f"scipy.sparse._{f}" for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")]
+"""The modules in which SciPy says that its classes are; an array passed to a function names it."""
+TEXTS = {
+    name: f"scipy.spatial.transform.{name}" for name in ("_rotation_xp", "_rigid_transform_xp")
+}
+"""The modules whose text is followed whole."""
+
+
+@functools.cache
+def private(name: str) -> Any:
+    """Return what SciPy has under one of these names; None where it does not.
+
+    Examples
+    --------
+    >>> private("_xp_var").__name__
+    '_xp_var'
+    """
+    return getattr(_module(PLACES[name]), name, None)
+
+
+@functools.cache
+def text(name: str) -> ModuleType | None:
+    """Return one of the modules that are followed whole; None where there is none."""
+    return _module(TEXTS[name])
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def helper_name(value: Any) -> str | None:
+    """Return the name of a function or class of SciPy's private packages; None of all else.
+
+    SciPy moves these from module to module, and keeps their names.
+    """
+    home = getattr(value, "__module__", None)
+    is_theirs = type(home) is str and home.startswith("scipy._")
+    return getattr(value, "__name__", None) if is_theirs else None
+
+
+def is_numpy(module: ModuleType) -> bool:
+    """Tell whether a module is the one by which SciPy has NumPy follow the array-API standard."""
+    return module.__name__.endswith("array_api_compat.numpy")
+
+
+def common_base(first: type, *others: type) -> Any:
+    """Return the nearest class that all of these are of: SciPy has no public name for some.
+
+    Examples
+    --------
+    >>> common_base(bool, int, float)
+    <class 'object'>
+    """
+    return next(c for c in first.__mro__ if all([issubclass(other, c) for other in others]))

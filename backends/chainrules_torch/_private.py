@@ -1,0 +1,210 @@
+"""The names of PyTorch that are not public, and nothing else: no other module here uses one.
+
+PyTorch has no public names for the levels of `torch.func`, nor for where a compiler works. Each
+name is looked for. Where one is missing, something public stands for it if there is such a thing;
+otherwise it is an `Absent`, whose use is an error that names the versions that work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pkgutil
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from chainrules_py.errors import ContractError
+
+
+class Absent:
+    """A name that this version of PyTorch lacks.
+
+    Parameters
+    ----------
+    path : str
+        The module, a colon, and the name in it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __getattr__(self, name: str) -> Absent:
+        return Absent(f"{self.path}.{name}")
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        """Raise.
+
+        Raises
+        ------
+        ContractError
+            It names the versions that work.
+        """
+        msg = (
+            f"PyTorch {torch.__version__} has no {self.path.replace(':', '.')}, which "
+            f"chainrules_torch needs here: pip install 'torch>=2.8,<2.14'"
+        )
+        raise ContractError(msg)
+
+
+def _name(path: str, otherwise: Any = None) -> Any:
+    """Return what a module has under a name, or else something that is public."""
+    try:
+        return pkgutil.resolve_name(path)
+    except (ImportError, AttributeError):
+        return Absent(path) if otherwise is None else otherwise
+
+
+# ------------------------------------------------------------------------------- torch.func
+
+_LEVELS = (
+    *("TransformType", "get_interpreter_stack", "maybe_current_level", "maybe_get_level"),
+    *("pop_dynamic_layer_stack", "push_dynamic_layer_stack", "get_unwrapped", "unwrap_if_dead"),
+    *("is_batchedtensor", "is_functionaltensor", "is_functorch_wrapped_tensor"),
+    *("is_gradtrackingtensor", "is_legacy_batchedtensor"),
+    *("_add_batch_dim", "_vmap_increment_nesting", "_unwrap_for_grad", "_wrap_for_grad"),
+    *("_unwrap_functional_tensor", "_wrap_functional_tensor"),
+)
+functorch: Any = types.SimpleNamespace(
+    **{name.lstrip("_"): _name(f"torch:_C._functorch.{name}") for name in _LEVELS}
+)
+transforms_active: Callable[[], bool] = _name("torch:_C._are_functorch_transforms_active")
+
+_PYTHON = "torch._functorch.pyfunctorch"
+coerce_cinterpreter = _name(f"{_PYTHON}:coerce_cinterpreter")
+dispatch_functorch = _name(f"{_PYTHON}:dispatch_functorch")
+current_interpreter = _name(f"{_PYTHON}:retrieve_current_functorch_interpreter")
+without_levels = _name(f"{_PYTHON}:temporarily_clear_interpreter_stack")
+without_level = _name(f"{_PYTHON}:temporarily_pop_interpreter_stack")
+custom_function_call = _name("torch._functorch.autograd_function:custom_function_call")
+eager_transforms = _name("torch._functorch:eager_transforms")
+
+# ----------------------------------------------------------------------------- forward mode
+
+set_forward_mode = _name("torch.autograd.forward_ad:_set_fwd_grad_enabled")
+
+
+def in_forward_mode() -> bool:
+    """Tell whether a level of dual numbers is open."""
+    try:
+        return forward_ad._current_level >= 0
+    except AttributeError:
+        return _cannot_enter()
+
+
+def _cannot_enter() -> bool:
+    try:
+        forward_ad.exit_dual_level(level=forward_ad.enter_dual_level())
+    except RuntimeError:  # these levels do not nest
+        return True
+    return False
+
+
+# ---------------------------------------------------------------------------------- tensors
+
+
+def is_view(x: torch.Tensor) -> bool:
+    """Tell whether a tensor is a view, or may be one: it is copied then."""
+    return x._is_view() if hasattr(x, "_is_view") else True
+
+
+def base(x: torch.Tensor) -> torch.Tensor | None:
+    """Return the tensor that this one is a view of, None if it is none, or nothing tells."""
+    return getattr(x, "_base", None)
+
+
+def version(x: torch.Tensor) -> int | None:
+    """Return how often a tensor was written to, None if nothing tells."""
+    return getattr(x, "_version", None)
+
+
+def backward_class(function: Any) -> Any:
+    """Return the class of the contexts that a function of autograd's is given."""
+    return getattr(function, "_backward_cls", Absent("torch.autograd:Function._backward_cls"))
+
+
+def has_hooks() -> bool:
+    """Tell whether hooks on what is saved are set, or may be."""
+    return isinstance(_top_hooks, Absent) or _top_hooks(True) is not None
+
+
+_top_hooks = _name("torch:_C._autograd._top_saved_tensors_default_hooks")
+_pop_hooks = _name("torch:_C._autograd._pop_saved_tensors_default_hooks")
+_push_hooks = _name("torch:_C._autograd._push_saved_tensors_default_hooks")
+
+
+@contextlib.contextmanager
+def unhooked() -> Any:
+    """Take hooks on what is saved off, as checkpoints have: `torch.func` refuses to run in them.
+
+    Where they cannot be taken off, PyTorch says so.
+    """
+    taken: list[Any] = []
+    while not isinstance(_top_hooks, Absent) and (hooks := _top_hooks(True)) is not None:
+        taken.append(hooks)
+        _pop_hooks()
+    try:
+        yield
+    finally:
+        for pack, unpack in reversed(taken):
+            _push_hooks(pack, unpack)
+
+
+def _is_any_cast() -> bool:
+    return any(map(torch.is_autocast_enabled, CASTING))
+
+
+CASTING = ("cpu", "cuda", "mps", "xpu")
+is_cast: Callable[[], bool] = _name("torch:_C._is_any_autocast_enabled", _is_any_cast)
+"""Whether PyTorch casts operands of its functions here."""
+
+# -------------------------------------------------------------------------------- compilers
+
+
+class _NoTensor:
+    """The class of no tensor, where this version has none that compilers work with."""
+
+
+class _NoError(Exception):
+    """An error that this version does not raise."""
+
+
+FakeTensor: type = _name("torch._subclasses.fake_tensor:FakeTensor", _NoTensor)
+FunctionalTensor: type = _name("torch._subclasses.functional_tensor:FunctionalTensor", _NoTensor)
+NoValueError: type[Exception] = _name(
+    "torch._subclasses.fake_tensor:DataDependentOutputException", _NoError
+)
+LeftOutError: type[Exception] = _name(
+    "torch._subclasses.fake_tensor:UnsupportedFakeTensorException", _NoError
+)
+TracingContext = _name("torch._guards:TracingContext")
+DispatchMode: Any = _name("torch.utils._python_dispatch:TorchDispatchMode", contextlib.nullcontext)
+without_modes = _name("torch.utils._python_dispatch:_disable_current_modes")
+modes_active: Callable[[], int] = _name("torch:_C._len_torch_dispatch_stack")
+dispatched: Any = types.SimpleNamespace(
+    included=_name("torch:_C._dispatch_tls_local_include_set"),
+    excluded=_name("torch:_C._dispatch_tls_local_exclude_set"),
+    forced=_name("torch:_C._ForceDispatchKeyGuard"),
+    sync=_name("torch:_sync"),
+)
+
+
+def is_compiling() -> bool:
+    """Tell whether a compiler writes down a program, other than by reading code."""
+    flag: bool | None = getattr(torch.compiler, "_is_compiling_flag", None)
+    return torch.compiler.is_compiling() if flag is None else flag
+
+
+def unseen(f: Any) -> Any:
+    """Have a compiler look neither into a function, nor what that calls, outside of its graphs.
+
+    `torch.compiler.disable` would load the compiler.
+    """
+    frames = _name("torch:_C._dynamo.eval_frame")
+    if isinstance(frames, Absent) or not hasattr(frames, "set_code_exec_strategy"):
+        return f
+    skip = frames._FrameAction.SKIP
+    frames.set_code_exec_strategy(f.__code__, frames._FrameExecStrategy(skip, skip))
+    return f

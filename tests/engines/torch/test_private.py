@@ -1,0 +1,86 @@
+"""Versions of PyTorch that lack names that are not public: other ways, or an error."""
+
+import subprocess
+import sys
+import textwrap
+import types
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from torch.autograd import forward_ad  # noqa: E402
+
+from chainrules_py.errors import ContractError  # noqa: E402
+from chainrules_torch import _private  # noqa: E402
+
+WITHOUT = """
+    import pkgutil
+    import warnings
+
+    import numpy as np
+    import torch
+
+    found = pkgutil.resolve_name
+
+    def resolve_name(path):
+        if any([name in path for name in MISSING]):
+            raise AttributeError(path)
+        return found(path)
+
+    pkgutil.resolve_name = resolve_name
+    from chainrules_py.errors import ContractError
+    from chainrules_torch import export
+
+    x = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    norm = export(np.linalg.norm)
+"""
+PUBLIC = ("autocast", "_default_hooks", "_subclasses", "_dynamo")
+GRADIENT = """
+    norm(x).backward()
+    assert np.allclose(x.grad, [0.6, 0.8])
+    with torch.autograd.graph.save_on_cpu():
+        (slope,) = torch.autograd.grad(norm(x), x, create_graph=True)
+        (curvature,) = torch.autograd.grad(slope[0], x)
+    assert np.allclose(curvature, [0.128, -0.096])
+    with torch.autocast("cpu", torch.bfloat16):
+        assert norm(x).dtype == torch.float64
+    u = torch.ones_like(x)
+    assert np.allclose(torch.func.jvp(norm, (x.detach(),), (u,))[1], 1.4)
+"""
+REFUSED = """
+    try:
+        torch.func.grad(norm)(x.detach())
+    except ContractError as error:
+        assert "pip install 'torch>=2.8,<2.14'" in str(error)
+    else:
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    "missing, then",
+    [(PUBLIC, GRADIENT), (("is_functorch_wrapped_tensor",), REFUSED)],
+    ids=["public", "refused"],
+)
+def test_gradients(missing, then):
+    code = f"MISSING = {missing!r}\n" + textwrap.dedent(WITHOUT) + textwrap.dedent(then)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_levels_of_dual_numbers_are_seen(monkeypatch):
+    public = types.SimpleNamespace(
+        enter_dual_level=forward_ad.enter_dual_level, exit_dual_level=forward_ad.exit_dual_level
+    )
+    for module in (forward_ad, public):
+        monkeypatch.setattr(_private, "forward_ad", module)
+        assert not _private.in_forward_mode()
+        with forward_ad.dual_level():
+            assert _private.in_forward_mode()
+        assert not _private.in_forward_mode()
+
+
+def test_what_nothing_stands_for_names_the_versions():
+    absent = _private._name("torch:_C.no_such_name").with_a_part
+    with pytest.raises(ContractError, match=r"has no torch\._C\.no_such_name\.with_a_part"):
+        absent(1.0)

@@ -1,0 +1,61 @@
+"""The table of versions: what it is made of (`make test-matrix` runs it)."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+
+from tests.house import matrix
+
+CASES = """\
+import pytest
+@pytest.mark.parametrize("case", ["right", "wrong", "left out"])
+def test_cases(case):
+    if case == "left out":
+        pytest.skip("needs another version")
+    assert case == "right"
+"""
+
+
+def test_every_extra_has_a_lowest_version():
+    extras = matrix.PROJECT["project"]["optional-dependencies"]
+    lines = [line for extra in extras.values() for line in extra]
+    assert [line for line in lines if not re.search(r">=|<", line)] == []
+    assert "numpy==2.2" in matrix.lowest()
+
+
+def test_rows_are_replaced_and_sorted(tmp_path):
+    table = tmp_path / "table.csv"
+    for version, row, said in [
+        ("3.12", "newest", "first"),
+        ("3.11", "pinned", "other"),
+        ("3.12", "newest", "second"),
+        ("3.11", "oldest", "other"),
+    ]:
+        line = {"row": row, "python": f"{version}.1", "core": said}
+        matrix.write(table, version, row, [line])
+    with table.open(newline="") as file:
+        rows = [(line["row"], line["python"], line["core"]) for line in csv.DictReader(file)]
+    assert rows == [
+        ("oldest", "3.11.1", "other"),
+        ("pinned", "3.11.1", "other"),
+        ("newest", "3.12.1", "second"),
+    ]
+
+
+def test_cases_are_counted(tmp_path):
+    (tmp_path / "test_cases.py").write_text(CASES)
+    for how in ("case", "function"):
+        report = tmp_path / f"{how}.json"
+        command = [sys.executable, "-m", "pytest", "-n", "0"]
+        command += ["-p", "tests.grouped", "-p", "tests.house.results", f"--by={how}"]
+        subprocess.run(
+            [*command, f"--results={report}", str(tmp_path)],
+            cwd=matrix.ROOT, capture_output=True, check=False,
+        )  # fmt: skip
+        result = matrix.Result(**matrix.json.loads(report.read_text()))
+        assert str(result) == "1 passed, 1 failed, 1 skipped"
+        assert [*result.skipped] == ["needs another version"]
+        assert "wrong" in "".join(result.failed)
