@@ -78,10 +78,9 @@ def _by_root(x: Any) -> tuple[Any, Any]:
 
 
 def _autograd(x: Any) -> tuple[Any, Any]:
-    import autograd
-
+    engine: Any = importlib.import_module("autograd")
     f = export(v.vector_norm, to="autograd")
-    return f(x), autograd.grad(f)(x)
+    return f(x), engine.grad(f)(x)
 
 
 def _jax(x: Any) -> tuple[Any, Any]:
@@ -103,13 +102,12 @@ def _mygrad(x: Any) -> tuple[Any, Any]:
 
 
 def _pytensor(x: Any) -> tuple[Any, Any]:
-    import pytensor
-    from pytensor import tensor
-
-    symbol = tensor.dvector()
+    pytensor: Any = importlib.import_module("pytensor")
+    symbol = pytensor.tensor.dvector()
     y = export(v.vector_norm, to="pytensor")(symbol)
-    both: Any = pytensor.function([symbol], [y, pytensor.grad(y, symbol)], mode="FAST_COMPILE")
-    return both(x)
+    both = pytensor.function([symbol], [y, pytensor.grad(y, symbol)], mode="FAST_COMPILE")
+    value, gradient = both(x)
+    return value, gradient
 
 
 def _thunder(x: Any) -> tuple[Any, Any]:

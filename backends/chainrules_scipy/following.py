@@ -324,13 +324,16 @@ def numpy_with(**instead: Any) -> Any:
     return made
 
 
+_numpy: Any = np
+
+
 @functools.cache
 def _module(module: Any) -> Any:
     if is_numpy(module):
-        return _module(np)
+        return _module(_numpy)
     if module in (cmath, math) or module.__name__.split(".")[0] in ("numpy", "scipy"):
         return _Module(module)
     return module
 
 
-HELPERS["array_namespace"] = lambda *_, **__: _module(np)
+HELPERS["array_namespace"] = lambda *_, **__: _module(_numpy)

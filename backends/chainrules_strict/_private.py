@@ -6,12 +6,17 @@ private names are missing; operators with a tracer on their right side raise the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import array_api_strict as xp
 import numpy as np
 
-Strict: Any = type(xp.asarray(0.0))
+if TYPE_CHECKING:
+    from array_api_strict._array_object import Array
+
+    Strict = Array
+else:
+    Strict = type(xp.asarray(0.0))
 CHECK = "_check_type_device"
 """The method by which operators look at their other side."""
 

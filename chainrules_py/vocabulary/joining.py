@@ -27,7 +27,8 @@ class _Joining(Primitive[P, R]):
         return super()._find(operands)
 
     def _of_sequence(self, arrays: Sequence[Any], **options: Any) -> Any:
-        return self(*arrays, **options)
+        word: Any = self
+        return word(*arrays, **options)
 
 
 @_Joining

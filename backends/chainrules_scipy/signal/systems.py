@@ -20,7 +20,7 @@ from chainrules_scipy.signal.followed import FOLLOWED, with_all_powers
 _LINEAR = common_base(native.lti, native.dlti)
 
 
-def _concrete(name: str, kind: type) -> type:
+def _concrete(name: str, kind: type) -> Any:
     """Return the class of the systems that are given so, continuous or discrete ones."""
     return next(c for c in getattr(native, name).__subclasses__() if issubclass(c, kind))
 
@@ -98,7 +98,7 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
 
     Of coefficients it is that of their ratio: roots have no derivative where they are equal.
     """
-    if isinstance(system, native.StateSpace) and isinstance(system, native.lti):
+    if isinstance(system, _concrete("StateSpace", native.lti)):
         return freqresp((system.A, system.B, system.C, system.D), w, n)
     if not isinstance(system, _LINEAR) and len(system) in (2, 4):
         ratio = followed_class(native.lti)(*system)._as_tf()

@@ -261,7 +261,7 @@ class TracedSparse(Stored):
         if not isinstance(places, SPARSE):
             y = v.where(cast("Any", places > 0), a.elements[np.maximum(places, 1) - 1], 0.0)
             return TracedLine(y) if isinstance(theirs, SPARSE) and y.ndim == 1 else y
-        found = places.tocoo()
+        found: Any = cast("Any", places).tocoo()
         data = v.take(a.elements, found.data - 1, axis=0)
         if found.ndim == 1:
             zeros = v.full_like(data, shape=found.shape, fill=0)
