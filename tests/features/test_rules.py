@@ -10,7 +10,6 @@ from chainrules_compat import augmented_rule
 from chainrules_py import (
     ChainRulesError,
     LinearMap,
-    MutationError,
     NoTangent,
     ReverseMode,
     ZeroTangent,
@@ -23,6 +22,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import HigherOrder
+from chainrules_py.testing import debug
 from chainrules_tape import grad, hessian, jvp, stop_gradient, vjp
 from tests.features.rows import feature
 
@@ -263,9 +263,9 @@ def test_cotangents_are_those_of_their_operands():
         grad(lambda x: np.sum(bad(x)))(A)
 
 
-@feature(50, "what a rule keeps where nobody looks is caught", page="promises",
+@feature(50, "what a rule keeps outside is named by debug()", page="promises",
          best="nobody: silently wrong in PyTorch")  # fmt: skip
-def test_what_is_kept_outside_is_caught():
+def test_what_is_kept_outside_is_named():
     kept, a = {}, np.array(5.0)
 
     @primitive
@@ -277,13 +277,8 @@ def test_what_is_kept_outside_is_caught():
         kept["x"] = x
         return square(x), lambda y_bar: (2 * kept["x"] * y_bar,)
 
-    for f in (lambda: hessian(lambda x: np.sum(square(x)))(A),
-              lambda: grad(lambda x: square(x) * square(x * 2))(3.0)):  # fmt: skip
-        try:
-            found = f()
-        except ChainRulesError:
-            continue
-        close(found, 2 * np.eye(3) if np.ndim(found) else 16 * 27.0)
+    with debug(), pytest.raises(ChainRulesError, match="square"):
+        grad(lambda x: square(x) * square(x * 2))(3.0)
 
     @primitive
     def scaled(x):
@@ -298,7 +293,7 @@ def test_what_is_kept_outside_is_caught():
         a[()] = 1.0
         return y
 
-    with pytest.raises(MutationError):
+    with debug(), pytest.raises(ChainRulesError, match="scaled"):
         grad(changed)(1.0)
 
 

@@ -168,5 +168,5 @@ def test_slices_of_one_array_cost_the_same_each(n):
 
 def test_gradients_that_are_handed_out_are_compared_with_nothing():
     """Of k arguments, the work is k times that of one, not k squared."""
-    few, many = counts.of_argument(4), counts.of_argument(40)
+    few, many = counts.of_argument(10), counts.of_argument(40)
     assert many <= few

@@ -148,7 +148,7 @@ class LinearRecipe(Recipe):
             if n is None:
                 return ZeroTangent()
             long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
-            long = _arrayed(long, tangents)
+            long = _arrayed(long, tangents) if self.variadic else long
             found = self._with_directions(moved(tangents, tuple(long)), options, y)
             if found is None:
                 return each(tangents, options, y, *xs)
