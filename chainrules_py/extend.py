@@ -118,7 +118,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.table": (
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
-    "chainrules_py.tracing.lost": "Notes comparing notes shortcuts warn_unused",
+    "chainrules_py.tracing.lost": "Notes comparing note_step notes shortcuts warn_unused",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

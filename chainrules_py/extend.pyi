@@ -342,6 +342,7 @@ from chainrules_py.tracing.library_calls import (
 from chainrules_py.tracing.lost import (
     Notes,
     comparing,
+    note_step,
     notes,
     shortcuts,
     warn_unused,
@@ -674,6 +675,7 @@ __all__ = [
     "nanmin_standard",
     "new_level",
     "note_rule",
+    "note_step",
     "notes",
     "number_home",
     "number_homes",

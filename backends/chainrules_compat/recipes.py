@@ -172,7 +172,7 @@ class PushedRecipe(_Custom):
         y = y if home is None else home(y, xs)
         check_result(y)
         ts = [t if i in request.active else ZeroTangent() for i, t in enumerate(dots)]
-        if (found := once_more(run, xs, ts, y, statement)) is not None:
+        if (found := once_more(run, xs, ts, y, statement, pushes=True)) is not None:
             y_dot = found[1]
         self._check(statement, (y, y_dot), xs, dots)
         y_dot = given(y_dot, statement, "y_dot")

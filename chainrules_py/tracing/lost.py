@@ -18,6 +18,7 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.tracers import untraced
 from chainrules_py.vocabulary.reporting import is_strict
@@ -42,14 +43,16 @@ class Notes:
         File and line that compared a traced value for equality last.
     inside : bool
         Whether the function began a differentiation of its own in a value of this one.
+    steps : bool
+        Whether it called a function whose derivative is zero, as `floor`.
     """
 
-    __slots__ = ("compared", "inside", "refused")
+    __slots__ = ("compared", "inside", "refused", "steps")
 
     def __init__(self) -> None:
         self.refused: Place | None = None
         self.compared: Place | None = None
-        self.inside = False
+        self.inside = self.steps = False
 
     def report(self, f: Any, depends: bool) -> None:
         """Report a refusal that a function caught.
@@ -91,6 +94,19 @@ def warn_unused(f: Any, note: Notes) -> None:
         msg += f"; {file}:{line} compares what is differentiated with something: a cache?"
     msg += "; write unused='zero' if that is meant"
     warnings.warn(msg, LostDerivativeWarning, stacklevel=4)
+
+
+def note_step(at: Any, y: Any) -> Any:
+    """Return the result of a function whose derivative is zero, and note it if it is a real one.
+
+    Comparisons come here most often.
+    """
+    if type(y) is bool or getattr(getattr(y, "dtype", None), "kind", "") == "b":
+        return y
+    note = notes.get(getattr(at, "level", at))
+    if note is not None and not note.steps:
+        note.steps = kind_of(y) in ("real", "complex")
+    return y
 
 
 def note_refusal(x: Any) -> None:

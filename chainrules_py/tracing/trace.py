@@ -25,6 +25,7 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
+from chainrules_py.tracing.lost import note_step
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
@@ -177,7 +178,7 @@ class Trace(ABC):
                 return primitive.__wrapped__(*operands, **options)
             return demand_rule(primitive, classes, self.config, self.half)  # which says why
         if bound is None:
-            return (primal or primitive)(*payloads, **options)
+            return note_step(at, (primal or primitive)(*payloads, **options))
         taken = [i for i, w in enumerate(bound.wanted) if w]
         flat = all([isinstance(operands[i], self.tracer) for i in taken])
         tied = tuple([opened[i][1] for i in taken])
@@ -268,7 +269,7 @@ class Trace(ABC):
             for i in others:
                 payloads[i] = operands[i].frozen()
             if bound is None:
-                return f(*payloads, **options)
+                return note_step(here, f(*payloads, **options))
             tied = tuple(map(link_of, map(operands.__getitem__, linked)))
             try:
                 y, out = run(links(tied), *payloads, **options)

@@ -69,11 +69,6 @@ def of_a_hash(x, k):
     return x * factor, lambda bar: bar * factor
 
 
-def of_products_that_wrap(x, k):
-    factor = k * k * k
-    return x * factor, lambda bar: bar * factor
-
-
 def of_lengths(x, k):
     factor = np.repeat(np.arange(1.0, 4.0), k)
     return x * factor, lambda bar: bar * factor
@@ -88,7 +83,6 @@ TAKEN = {
     "places": (at_places, np.array([3, 250, 7], np.uint8)),
     "places, wide": (at_places, np.array([3, 250, 7])),
     "a hash": (of_a_hash, np.arange(300, dtype=np.uint32)),
-    "products that wrap": (of_products_that_wrap, np.arange(300).astype(np.uint8)),
     "lengths": (of_lengths, np.array([100, 50, 150], np.uint8)),
     "truths": (of_truths, np.arange(300).astype(np.int16) % 9),
     "a mask": (of_truths, np.arange(300) % 2 == 0),

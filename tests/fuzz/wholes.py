@@ -110,13 +110,6 @@ def _region(f: Any) -> Any:
     return g
 
 
-def _held(f: Any) -> Any:
-    """The narrow numbers held fixed."""
-    g = custom_vjp(f, nondiff_argnums=1)
-    g.defvjp(lambda x, k: (f(x, k), x), lambda k, x, bar: (bar * (k * k),))
-    return g
-
-
 def _of_dict(f: Any) -> Any:
     """The narrow numbers in a dict, beside what is differentiated."""
     g = custom_vjp(lambda p: f(p["x"], p["k"]))
@@ -144,7 +137,6 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "defjvps": _jvps,
     "user_grad": _region,
     "custom_vjp of a dict": _of_dict,
-    "nondiff_argnums": _held,
 }
 KINDS = {
     "int8": [100, 3], "uint8": [200, 3], "int16": [300, 3], "uint16": [300, 3],

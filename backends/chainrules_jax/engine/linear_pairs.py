@@ -341,9 +341,7 @@ class Program:
         each = zip(unflatten_tangent(self.treedef, entries), wanted, strict=True)
         return tuple([t for t, w in each if w])
 
-    def _pair(
-        self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]
-    ) -> LinearPair:
+    def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
         out = self._out
         moves, wanted, ins, outs, floating, alone = of
         assert out is not None

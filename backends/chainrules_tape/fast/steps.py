@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from chainrules_py.extend import Site, type_info
+from chainrules_py.extend import Site, note_step, type_info
 from chainrules_tape.core.links import DEEP, pair
 from chainrules_tape.core.variable import BareVariable
 
@@ -94,14 +94,14 @@ def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run
 def _step_of_constant(f: Run, mine: tuple[bool, ...], general: Run) -> Run:
     """Return the step of a call through which no derivative flows, as of a comparison."""
     if mine == (True,):
-        return lambda a: f(a.payload)
+        return lambda a: note_step(a.tape, f(a.payload))
     if mine == (True, False):
-        return lambda a, b: f(a.payload, b)
+        return lambda a, b: note_step(a.tape, f(a.payload, b))
     if mine == (False, True):
-        return lambda a, b: f(a, b.payload)
+        return lambda a, b: note_step(b.tape, f(a, b.payload))
 
     def step(a: Any, b: Any) -> Any:
-        return f(a.payload, b.payload) if a.tape is b.tape else general(a, b)
+        return note_step(a.tape, f(a.payload, b.payload)) if a.tape is b.tape else general(a, b)
 
     return step
 

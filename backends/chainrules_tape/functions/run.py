@@ -389,7 +389,7 @@ class ReverseRun(Recorded):
 
     def is_constant(self) -> bool:
         """Tell whether the result depends on nothing that is differentiated here or outside."""
-        if any([i is not None for i in self.outputs]) or self.notes.inside:
+        if any([i is not None for i in self.outputs]) or self.notes.inside or self.notes.steps:
             return False
         varying = [x for x, i in zip(self.leaves, self.inputs, strict=True) if i is not None]
         return bool(varying) and not any([issubclass(type(x), Tracer) for x in varying])

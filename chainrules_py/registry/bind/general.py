@@ -338,7 +338,7 @@ class FruleRecipe(_Written, OneMode):
             for i, whole in tests:
                 if whole[xs[i].dtype]:
                     again = lambda xs: pair_of(frule(tuple(slots), *xs, **options), statement, "")
-                    found = once_more(again, xs, slots, y, statement)
+                    found = once_more(again, xs, slots, y, statement, pushes=True)
                     y_dot = y_dot if found is None else found[1]
                     break
             y_dot, of = given(y_dot, statement), space(y)

@@ -40,8 +40,10 @@ def once_more(
     ts: Sequence[Any],
     y: Any,
     statement: Statement,
+    *,
+    pushes: bool = False,
 ) -> Any:
-    """Run a rule with real numbers for the whole ones that have a tangent; None if none has.
+    """Run a rule with real numbers for the whole ones that it has a derivative in, if any.
 
     Parameters
     ----------
@@ -53,9 +55,25 @@ def once_more(
         The value.
     statement : Statement
         Whose rule it is, to be named where it takes no real numbers.
+    pushes : bool
+        Whether ``ts`` are tangents. A zero among cotangents says that the rule has no derivative in
+        that operand, one among tangents says nothing: then what refuses real numbers is an index.
+
+    Returns
+    -------
+    object or None
+        What the run gave, None where there was none.
     """
-    places = [i for i in whole_operands(xs) if i < len(ts) and not is_zero(ts[i])]
-    return with_reals(run, xs, places, y, statement) if places else None
+    among = statement.signature
+    kept = {i for i, annotated in enumerate(among) if annotated in (int, bool)}
+    whole = [i for i in whole_operands(xs) if i < len(ts) and i not in kept]
+    places = [i for i in whole if not is_zero(ts[i])]
+    if not pushes or places == whole:
+        return with_reals(run, xs, places, y, statement) if places else None
+    try:
+        return run(in_reals(xs, whole, y))
+    except (TypeError, IndexError):
+        return with_reals(run, xs, places, y, statement) if places else None
 
 
 def with_reals(

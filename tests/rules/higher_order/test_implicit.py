@@ -12,7 +12,6 @@ from chainrules_py import (
     Config,
     ConvergenceError,
     ForwardMode,
-    MutationError,
     NoRuleError,
     NotDifferentiableError,
     ReverseMode,

@@ -5,7 +5,7 @@ import pytest
 
 from chainrules_compile import compile
 from chainrules_py import ignore_derivatives
-from chainrules_tape import Tape, grad, hessian, hvp, jacobian, value_and_grad, vjp
+from chainrules_tape import Tape, hessian, hvp, jacobian, value_and_grad, vjp
 
 
 def _largest(x, axis, stop):
