@@ -37,7 +37,7 @@ from chainrules_py.values.structure import (
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
-MOST = 1_000
+MOST = 256
 """Lists, tuples and dicts with more entries are not searched: pass those as operands."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
