@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from chainrules_py import (
-    MutationError,
     NoRuleError,
     NotDifferentiableError,
     TracerError,
@@ -73,13 +72,6 @@ class TestMyGrad:
         f = self.adapter.export(looking_at([self.mygrad.tensor(2.0)]))
         with pytest.raises(TracerError, match="depends on w"):
             f(self.mygrad.tensor(X))
-
-    def test_what_is_looked_up_changes(self):
-        w, x = [2.0], self.mygrad.tensor(X)
-        y = self.adapter.export(looking_at(w))(x).sum()
-        w[0] = 5.0
-        with pytest.raises(MutationError):
-            y.backward()
 
     def test_captured_tensors_are_seen_by_none(self):
         root = self.adapter.export(v.root)
@@ -319,11 +311,3 @@ class TestTinygrad:
         f = self.adapter.export(looking_at([self.tinygrad.Tensor(2.0)]))
         with pytest.raises(TracerError, match="depends on w"):
             f(self.tinygrad.Tensor([1.0, 2.0]))
-
-    def test_what_is_looked_up_changes(self):
-        w, x = [2.0], self.tinygrad.Tensor([1.0, 2.0])
-        y = self.adapter.export(looking_at(w))(x).sum()
-        assert np.allclose(y.gradient(x)[0].numpy(), 2 * np.cos([1.0, 2.0]))
-        w[0] = 5.0
-        with pytest.raises(MutationError):
-            y.gradient(x)

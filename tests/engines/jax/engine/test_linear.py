@@ -17,7 +17,7 @@ from chainrules_jax import export
 from chainrules_jax.engine import linear
 from chainrules_py import NotDifferentiableError, ZeroTangent, primitive, rrule
 from chainrules_py import vocabulary as v
-from chainrules_py.primitives.closures.search import Search
+from chainrules_py.primitives.closures import convert
 
 SINGLE = jnp.float32  # whatever others have set jax_enable_x64 to
 X = jnp.linspace(0.1, 2.3, 12, dtype=SINGLE).reshape(3, 4)
@@ -86,11 +86,11 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
     run, x = jax.vmap(jax.grad(export(wave))), jnp.ones(4, SINGLE)
     run(x)
     pulled, looked = [], []
-    bind, look = linear.linear_p.bind, Search.look
+    bind, search = linear.linear_p.bind, convert._Search
     monkeypatch.setattr(
         linear.linear_p, "bind", lambda *xs, **p: pulled.append(xs) or bind(*xs, **p)
     )
-    monkeypatch.setattr(Search, "look", lambda self, f: looked.append(f) or look(self, f))
+    monkeypatch.setattr(convert, "_Search", lambda *xs, **p: looked.append(xs) or search(*xs, **p))
     np.testing.assert_allclose(run(x), np.cos(1.0) * np.ones(4), rtol=1e-5)
     assert len(pulled) == 1  # where JAX notes the derivative, and not where it pulls
     assert not looked
