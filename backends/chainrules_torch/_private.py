@@ -8,6 +8,7 @@ otherwise it is an `Absent`, whose use is an error that names the versions that 
 from __future__ import annotations
 
 import contextlib
+import functools
 import pkgutil
 import types
 from collections.abc import Callable
@@ -191,10 +192,12 @@ dispatched: Any = types.SimpleNamespace(
 )
 
 
-def is_compiling() -> bool:
-    """Tell whether a compiler writes down a program, other than by reading code."""
-    flag: bool | None = getattr(torch.compiler, "_is_compiling_flag", None)
-    return torch.compiler.is_compiling() if flag is None else flag
+is_compiling: Callable[[], bool] = (
+    functools.partial(getattr, torch.compiler, "_is_compiling_flag")
+    if hasattr(torch.compiler, "_is_compiling_flag")
+    else torch.compiler.is_compiling
+)
+"""Tells whether a compiler writes down a program, other than by reading code; each call asks it."""
 
 
 def unseen(f: Any) -> Any:
