@@ -109,7 +109,7 @@ def test_kinks(f, point, partials, make):
         for k, expected in enumerate(partials):
             if math.isnan(expected):
                 continue
-            d = grad(total(f), k)(*point)
+            d = grad(total(f), k, unused="zero")(*point)  # np.angle of a real one
             assert np.array_equal(d, np.full(np.shape(point[k]), float(expected))), (k, d)
             tangents = tuple(
                 np.ones_like(x) if i == k else ZeroTangent() for i, x in enumerate(point)

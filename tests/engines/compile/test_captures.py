@@ -234,34 +234,6 @@ def test_entries_in_another_order(held, order):
     assert len(compiled.programs) == 2
 
 
-LAYOUTS = {"strides": (0,), "dtype": np.int64, "shape": (2, 3)}
-
-
-@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("with_grad", [False, True])
-def test_layout_that_is_assigned(name, with_grad):
-    x, values = np.ones(7), []
-    for way in (lambda f: f, compile):
-        data = np.linspace(0.5, 2.0, 6)[:]
-        layout = getattr(data, name)
-
-        def f(x, data=data):
-            setattr(data, name, LAYOUTS[name])
-            return np.sum(x) * np.sum(data * 1.0)
-
-        g, found = way(value_and_grad(f) if with_grad else f), []
-        for again in (False, False, True, True):
-            if again:
-                setattr(data, name, layout)
-            found.append(np.hstack([*g(x)] if with_grad else [g(x)]))
-        values.append((np.array(found), getattr(data, name)))
-    assert np.array_equal(values[0][0], values[1][0])
-    assert values[0][1] == values[1][1]
-
-
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
 def test_layout_that_cannot_be_put_back():
     data = np.linspace(0.5, 2.0, 6).copy()

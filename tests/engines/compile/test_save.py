@@ -286,21 +286,6 @@ def test_no_module_is_half_of_before(tmp_path, captured, form, target):
         assert same(alone(path.read_text())[g.__name__](x), form(scope["f"])(x))
 
 
-def test_every_element_of_a_large_captured_array_counts(tmp_path):
-    """A call looks at a sample of them; a module would be half of before for any."""
-    captured = np.ones(1_000_001)
-    for k, layout in enumerate((lambda a: a, lambda a: a[: 10**6 + 1 & ~1].reshape(2, -1).T)):
-        large = layout(np.concatenate([captured, captured]))
-        g = compile(lambda x, large=large: np.sum(x * large[:3].sum()) / np.sum(large))
-        g(X)
-        for place in (large.size // 2 + 1, large.size - 2, 777_777 % large.size):
-            index = np.unravel_index(place, large.shape)
-            large[index] = 5.0
-            with pytest.raises(RecordingError, match="has changed since it was called last"):
-                g.save(tmp_path / f"m{k}.py")
-            large[index] = 1.0
-
-
 @pytest.mark.parametrize("target", ["numpy", "c"])
 @pytest.mark.parametrize("path", ["", None, 5, b"f.py", "a\0b", "file/inside", "file", "folder"])
 def test_where_nothing_can_be_written_save_says_so(path, target, tmp_path, monkeypatch):
