@@ -59,7 +59,11 @@ def _name(path: str, otherwise: Any = None) -> Any:
 
 # ------------------------------------------------------------------------------- torch.func
 
-_LEVELS = (
+FUNC = "torch._functorch"
+"""The package that `torch.func` is made of."""
+
+_LEVELS = "torch:_C._functorch"
+_OF_LEVELS = (
     *("TransformType", "get_interpreter_stack", "maybe_current_level", "maybe_get_level"),
     *("pop_dynamic_layer_stack", "push_dynamic_layer_stack", "get_unwrapped", "unwrap_if_dead"),
     *("is_batchedtensor", "is_functionaltensor", "is_functorch_wrapped_tensor"),
@@ -68,18 +72,18 @@ _LEVELS = (
     *("_unwrap_functional_tensor", "_wrap_functional_tensor"),
 )
 functorch: Any = types.SimpleNamespace(
-    **{name.lstrip("_"): _name(f"torch:_C._functorch.{name}") for name in _LEVELS}
+    **{name.lstrip("_"): _name(f"{_LEVELS}.{name}") for name in _OF_LEVELS}
 )
 transforms_active: Callable[[], bool] = _name("torch:_C._are_functorch_transforms_active")
 
-_PYTHON = "torch._functorch.pyfunctorch"
+_PYTHON = f"{FUNC}.pyfunctorch"
 coerce_cinterpreter = _name(f"{_PYTHON}:coerce_cinterpreter")
 dispatch_functorch = _name(f"{_PYTHON}:dispatch_functorch")
 current_interpreter = _name(f"{_PYTHON}:retrieve_current_functorch_interpreter")
 without_levels = _name(f"{_PYTHON}:temporarily_clear_interpreter_stack")
 without_level = _name(f"{_PYTHON}:temporarily_pop_interpreter_stack")
-custom_function_call = _name("torch._functorch.autograd_function:custom_function_call")
-eager_transforms = _name("torch._functorch:eager_transforms")
+custom_function_call = _name(f"{FUNC}.autograd_function:custom_function_call")
+eager_transforms = _name(f"{FUNC}:eager_transforms")
 
 # ----------------------------------------------------------------------------- forward mode
 
