@@ -131,8 +131,8 @@ def _of_callee(frame: Any) -> str | None:
         return None
 
 
-# What stands where the callee does, or the call, and loads nothing.
-_BESIDE = {"KW_NAMES", "PRECALL", "PUSH_NULL"}
+# What stands where the callee does, or the call, and is no part of it: the names of keywords, too.
+_BESIDE = {"KW_NAMES", "LOAD_CONST", "PRECALL", "PUSH_NULL"}
 
 
 def _start(instruction: Any) -> tuple[int, int] | None:
