@@ -8,6 +8,7 @@ otherwise it is an `Absent`, whose use is an error that names the versions that 
 from __future__ import annotations
 
 import contextlib
+import functools
 import pkgutil
 import types
 from collections.abc import Callable
@@ -90,21 +91,21 @@ eager_transforms = _name(f"{FUNC}:eager_transforms")
 set_forward_mode = _name("torch.autograd.forward_ad:_set_fwd_grad_enabled")
 
 
-def in_forward_mode() -> bool:
-    """Tell whether a level of dual numbers is open."""
-    try:
-        return forward_ad._current_level >= 0
-    except AttributeError:
-        return _cannot_enter()
-
-
-def _cannot_enter() -> bool:
+def _dual_level() -> int:
     try:
         forward_ad.exit_dual_level(level=forward_ad.enter_dual_level())
     except RuntimeError:  # these levels do not nest
-        return True
-    return False
+        return 0
+    return -1
 
+
+# Without a frame of Python's: each call of an exported function asks for it.
+dual_level: Callable[[], int] = (
+    functools.partial(getattr, forward_ad, "_current_level")
+    if hasattr(forward_ad, "_current_level")
+    else _dual_level
+)
+"""The level of dual numbers that is open, -1 if none is."""
 
 # ---------------------------------------------------------------------------------- tensors
 
@@ -195,10 +196,12 @@ dispatched: Any = types.SimpleNamespace(
 )
 
 
-def is_compiling() -> bool:
-    """Tell whether a compiler writes down a program, other than by reading code."""
-    flag: bool | None = getattr(torch.compiler, "_is_compiling_flag", None)
-    return torch.compiler.is_compiling() if flag is None else flag
+is_compiling: Callable[[], bool] = (
+    functools.partial(getattr, torch.compiler, "_is_compiling_flag")
+    if hasattr(torch.compiler, "_is_compiling_flag")
+    else torch.compiler.is_compiling
+)
+"""Whether a compiler writes down a program, other than by reading code."""
 
 
 def unseen(f: Any) -> Any:
