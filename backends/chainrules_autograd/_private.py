@@ -9,13 +9,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import autograd.numpy
+import numpy as np
 from autograd.extend import Box
 from autograd.numpy.numpy_boxes import ArrayBox
 
 from chainrules_py.errors import ContractError
 
-__all__ = ["node", "trace", "value"]
+__all__ = ["check", "is_primitive", "node", "trace", "value"]
 
 value: Callable[[Box], Any] = operator.attrgetter("_value")
 """What a box stands for, which may be a box of an outer trace."""
@@ -23,6 +23,11 @@ trace: Callable[[Box], int] = operator.attrgetter("_trace")
 """The number of the trace that a box belongs to."""
 node: Callable[[Box], Any] = operator.attrgetter("_node")
 """Where a box stands in the graph of its trace."""
+
+
+def is_primitive(f: Any) -> bool:
+    """Tell whether a function is one of those that autograd records: `install` replaces these."""
+    return bool(getattr(f, "_is_autograd_primitive", False))
 
 
 def check() -> None:
@@ -33,7 +38,7 @@ def check() -> None:
     ContractError
         It names the versions that are known to work.
     """
-    x = autograd.numpy.ones(1)
+    x = np.ones(1)
     try:
         box = ArrayBox(x, 1, None)
         known = value(box) is x and trace(box) == 1 and node(box) is None

@@ -11,6 +11,7 @@ import numpy as np
 from autograd.core import VJPNode, primitive_jvps, primitive_vjps
 from autograd.tracer import notrace_primitives
 
+from chainrules_autograd import _private
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_autograd.exporting import export
@@ -88,7 +89,7 @@ def _without_reverse() -> list[str]:
     found = []
     for name in (*rows_of("numpy"), "concat"):
         theirs = original(anp, name)
-        wrapped = getattr(theirs, "_is_autograd_primitive", False) and name not in LEFT
+        wrapped = _private.is_primitive(theirs) and name not in LEFT
         if (
             wrapped
             and theirs not in notrace_primitives[VJPNode]
@@ -119,7 +120,7 @@ def _replace(installed: Installed, name: str, native: Callable[..., Any]) -> Non
     """Put ours in the place of autograd's, and behind what is still called by that."""
     theirs, ours = original(anp, name), export(native)
     installed.attribute(name, ours)
-    if getattr(theirs, "_is_autograd_primitive", False):
+    if _private.is_primitive(theirs):
         installed.entry(name, primitive_vjps, theirs, _reverse(ours))
         installed.entry(name, primitive_jvps, theirs, _forward(ours))
 

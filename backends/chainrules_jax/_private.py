@@ -18,8 +18,9 @@ except ImportError:  # JAX keeps derivatives until some thousands more have come
 axis_env: Any
 no_axes: Any
 try:  # the names that axes have where JAX traces, and that of none
-    from jax._src.core import top_axis_env as no_axes
-    from jax._src.core import trace_ctx as axis_env
+    from jax._src.core import top_axis_env, trace_ctx
+
+    axis_env, no_axes = trace_ctx, top_axis_env
 except ImportError:  # functions are taken to ask for axes by their names, and run in a new thread
     axis_env = no_axes = None
 

@@ -8,12 +8,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pytensor.link.jax.dispatch import jax_funcify  # type: ignore[attr-defined]
+from pytensor.link.jax import dispatch
 
 from chainrules_jax import export
 from chainrules_py.extend import Kernel, TreeDef, unflatten
 
 __all__ = ["jax_kernel", "register"]
+
+
+_dispatch: Any = dispatch  # of which the stubs know little
 
 
 def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Sequence[int]) -> Kernel:
@@ -41,7 +44,7 @@ def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Seque
 
 def register(op: type) -> None:
     """Tell PyTensor how operations of a class are computed by JAX."""
-    jax_funcify.register(op, _funcify)
+    _dispatch.jax_funcify.register(op, _funcify)
 
 
 def _funcify(op: Any, **_: Any) -> Callable[..., Any]:
@@ -49,8 +52,8 @@ def _funcify(op: Any, **_: Any) -> Callable[..., Any]:
 
     def computed(*xs: Any) -> Any:
         found = kernel(*map(jnp.asarray, xs))
-        ys = tuple([jnp.asarray(y, of.dtype) for y, of in zip(found, op.types, strict=True)])
-        return ys if len(ys) > 1 else ys[0]
+        ys = [jnp.asarray(y, of.dtype) for y, of in zip(found, op.types, strict=True)]
+        return tuple(ys) if len(ys) > 1 else ys[0]
 
     return computed
 

@@ -60,7 +60,11 @@ def _name(path: str, otherwise: Any = None) -> Any:
 
 # ------------------------------------------------------------------------------- torch.func
 
-_LEVELS = (
+FUNC = "torch._functorch"
+"""The package that `torch.func` is made of."""
+
+_LEVELS = "torch:_C._functorch"
+_OF_LEVELS = (
     *("TransformType", "get_interpreter_stack", "maybe_current_level", "maybe_get_level"),
     *("pop_dynamic_layer_stack", "push_dynamic_layer_stack", "get_unwrapped", "unwrap_if_dead"),
     *("is_batchedtensor", "is_functionaltensor", "is_functorch_wrapped_tensor"),
@@ -69,39 +73,39 @@ _LEVELS = (
     *("_unwrap_functional_tensor", "_wrap_functional_tensor"),
 )
 functorch: Any = types.SimpleNamespace(
-    **{name.lstrip("_"): _name(f"torch:_C._functorch.{name}") for name in _LEVELS}
+    **{name.lstrip("_"): _name(f"{_LEVELS}.{name}") for name in _OF_LEVELS}
 )
 transforms_active: Callable[[], bool] = _name("torch:_C._are_functorch_transforms_active")
 
-_PYTHON = "torch._functorch.pyfunctorch"
+_PYTHON = f"{FUNC}.pyfunctorch"
 coerce_cinterpreter = _name(f"{_PYTHON}:coerce_cinterpreter")
 dispatch_functorch = _name(f"{_PYTHON}:dispatch_functorch")
 current_interpreter = _name(f"{_PYTHON}:retrieve_current_functorch_interpreter")
 without_levels = _name(f"{_PYTHON}:temporarily_clear_interpreter_stack")
 without_level = _name(f"{_PYTHON}:temporarily_pop_interpreter_stack")
-custom_function_call = _name("torch._functorch.autograd_function:custom_function_call")
-eager_transforms = _name("torch._functorch:eager_transforms")
+custom_function_call = _name(f"{FUNC}.autograd_function:custom_function_call")
+eager_transforms = _name(f"{FUNC}:eager_transforms")
 
 # ----------------------------------------------------------------------------- forward mode
 
 set_forward_mode = _name("torch.autograd.forward_ad:_set_fwd_grad_enabled")
 
 
-def in_forward_mode() -> bool:
-    """Tell whether a level of dual numbers is open."""
-    try:
-        return forward_ad._current_level >= 0
-    except AttributeError:
-        return _cannot_enter()
-
-
-def _cannot_enter() -> bool:
+def _dual_level() -> int:
     try:
         forward_ad.exit_dual_level(level=forward_ad.enter_dual_level())
     except RuntimeError:  # these levels do not nest
-        return True
-    return False
+        return 0
+    return -1
 
+
+# Without a frame of Python's: each call of an exported function asks for it.
+dual_level: Callable[[], int] = (
+    functools.partial(getattr, forward_ad, "_current_level")
+    if hasattr(forward_ad, "_current_level")
+    else _dual_level
+)
+"""The level of dual numbers that is open, -1 if none is."""
 
 # ---------------------------------------------------------------------------------- tensors
 

@@ -31,6 +31,7 @@ TABLE = ROOT / "docs" / "versions.csv"
 REASONS = ROOT / "docs" / "versions-reasons.csv"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 PINNED = "3.11"
+ROWS = ("oldest", "pinned", "newest")
 LIBRARIES = ("numpy", "scipy", "jax", "torch", "pytensor")
 SUITES = {
     "core": ("tests/core", "tests/rules", "tests/tape", "tests/testing", "tests/programs"),
@@ -183,22 +184,26 @@ def versions_in(inside: Path) -> dict[str, str]:
     return {"python": python, **dict(zip(LIBRARIES, others, strict=True))}
 
 
-def tested(version: str, python: str, row: str, folder: Path) -> dict[str, Result]:
-    """Run all suites in one row, and write it into the tables."""
+def tested(
+    version: str, python: str, row: str, folder: Path, suites: list[str]
+) -> dict[str, Result]:
+    """Run suites in one row, and write what became of them into the tables."""
     start = time.monotonic()
     inside = prepared(version, python, row, folder)
-    line = {"row": row, **versions_in(inside)}
+    versions = {"row": row, **versions_in(inside)}
     results = {}
-    for name, paths in SUITES.items():
+    for name in suites:
         report = folder / f"{version}-{row}-{name.split()[0]}.json"
         report.unlink(missing_ok=True)
-        results[name] = suite(inside, paths, report)
-        line[name] = str(results[name])
+        results[name] = suite(inside, SUITES[name], report)
         print(f"{version} {row}: {name}: {results[name]}", flush=True)
     minutes = (time.monotonic() - start) / 60
     print(f"{version} {row}: {minutes:.0f} minutes", flush=True)
-    write(TABLE, version, row, [line])
-    write(REASONS, version, row, reasons(line, results))
+    cells = {name: str(result) for name, result in results.items()}
+    earlier = [line for line in read(TABLE) if is_of(line, version, row)]
+    write(TABLE, version, row, [{**line, **versions, **cells} for line in earlier or [{}]])
+    kept = [r for r in read(REASONS) if is_of(r, version, row) and r["suite"] not in results]
+    write(REASONS, version, row, [*kept, *reasons(versions, results)])
     return results
 
 
@@ -213,22 +218,31 @@ def reasons(line: dict[str, str], results: dict[str, Result]) -> list[dict[str, 
     return found
 
 
+def read(table: Path) -> list[dict[str, str]]:
+    """Read the lines of a table, none where there is no table."""
+    if not table.exists():
+        return []
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def is_of(line: dict[str, str], version: str, row: str) -> bool:
+    """Whether a line of a table is of a row and a Python."""
+    return (line["row"], _minor(line["python"])) == (row, version)
+
+
 def write(table: Path, version: str, row: str, lines: list[dict[str, str]]) -> None:
     """Put lines in place of those of the same row and Python."""
-    before: list[dict[str, str]] = []
-    if table.exists():
-        with table.open(encoding="utf-8", newline="") as file:
-            before = list(csv.DictReader(file))
-    kept = [b for b in before if (b["row"], _minor(b["python"])) != (row, version)]
-    order = ["oldest", "pinned", "newest"]
+    others = [line for line in read(table) if not is_of(line, version, row)]
     lines = sorted(
-        [*kept, *lines], key=lambda b: (order.index(b["row"]), VERSIONS.index(_minor(b["python"])))
+        [*others, *lines],
+        key=lambda line: (ROWS.index(line["row"]), VERSIONS.index(_minor(line["python"]))),
     )
-    if lines:
-        with table.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [*lines[0]], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
+    names = {name: None for line in lines for name in line}
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*names], restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
 
 
 def _minor(version: str) -> str:
@@ -241,10 +255,13 @@ def _minor(version: str) -> str:
 def main(arguments: list[str]) -> int:
     """Build, install and use; then run the suites of all rows. Return how many tests failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.house.matrix")
-    kinds = ["use", "oldest", "pinned", "newest"]
-    parser.add_argument("wanted", nargs="*", choices=[*VERSIONS, *kinds, []], metavar="WANTED")
+    kinds = ["use", *ROWS]
+    parser.add_argument("wanted", nargs="*", metavar="WANTED")
     parser.add_argument("--folder", type=Path, help="keep environments and reports there")
+    parser.add_argument("--suite", action="append", choices=SUITES, help="run this one, or more")
     options = parser.parse_args(arguments)
+    if wrong := {*options.wanted} - {*VERSIONS, *kinds}:
+        parser.error(f"{', '.join(wrong)}: choose of {', '.join([*VERSIONS, *kinds])}")
     there = pythons([each for each in options.wanted if each in VERSIONS])
     parts = [each for each in options.wanted if each in kinds] or kinds
     failed = 0
@@ -262,7 +279,7 @@ def main(arguments: list[str]) -> int:
         for version, python in there.items():
             due = {"oldest": version == VERSIONS[0], "pinned": version == PINNED, "newest": True}
             for row in (each for each in due if due[each] and each in parts):
-                results = tested(version, python, row, folder)
+                results = tested(version, python, row, folder, options.suite or [*SUITES])
                 failed += sum(sum(result.failed.values()) for result in results.values())
                 if options.folder is None:
                     shutil.rmtree(folder / f"{version}-{row}")

@@ -679,7 +679,8 @@ def is_mirror(test):
         if folder != Path(place) and Path(place) not in folder.parents:
             continue
         source = ROOT / package / folder.relative_to(place)
-        if (source / f"{stem}.py").exists() or (source / stem / "__init__.py").exists():
+        modules = source / f"{stem}.py", source / f"_{stem}.py", source / stem / "__init__.py"
+        if any(m.exists() for m in modules):
             return True
         if source.is_dir() and source.name.removeprefix("chainrules_") == stem:
             return True

@@ -196,7 +196,8 @@ mlir.register_lowering(call_p, mlir.lower_fun(_evaluate, multiple_results=True))
 
 
 def _jvp(primals: Leaves, tangents: Leaves, *, program: Any) -> tuple[list[Any], list[Any]]:
-    primals = [*map(as_array, primals)]
+    with _at_the_point(primals):  # where numbers become arrays as well: a rule may read them
+        primals = [*map(as_array, primals)]
     tangents = [t if type(t) is ad.Zero else as_array(t) for t in tangents]
     moves = tuple([is_moved(t) for t in tangents])
     found = program.push(primals, tangents, moves)

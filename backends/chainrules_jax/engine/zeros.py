@@ -79,8 +79,13 @@ _KEEPING |= {"cummax", "cummin", "reshard", "stop_gradient"}
 
 
 def _of_scan(step: Any, ins: Zeros) -> Zeros:
-    first = step.params["num_consts"]
-    last = first + step.params["num_carry"]
+    if "ft_in" in step.params:  # since JAX 0.12: trees of constants, of what is carried, of rows
+        constants, carried, _ = step.params["ft_in"].unpack()
+        first = len([*constants.vals])
+        last = first + len([*carried.vals])
+    else:
+        first = step.params["num_consts"]
+        last = first + step.params["num_carry"]
     program = step.params["jaxpr"]
     return _settled(lambda c: zeros_of(program, [*ins[:first], *c, *ins[last:]]), ins[first:last])
 

@@ -33,7 +33,9 @@ alive: Callable[[torch.Tensor], torch.Tensor] = _private.functorch.unwrap_if_dea
 _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
 
 
-in_forward_mode = _private.in_forward_mode
+def in_forward_mode() -> bool:
+    """Tell whether a level of dual numbers is open."""
+    return _private.dual_level() >= 0
 
 
 def _is_users_level() -> bool:

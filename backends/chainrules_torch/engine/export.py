@@ -187,7 +187,7 @@ class Exported:
             if not (options or is_cast()):
                 plans = self._plans.table
                 recorded = _grad_enabled() and not (
-                    _transforms_active() or _private.in_forward_mode()
+                    _transforms_active() or _private.dual_level() >= 0
                 )
                 if recorded and (run := plans.get(len(operands))) is not None:
                     for x in operands:
@@ -473,7 +473,7 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
         return unwrap(transformed(Loop, solved, *leaves))
-    if _transforms_active() or _private.in_forward_mode():
+    if _transforms_active() or _private.dual_level() >= 0:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)

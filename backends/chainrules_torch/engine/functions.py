@@ -221,7 +221,7 @@ def transforming(of: AnyCall | None) -> Any:
             """Keep inputs and outputs."""
             if not (
                 True in ctx.needs_input_grad
-                or _private.in_forward_mode()
+                or _private.dual_level() >= 0
                 or _transforms_active()  # a compiled program says no more of dual numbers
             ):
                 return

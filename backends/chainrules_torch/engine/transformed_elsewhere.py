@@ -6,8 +6,9 @@ import traceback
 
 from chainrules_py import ChainRulesError, TracerError
 from chainrules_py.extend import describe, find_tracers
+from chainrules_torch import _private
 
-_MODULES = ("torch._functorch", "torch.nn.utils")
+_MODULES = (_private.FUNC, "torch.nn.utils")
 """What `torch.func` is made of."""
 
 

@@ -123,7 +123,7 @@ def _same(x: Any, y: Any) -> bool:
     """Tell whether two tensors have the same numbers and tangents, at this level and below."""
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
-    if _private.in_forward_mode() and not has_no_tangent(x):
+    if _private.dual_level() >= 0 and not has_no_tangent(x):
         (x, x_dot), (y, y_dot) = forward_ad.unpack_dual(x), forward_ad.unpack_dual(y)
         if x_dot is not None or y_dot is not None:
             dots = [torch.zeros_like(x) if t is None else t for t in (x_dot, y_dot)]

@@ -1,4 +1,7 @@
-"""Signatures that NumPy 2.2 and 2.3 do not tell: the table is what 2.4 says of itself."""
+"""Signatures that NumPy 2.2 and 2.3 do not tell: the table is what 2.4 says of itself.
+
+Later versions add parameters, at the end.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,11 @@ NEW = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 4)
 
 def test_each_text_is_what_numpy_says_of_itself():
     if not NEW:
-        pytest.skip("this NumPy tells no signatures")
+        pytest.skip("the table is of NumPy 2.4, and this is older")
     assert len(TOLD) > 190
     for f, text in TOLD:
-        assert text.replace("UNSAID", "<no value>") == str(inspect.signature(f)), f
+        here = str(inspect.signature(f))
+        assert here.startswith(text.replace("UNSAID", "<no value>").removesuffix(")")), f
 
 
 def test_no_compiled_function_of_numpy_is_without_parameters():

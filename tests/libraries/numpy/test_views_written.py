@@ -17,7 +17,9 @@ from chainrules_tape import jvp, value_and_grad
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point
 
-NAMES = [name for name in names_with_calls() if not name.startswith("scipy")]
+# NumPy's private ufuncs that copy, where the functions that they stand for give views.
+COPIES = ("_core.umath.real", "_core.umath.imag")
+NAMES = [name for name in names_with_calls() if not name.startswith(("scipy", *COPIES))]
 
 
 def assigned(parts, ys):

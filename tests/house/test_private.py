@@ -1,0 +1,202 @@
+"""Names of other libraries that are not public: a table of them, and one module for each package.
+
+An import, an attribute or a path in a text counts if a part of it begins with one underscore, and
+neither the package, the core nor the tape defines such a name.
+"""
+
+import ast
+import functools
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CORE = (ROOT / "chainrules_py", ROOT / "backends" / "chainrules_tape")
+PACKAGES = (CORE[0], *sorted((ROOT / "backends").glob("chainrules_*")))
+
+USED = {
+    "chainrules_autograd": {"_is_autograd_primitive", "_node"},
+    "chainrules_compile": {"_extobj_contextvar", "numpy._core.umath", "scipy.special._ufuncs"},
+    "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
+    "chainrules_jax": {
+        "jax._src.core.top_axis_env",
+        "jax._src.core.trace_ctx",
+        "jax._src.image",
+        "jax._src.lax.linalg",
+        "jax._src.nn",
+        "jax._src.numpy",
+        "jax._src.numpy.vectorize",
+        "jax._src.random",
+        "jax._src.scipy",
+        "jax._src.third_party",
+        "jax._src.util.weakref_cache_key_types",
+        "jax.jaxlib._jax.Array",
+    },
+    "chainrules_native": {
+        "_ARRAY_API",
+        "numpy._core._multiarray_umath",
+        "numpy._core.umath",
+        "numpy.linalg._umath_linalg",
+    },
+    "chainrules_numpy": {
+        "_extobj_contextvar",
+        "_make_extobj",
+        "numpy._core.umath",
+        "numpy.linalg._umath_linalg",
+    },
+    "chainrules_scipy": {
+        "scipy.ndimage._filters",
+        "scipy.signal._signaltools",
+        "scipy.sparse._base",
+        "scipy.spatial.transform._rotation_xp",
+        "scipy.special._ufuncs",
+        "scipy.stats._covariance",
+        "scipy.stats._morestats",
+        "scipy.stats._stats_py",
+    },
+    "chainrules_strict": {"array_api_strict._array_object.Array"},
+    "chainrules_tools": {"jax._src.core"},
+    "chainrules_torch": {
+        "_FrameAction",
+        "_FrameExecStrategy",
+        "_backward_cls",
+        "_base",
+        "_is_compiling_flag",
+        "_is_view",
+        "_version",
+        "torch._functorch",
+        "torch._guards:TracingContext",
+        "torch._subclasses.fake_tensor:DataDependentOutputException",
+        "torch._subclasses.fake_tensor:FakeTensor",
+        "torch._subclasses.fake_tensor:UnsupportedFakeTensorException",
+        "torch._subclasses.functional_tensor:FunctionalTensor",
+        "torch.autograd.forward_ad:_set_fwd_grad_enabled",
+        "torch.autograd:Function._backward_cls",
+        "torch.utils._python_dispatch:TorchDispatchMode",
+        "torch.utils._python_dispatch:_disable_current_modes",
+        "torch:_C._ForceDispatchKeyGuard",
+        "torch:_C._are_functorch_transforms_active",
+        "torch:_C._autograd._pop_saved_tensors_default_hooks",
+        "torch:_C._autograd._push_saved_tensors_default_hooks",
+        "torch:_C._autograd._top_saved_tensors_default_hooks",
+        "torch:_C._dispatch_tls_local_exclude_set",
+        "torch:_C._dispatch_tls_local_include_set",
+        "torch:_C._dynamo.eval_frame",
+        "torch:_C._functorch",
+        "torch:_C._is_any_autocast_enabled",
+        "torch:_C._len_torch_dispatch_stack",
+        "torch:_sync",
+    },
+}
+"""What stands in the module ``_private.py`` of each package: to add a name is a decision.
+
+There is no public one for it, the module says what stands for it in versions that lack it, and a
+test takes it away.
+"""
+
+ELSEWHERE = {
+    "chainrules_compile/calls.py": {"_implementation"},
+    "chainrules_compile/constants.py": {"_implementation"},
+    "chainrules_compile/factors.py": {"_ilp64", "_umath_linalg"},
+    "chainrules_compile/kept.py": {"_implementation", "vdot._implementation"},
+    "chainrules_compile/writers/spelling.py": {"_implementation"},
+    "chainrules_dask/arrays.py": {"_meta"},
+    "chainrules_numpy/broadcasting.py": {"_implementation"},
+    "chainrules_numpy/elementwise.py": {"_implementation"},
+    "chainrules_numpy/masked_entrances.py": {
+        "_DomainedBinaryOperation",
+        "_MaskedBinaryOperation",
+        "_MaskedUnaryOperation",
+    },
+    "chainrules_scipy/interpolate/fitpack.py": {"_eval_args"},
+    "chainrules_scipy/interpolate/fitted.py": {"_y_axis", "_y_extra_shape"},
+    "chainrules_scipy/signal/systems.py": {"_as_tf"},
+    "chainrules_scipy/sparse/solvers.py": {"_matmat"},
+    "chainrules_scipy/stats/distributions.py": {
+        "_argcheck",
+        "_cdf",
+        "_get_support",
+        "_logpdf",
+        "_logpmf",
+        "_parse_args",
+    },
+    "chainrules_scipy/stats/moments.py": {
+        "_entropy",
+        "_get_support",
+        "_munp",
+        "_parse_args",
+        "_stats",
+    },
+    "chainrules_scipy/stats/multivariate.py": {"_logpdf", "_logpmf", "_process_parameters"},
+    "chainrules_strict/implementations.py": {"_np_dtype"},
+}
+"""Attributes of objects of other libraries, which are read where these objects are."""
+
+# Documented, but for the underscore: of named tuples, typing, frames and locks.
+OF_PYTHON = {"_asdict", "_field_defaults", "_fields", "_make", "_replace", "_is_protocol"}
+OF_PYTHON |= {"_getframe", "_lru_cache_wrapper", "_at_fork_reinit", "_inst", "_attributes"}
+
+
+def is_private(path):
+    """Whether a part of a path, or of a name, begins with one underscore; none of Python's."""
+    parts = re.split(r"[.:]", path)
+    return parts[0] not in sys.stdlib_module_names and any(
+        [re.match(r"_[a-zA-Z]", part) for part in parts]
+    )
+
+
+def defined(tree):
+    """The names that a module defines: of functions, classes, variables and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Assign(targets=[ast.Name(id="__slots__")], value=ast.Tuple(elts=elements)):
+                yield from [x.value for x in elements]
+
+
+def used(tree):
+    """The names, paths and texts like paths that a module uses."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from [x.name for x in names]
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield from [f"{module}.{x.name}" for x in names]
+            case ast.Attribute(attr=name, ctx=ast.Load()):
+                yield name
+            case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(x), *_]):
+                yield str(x)
+            case ast.Call(func=ast.Attribute(attr="attrgetter"), args=[ast.Constant(x), *_]):
+                yield str(x)
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[a-z]\w*([.:]\w+)+", text):
+                yield text
+
+
+@functools.cache
+def trees_of(package):
+    return {path: ast.parse(path.read_text()) for path in package.rglob("*.py")}
+
+
+def names_of(package):
+    """The private names of other libraries that a package uses, and where."""
+    homes = {package, *CORE}
+    own = {name for home in homes for tree in trees_of(home).values() for name in defined(tree)}
+    for path, tree in trees_of(package).items():
+        for name in filter(is_private, used(tree)):
+            if name not in own | OF_PYTHON and not name.startswith("chainrules_"):
+                yield path.relative_to(package).as_posix(), name
+
+
+def test_private_names_of_other_libraries_are_those_of_the_tables():
+    inside, outside = {}, {}
+    for package in PACKAGES:
+        for path, name in names_of(package):
+            if path == "_private.py":
+                inside.setdefault(package.name, set()).add(name)
+            else:
+                outside.setdefault(f"{package.name}/{path}", set()).add(name)
+    assert outside == ELSEWHERE
+    assert inside == USED
