@@ -272,8 +272,11 @@ def test_what_a_body_captured_is_differentiated_beside_functions_that_hold_nothi
     assert grad(loss)(3.0) == jvp(loss, (3.0,), (1.0,))[1] == 4.0
 
 
+UNSEEN = ("method", "object")  # of an array of the engine's own; two levels deep
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in UNSEEN])
 @pytest.mark.parametrize(
     "engine, doors",
     [("torch", _doors_of_torch), ("jax", _doors_of_jax), ("autograd", _doors_of_autograd)],

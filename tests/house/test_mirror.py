@@ -584,7 +584,6 @@ TOPICS = {
     "tests/engines/torch/test_surroundings.py": "exports in what programs put around a call",
     "tests/engines/torch/test_quick.py": "the short way of eager calls",
     "tests/engines/torch/test_written_out.py": "rules that are run once",
-    "tests/engines/test_hidden.py": "what operands hide from rules, in every engine",
     "tests/engines/test_results_that_hide.py": "what results hide from rules, in every engine",
     "tests/engines/jax/engine/test_callback_dtypes.py": "dtypes of what is called back",
     "tests/engines/jax/engine/test_narrow.py": "numbers that NumPy has not",
