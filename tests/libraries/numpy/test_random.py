@@ -104,8 +104,8 @@ def inside_a_sum(x):
     ],
 )
 @pytest.mark.parametrize("x", [0.5, np.array(0.5), np.ones(2)], ids=["number", "0-d", "array"])
-def test_the_refusal_of_a_normal_draw_names_the_line(f, x):
-    with pytest.raises(TracerError, match=r"loc \+ scale \* rng\.standard_normal\(shape\)"):
+def test_a_normal_draw_of_traced_parameters_is_refused(f, x):
+    with pytest.raises(TracerError, match=r"does not become a plain .*with a rule"):
         vjp(f, x)
 
 
@@ -143,12 +143,6 @@ def test_no_draw_takes_a_traced_parameter(name):
 
         with pytest.raises(TracerError):
             vjp(f, np.array([0.25, 0.75]))
-
-
-def test_a_draw_that_jumps_says_that_there_is_no_derivative():
-    rng = np.random.default_rng(SEED)
-    with pytest.raises(TracerError, match="logarithm of the probability"):
-        grad(lambda x: rng.poisson(x) * 1.0)(2.0)
 
 
 def test_shuffling_rows_in_place_is_refused():
