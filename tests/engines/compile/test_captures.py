@@ -116,7 +116,7 @@ def test_a_question_that_is_asked_often_is_written_out_and_sees_each_change():
         lambda: setattr(w, "shape", (1, 3)),
         lambda: setattr(w, "shape", (3,)),
         lambda: scope.update(w=np.ones(3)),
-        lambda: scope["wide"].__setitem__(17, 2.0),
+        lambda: scope["wide"].fill(2.0),  # a sample of a large one is compared
         lambda: scope["k"].__setitem__(0, 3.0),
         lambda: setattr(g, "__defaults__", (4.0,)),
         lambda: setattr(g, "__code__", scope["other"].__code__),
