@@ -25,14 +25,11 @@ from tests.fuzz import (
     constants,
     forms,
     gives,
-    handed,
-    keeps,
     leftovers,
     objects,
     owned,
     places,
     questions,
-    rebinds,
     results,
     seeds,
     statements,
@@ -199,30 +196,6 @@ GENERATORS: dict[str, Generator] = {
         leftovers.verdict,
         lambda: (list(leftovers.INNER), leftovers.WAYS, list(leftovers.USES),
                  list(leftovers.OUTER)),
-    ),
-    "keeps": _tables(
-        "rules that leave something of a call in a buffer, a name, an attribute, or give an array "
-        "that they use again, called more than once; what differences tell, or an error",
-        keeps.verdict,
-        lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS),
-                 [*keeps.DOORS, *keeps.RAW]),
-    ),
-    "handed": _tables(
-        "rules of which a part writes to what it is given; the derivative, or an error",
-        handed.verdict,
-        lambda: (list(handed.PENS), list(handed.PARTS), list(handed.WRITES), list(keeps.PROGRAMS),
-                 [*keeps.DOORS, *keeps.RAW]),
-    ),
-    "rebinds": _tables(
-        "rules of which a half changes an object that it saved; the derivative, or an error",
-        rebinds.verdict,
-        lambda: (list(rebinds.PENS), list(rebinds.OBJECTS), list(rebinds.CHANGES),
-                 list(keeps.PROGRAMS), [*keeps.DOORS, *keeps.RAW]),
-    ),
-    "keeps, exported": _tables(
-        "the same in PyTorch, JAX and autograd",
-        keeps.verdict,
-        lambda: (list(keeps.PENS), list(keeps.PLACES), list(keeps.PROGRAMS), list(keeps.ENGINES)),
     ),
     "gives": _tables(
         "rules of which a part gives another shape, an imaginary part, texts, nothing at all; an "

@@ -89,10 +89,8 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "set": lambda a: {_sum(a)},
     "frozenset": lambda a: frozenset([_sum(a)]),
     "deque": lambda a: collections.deque([_sum(a)]),
-    "iterator": lambda a: iter([_sum(a)]),
     "namespace": lambda a: types.SimpleNamespace(a=_sum(a)),
     "function": lambda a: lambda: a,
-    "bytes": lambda a: np.asarray(a, float).tobytes(),
     "buffer": lambda a: array.array("d", [float(y) for y in a]),
     "bfloat16": _narrow("bfloat16"),
     "bfloat16 in a list": lambda a: [_narrow("bfloat16")(a)],
@@ -233,8 +231,6 @@ def total(y: Any, add: Callable[[Any], Any]) -> Any:
         return total(y.a, add)
     if isinstance(y, types.FunctionType):
         return total(y(), add)
-    if isinstance(y, bytes):
-        return total(np.frombuffer(y), add)
     if isinstance(y, (fractions.Fraction, decimal.Decimal)):
         return float(y)
     if isinstance(y, np.ndarray) and y.dtype.names:

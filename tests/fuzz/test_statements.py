@@ -89,7 +89,9 @@ def test_of_what_an_operand_hides_no_body_is_differentiated(hidden, x):
 
 
 RESULTS = {
-    **HIDING,
+    "an object": Held,
+    "a deque": HIDING["a deque"],
+    "values of a dict": HIDING["values of a dict"],
     "a namespace": lambda *parts: types.SimpleNamespace(parts=parts),
     "in a list": lambda *parts: [types.SimpleNamespace(parts=parts), 1.0],
     "a function": lambda *parts: lambda: parts,
