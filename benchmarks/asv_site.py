@@ -36,11 +36,13 @@ SCRIPTS = {
 """What asv's first page loads, by the end of its address, and where its package has it."""
 GROUPS = {
     "bench_autograd": "Rules in autograd",
+    "bench_captures": "What functions captured",
     "bench_compile": "Compiled programs",
     "bench_cupy": "CuPy",
     "bench_dask": "Dask",
     "bench_derivatives": "Derivatives of the tape",
     "bench_features": "Features",
+    "bench_guard": "What the guard costs",
     "bench_guards": "Guards against writing",
     "bench_import": "Importing",
     "bench_jax": "Rules in JAX",

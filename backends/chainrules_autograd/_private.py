@@ -15,8 +15,6 @@ from autograd.numpy.numpy_boxes import ArrayBox
 
 from chainrules_py.errors import ContractError
 
-__all__ = ["check", "is_primitive", "node", "trace", "value"]
-
 value: Callable[[Box], Any] = operator.attrgetter("_value")
 """What a box stands for, which may be a box of an outer trace."""
 trace: Callable[[Box], int] = operator.attrgetter("_trace")

@@ -13,9 +13,6 @@ from pytensor.link.jax import dispatch
 from chainrules_jax import export
 from chainrules_py.extend import Kernel, TreeDef, unflatten
 
-__all__ = ["jax_kernel", "register"]
-
-
 _dispatch: Any = dispatch  # of which the stubs know little
 
 

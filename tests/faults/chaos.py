@@ -1,7 +1,8 @@
 """All faults at once, for as long as is asked: ``python -m tests.faults.chaos 600``.
 
 Threads run programs all the time. Meanwhile programs are interrupted by signals and by exceptions
-from other threads, raise errors of their own, are run in signal handlers, and in finalisers that the collector calls. Each answer is compared, bit for bit, with that in peace.
+from other threads, raise errors of their own, are run in signal handlers, and in finalisers that
+the collector calls. Each answer is compared, bit for bit, with that in peace.
 """
 
 from __future__ import annotations

@@ -96,10 +96,10 @@ FAULTS = (
         ("tests/testing/planted", "tests/testing"),
     ),
     Fault(
-        "guard",  # of large arrays
+        "guard",
         "backends/chainrules_numpy/memory.py",
-        "if x.size <= LARGE or x.base is not None or not x.flags.writeable:",
-        "if x.size >= 0:",
+        "if flags.writeable:",
+        "if False:",
         ("tests/core/engines/test_guard.py", "tests/tape/memory", "tests/libraries/numpy"),
     ),
 )

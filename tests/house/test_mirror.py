@@ -463,6 +463,13 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/core/registry/test_ordinary_rules.py": "rules of people as people write them",
+    "tests/core/tangents/test_keys.py": "keys that a dict has not",
+    "tests/core/tracing/test_shortcuts.py": "formulas where an argument equals one number",
+    "tests/engines/test_signatures.py": "signatures of exported functions",
+    "tests/rules/higher_order/test_ordinary.py": "what ordinary functions do in words",
+    "tests/tape/functions/test_lost.py": "reports of what a function lost",
+    "tests/tape/functions/test_shifts.py": "extremes that a function subtracts",
     "tests/libraries/numpy/test_constants_beside.py": "what NumPy computes of constants",
     "tests/engines/compile/test_hidden_state.py": "what objects hold in C, in libraries, weakly",
     "tests/engines/compile/test_library_state.py": "what objects of libraries keep, wherever",
@@ -477,7 +484,6 @@ TOPICS = {
     "tests/libraries/mlx/engine/test_nestings.py": "transformations of MLX's in each other",
     "tests/core/values/test_derived.py": "attributes that constructors compute of the fields",
     "tests/core/values/test_relinked.py": "structures whose objects refer to themselves",
-    "tests/core/registry/test_changed_options.py": "what options hold, at every pen and door",
     "tests/engines/compile/test_rules_anew.py": "rules that other threads state meanwhile",
     "tests/engines/compile/test_cold.py": "programs of fresh processes, a generator",
     "tests/engines/compile/test_by_text.py": "globals that are looked up by texts, a generator",
