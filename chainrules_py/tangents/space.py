@@ -12,7 +12,7 @@ from typing import Any, NoReturn, final
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, describe
 from chainrules_py.primitives.plugins import see
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.checks import check_keys, refuse_tangent
+from chainrules_py.tangents.checks import check_is_tangent, check_keys, refuse_tangent, taken
 from chainrules_py.tangents.own_space import projected
 from chainrules_py.tangents.precision import default_dtype, widened_to
 from chainrules_py.tangents.structural import Tangent, of_container
@@ -376,6 +376,7 @@ def fit(x_bar: Any, onto: Any, *, batch: int = 0) -> Any:
         and getattr(x_bar, "dtype", None) is onto.dtype is not None
         and x_bar.shape[batch:] == onto.shape
         and onto.kind != "int"
+        and type(x_bar) in taken
     )
     return x_bar if fits else project(x_bar, onto, batch=batch)
 
@@ -398,6 +399,7 @@ def refuse_numbers(x: Any) -> NoReturn:
 def _convert(t: Any, onto: Space, batch: int = 0) -> Any:
     dtype = getattr(t, "dtype", None)
     if dtype is onto.dtype and dtype is not None and onto.kind != "int":
+        check_is_tangent(t)
         if onto.device is not None and getattr(t, "device", onto.device) != onto.device:
             return to_device(t, device=onto.device)
         return t
