@@ -415,9 +415,13 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
     if "__attrs_attrs__" in vars(cls):
         return getattr(cls, "__attrs_post_init__", None)
     after: Callable[[Any], None] | None = getattr(cls, "__post_init__", None)
-    stated = getattr(cls, "__dataclass_fields__", {}).values()
-    takes = [f for f in stated if f._field_type.name == "_FIELD_INITVAR"]
-    return None if takes else after
+    if after is None or "__dataclass_fields__" not in vars(cls):
+        return after
+    import dataclasses  # whoever has a dataclass has paid for it
+
+    fields = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    given = cls.__init__.__annotations__.keys() - {"return"}  # those of ``InitVar`` among them
+    return None if given - fields else after
 
 
 def _numbers(x: object, names: Iterable[str]) -> dict[str, Any]:

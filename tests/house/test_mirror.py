@@ -463,6 +463,7 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/engines/*/engine/test_private.py": "private names that a version lacks",
     "tests/core/registry/test_ordinary_rules.py": "rules of people as people write them",
     "tests/core/tangents/test_keys.py": "keys that a dict has not",
     "tests/core/tracing/test_shortcuts.py": "formulas where an argument equals one number",
