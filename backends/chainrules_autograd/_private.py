@@ -13,7 +13,7 @@ import numpy as np
 from autograd.extend import Box
 from autograd.numpy.numpy_boxes import ArrayBox
 
-from chainrules_py.errors import ContractError
+from chainrules_py.extend import ContractError
 
 value: Callable[[Box], Any] = operator.attrgetter("_value")
 """What a box stands for, which may be a box of an outer trace."""

@@ -25,8 +25,8 @@ from chainrules_bridge import (
     supported,
 )
 from chainrules_py import NotDifferentiableError
-from chainrules_py.errors import ContractError
 from chainrules_py.extend import (
+    ContractError,
     Kernel,
     Support,
     flatten,

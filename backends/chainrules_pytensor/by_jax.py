@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from pytensor.link.jax import dispatch
 
-from chainrules_jax import export
+from chainrules_py import export
 from chainrules_py.extend import Kernel, TreeDef, unflatten
 
 _dispatch: Any = dispatch  # of which the stubs know little
@@ -30,7 +30,7 @@ def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Seque
     moving : sequence of int
         The places of those that derivatives are taken in.
     """
-    exported = export(f)
+    exported: Any = export(f, to="jax")
 
     def call(*arrays: Any) -> Any:
         operands, options = unflatten(layout, arrays)

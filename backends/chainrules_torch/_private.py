@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from chainrules_py.errors import ContractError
+from chainrules_py.extend import ContractError
 
 
 class Absent:
