@@ -36,6 +36,7 @@ from chainrules_jax.engine.linear_pairs import (
     Program,
     Pushed,
     Word,
+    are_later,
     known,
     no_tangent,
 )
@@ -155,6 +156,8 @@ class Mapped:
     def push(self, leaves: Leaves, tangents: Leaves, moves: Sequence[bool]) -> Pushed:
         """Compute value and tangent of all calls; None where `linearize` has to be asked."""
         given = [t for t, m in zip(tangents, moves, strict=True) if m]
+        if are_later(given):  # which the tracers of the batch would hide
+            return None
         dims = [d for d, m in zip(self.dims, moves, strict=True) if m]
         still: list[bool] | None = None
 

@@ -60,6 +60,11 @@ LEAVES = (
 _LATER = (partial_eval.JaxprTracer, partial_eval.DynamicJaxprTracer)
 
 
+def are_later(tangents: Sequence[Any]) -> bool:
+    """Tell whether some tangents are not there yet, so that JAX may ask for the other half."""
+    return any([isinstance(t, _LATER) for t in tangents])
+
+
 @final
 class Program:
     """Call of a primitive, without the arrays in it.
@@ -399,7 +404,7 @@ class Program:
         That is so unless the forward rule is written out: then it has the value as well. And where
         the tangents are not there yet, so that JAX may ask for the other half later.
         """
-        if any([isinstance(t, _LATER) for t, m in zip(tangents, moves, strict=True) if m]):
+        if are_later([t for t, m in zip(tangents, moves, strict=True) if m]):
             return None
         operands = self._given(leaves)
         rule = self._rule(operands)
