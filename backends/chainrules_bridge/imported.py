@@ -15,14 +15,20 @@ from chainrules_py.extend import (
     Cache,
     Reach,
     Tracer,
-    captured,
     in_words,
     lookups,
     name_of,
     type_info,
+    written,
 )
 
 _found = Cache()
+
+
+def _captured(functions: Iterable[Any], is_it: Callable[[Any], bool]) -> list[str]:
+    """List the names under which functions reach values that pass a test: layers hold layers."""
+    found = [written(path) for path, x in Reach(functions).values() if is_it(x)]
+    return [*dict.fromkeys(found)]
 
 
 def imported_from(word: Primitive[..., Any]) -> tuple[Callable[..., Any], str] | None:
@@ -67,7 +73,7 @@ def own_function(
         If it is the function of another engine that captured one.
     """
     found = imported_from(word)
-    if found is None or not (names := captured((found[0],), is_it=is_traced)):
+    if found is None or not (names := _captured((found[0],), is_traced)):
         return None
     if found[1] == engine:
         return found[0]
@@ -99,7 +105,7 @@ def refuse_inside(
             seen.add(x)
             found = imported_from(x)
             code = lookups(x) if found is None else (found[0],)
-            if names := captured(code, is_it=is_traced):
+            if names := _captured(code, is_traced):
                 msg = (
                     f"{x.__name__}, which a function given to {word.__name__} calls, has a rule "
                     f"and depends on {in_words(names)}, which is being differentiated, mapped over "
@@ -141,7 +147,7 @@ def refuse_traced_captures(
     is_it = is_it or _is_traced
     reach = Reach((f,)) if reach is None else reach
     if any([is_it(x) for _, x in reach.values()]):
-        raise _lost(f, captured((f,), is_it=is_it))
+        raise _lost(f, _captured((f,), is_it))
 
 
 def _lost(f: Callable[..., Any], names: list[str]) -> TracerError:

@@ -308,8 +308,9 @@ def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
         opens = True
     elif issubclass(cls, _LEAVES):
         parts = []
-    elif isinstance(x, Primitive):
-        parts = [] if x.opaque else [x.__wrapped__]
+    elif isinstance(x, Primitive):  # one with rules is never opened
+        stated = any([s.recipe is not None for s in x.stated[0]])
+        parts = [] if x.opaque or stated else [x.__wrapped__]
     elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
         parts = [x.__copied_as__(x)]
     elif is_structure_type(cls):
