@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import functools
 import importlib
 from typing import Any
@@ -229,9 +228,7 @@ _taken.defvjp(lambda x, *, o: (_taken(x, o=o), x), lambda x, g: (-7.0 * x * g,))
 HIDDEN: dict[str, Any] = {
     "tuple": lambda s: (s,),
     "list": lambda s: [s],
-    "values": lambda s: {0: s}.values(),
     "object": Holder,
-    "deque": lambda s: collections.deque([s]),
     "iterator": lambda s: iter([s]),
     "default": lambda s: lambda a, s=s: a * s,
     "partial": lambda s: functools.partial(np.multiply, s),
