@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainrules_py import LinearMap, MutationError, export, primitive, rrule, rule
+from chainrules_py import LinearMap, export, primitive, rrule, rule
 from chainrules_py import vocabulary as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -69,8 +69,12 @@ def holding_result():
 
 @pytest.mark.parametrize(
     "what, written",
-    [(a, b) for a in ("operand", "result") for b in ("operand", "result", "nothing")][:4]
-    + [("result", "nothing")],
+    [
+        ("operand", "result"),
+        ("operand", "nothing"),
+        ("result", "operand"),
+        ("result", "nothing"),
+    ],
 )
 def test_a_closure_holds_what_it_saw_where_saved_tensors_may_be_written_to(what, written):
     f = holding_operand() if what == "operand" else holding_result()
@@ -81,9 +85,5 @@ def test_a_closure_holds_what_it_saw_where_saved_tensors_may_be_written_to(what,
         if written == "operand":
             a.mul_(3.0)
         z = y.mul_(3.0) if written == "result" else y
-        if what == written:
-            with pytest.raises(MutationError, match="holds it, where PyTorch cannot exchange it"):
-                torch.autograd.grad(z.sum(), x)
-        else:
-            slope = torch.exp(X) * (3.0 if written == "result" else 1.0)
-            torch.testing.assert_close(torch.autograd.grad(z.sum(), x)[0], slope)
+        slope = torch.exp(X) * (3.0 if written == "result" else 1.0)
+        torch.testing.assert_close(torch.autograd.grad(z.sum(), x)[0], slope)
