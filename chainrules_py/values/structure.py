@@ -419,8 +419,9 @@ def _computes_anew(cls: type) -> Callable[[Any], None] | None:
         return after
     import dataclasses  # whoever has a dataclass has paid for it
 
-    fields = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    given = cls.__init__.__annotations__.keys() - {"return"}  # those of ``InitVar`` among them
+    fields = {field.name for field in dataclasses.fields(cls)}
+    made = vars(cls).get("__init__")
+    given = getattr(made, "__annotations__", {}).keys() - {"return"}  # with those of ``InitVar``
     return None if given - fields else after
 
 
