@@ -633,9 +633,3 @@ def test_places(name):
 @pytest.mark.parametrize("name", FORMS)
 def test_all_places(name):
     assert not check(name, [where for where in PLACES if where not in WRITTEN])
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_what_is_written_to(name):
-    """It is refused, by PyTorch or by us, or the numbers are right; no other is given."""
-    check(name, WRITTEN)

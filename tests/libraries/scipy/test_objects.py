@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse.linalg
-import scipy.spatial
 
 import chainrules_scipy
-from chainrules_py import LinearMap, TracerError, export, primitive, rule
 from chainrules_py.extend import Tracer, inside, knows
 from chainrules_tape import grad
 from tests.libraries.scipy.samples.judge import samples
@@ -67,31 +64,3 @@ def test_what_objects_of_ours_hold_is_found(sample: Any) -> None:
 @pytest.mark.parametrize("sample", ALL, ids=str)
 def test_what_every_object_of_ours_holds_is_found(sample: Any) -> None:
     assert _unseen(sample) == []
-
-
-@pytest.mark.parametrize("kind", ["factors", "tree"])
-def test_an_option_of_pytorch_that_holds_what_is_differentiated(kind: str) -> None:
-    """It gave a gradient without the part of the option, in silence."""
-    torch: Any = pytest.importorskip("torch")
-
-    def made(y: Any) -> Any:
-        if kind == "tree":
-            return scipy.spatial.KDTree(y.reshape(2, 2))
-        diagonal = (y + 2, (np.arange(4), np.arange(4)))
-        return scipy.sparse.linalg.splu(scipy.sparse.csc_array(diagonal))
-
-    @primitive
-    def f(x: Any, *, by: Any) -> Any:
-        far = by.query(np.array([0.3, 0.2])) if kind == "tree" else by.solve(np.ones(4))
-        return x * far[0]
-
-    @rule(f)
-    def f_rule(x: Any, *, by: Any) -> Any:
-        times: Any = lambda t, slope: t * slope
-        return f(x, by=by), (LinearMap(times, times, 0.5),)
-
-    y = torch.tensor([1.0, 0.7, 1.9, 1.4], dtype=torch.float64, requires_grad=True)
-    with chainrules_scipy.install():
-        by = made(y)
-        with pytest.raises(TracerError, match="by of f is an option"):
-            export(f, to="torch")(0.4 * y[0], by=by)

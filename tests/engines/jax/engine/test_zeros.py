@@ -217,19 +217,6 @@ def test_what_is_called_back_is_tried_at_zero():
         jax.jit(pulled(g))(X, T)
 
 
-@pytest.mark.parametrize("made", [by_rrule, by_frule])
-def test_what_a_rule_draws_is_drawn_once(made):
-    rng, alone = np.random.default_rng(3), np.random.default_rng(3)
-
-    def half(x, g):
-        return g * x * np.float32(rng.uniform()) + v.zeros_like(x) * x
-
-    f = export(made(half))
-    found = jax.jit(across(made, f))(X, T)
-    np.testing.assert_allclose(found, T * X * alone.uniform(), rtol=1e-6)
-    assert rng.uniform() == alone.uniform()
-
-
 OPERATIONS = {
     "a product": (lambda g: g * X, False),
     "a sum": (lambda g: g + X, True),
