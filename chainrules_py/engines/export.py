@@ -271,9 +271,14 @@ def lookups(word: Primitive[..., Any]) -> tuple[Any, ...]:
 
     It is empty if none did, or nobody stated a rule of their own.
     """
-    own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
-    found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
-    return found if any(map(parts_of, found)) else ()
+    try:
+        return word._cache.table[lookups]  # type: ignore[no-any-return]
+    except KeyError:
+        table = word._cache.open()
+        own = [s for s in rules_for(word) if s.recipe and not s.source.is_ours]
+        found = (word.__wrapped__, *[f for s in own for f in s.recipe.functions]) if own else ()
+        table[lookups] = found = found if any(map(parts_of, found)) else ()
+        return found
 
 
 def check_options(

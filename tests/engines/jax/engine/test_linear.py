@@ -96,7 +96,7 @@ def test_a_gradient_that_is_mapped_over_costs_no_program_and_no_search(monkeypat
         len(pulled) == 2
     )  # where JAX notes the derivative, and copies the note; not where it pulls
     assert not looked
-    assert calls(lambda: run(x)) <= 325
+    assert calls(lambda: run(x)) <= 335  # with the door of results
 
 
 # What is all that is stated of a function is differentiated as it is written: with JAX's own
