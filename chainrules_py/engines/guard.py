@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import traceback
 from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
@@ -157,6 +156,8 @@ class Guard:
         """
         locks = self.mode == "lock" and len(self._locks) > 1
         if locks and isinstance(error, ValueError) and "read-only" in str(error):
+            import traceback  # which loads inspect from Python 3.14 on
+
             *_, (frame, line) = traceback.walk_tb(error.__traceback__)
             msg = f"{frame.f_code.co_filename}:{line} writes to an array {_LOCKED}"
             raise MutationError(msg) from error

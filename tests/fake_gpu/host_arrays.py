@@ -116,7 +116,7 @@ def up(y: Any) -> Any:
     """Convert what NumPy computed to CuPy's form: arrays of no axes in place of scalars."""
     if isinstance(y, (np.ndarray, np.generic)):
         y = np.asarray(y)
-        x = _cupy.ndarray(y.shape, y.dtype)
+        x = _cupy.ndarray(y.shape, y.dtype, order="F" if y.flags.fnc else "C")
         if y.size:
             host(x)[...] = y
         return x
