@@ -37,7 +37,7 @@ _nowhere: collections.deque[Any] = collections.deque(maxlen=0)
 
 
 class Mode:
-    """What holds in a ``with`` block, in its thread or task; False outside.
+    """What holds in a ``with`` block, in its thread or task; outside what ``on`` says.
 
     Blocks in generators end in any order: one that is over counts no more, and changes no other.
     One that ends in another context than it began in, as in a copy, is over in all of them.
@@ -48,9 +48,10 @@ class Mode:
     used = False
     every: ClassVar[list[Mode]] = []
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, on: bool = False) -> None:
         Mode.every.append(self)
-        self._innermost = contextvars.ContextVar[_Block | None](name, default=None)
+        default = _Block(True, None) if on else None
+        self._innermost = contextvars.ContextVar[_Block | None](name, default=default)
         self.entered = self._innermost.get
 
     def get(self) -> bool:

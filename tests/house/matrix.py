@@ -1,10 +1,10 @@
 """Installs and tests the library under other Pythons and other versions: ``make test-matrix``.
 
 For each Python that is found, on the path or among pyenv's, the wheel and the sdist are installed
-and used; then the suites are run in new environments, one for each row: the ``newest`` versions for
-every Python, the ``oldest`` that pyproject.toml allows for the first Python that it allows, and the
-``pinned`` ones of constraints.txt for theirs. The results replace those of the same rows in
-docs/versions.csv and docs/versions-reasons.csv, which docs/versions.md shows.
+and used; then `make demo` and `make test` are run in new environments, one for each row: the
+``newest`` versions for every Python, the ``oldest`` that pyproject.toml allows for the first Python
+that it allows, and the ``pinned`` ones of constraints.txt for theirs. The results replace those of
+the same rows in docs/versions.csv and docs/versions-reasons.csv, which docs/versions.md shows.
 
 ``python -m tests.house.matrix 3.13 newest`` chooses Pythons and rows, ``use`` the first part alone.
 """
@@ -41,6 +41,7 @@ SUITES = {
     "PyTorch": ("tests/engines/torch",),
     "PyTensor and others": ("tests/engines/thin", "tests/engines/autograd"),
 }
+REST = "all others"
 OLDEST_NUMPY = {"3.14": "2.3.2"}
 """NumPy's first release that has a wheel for that Python, where 2.2 has none."""
 USE = """\
@@ -128,16 +129,24 @@ def use(version: str, python: str, folder: Path, built: dict[str, Path]) -> None
         shutil.rmtree(place)
 
 
+def make(place: Path, *what: str) -> subprocess.CompletedProcess[str]:
+    """Run make with an environment of its own, and a draw that is the same in every row."""
+    command = ["make", f"VENV={place}", f"CONSTRAINTS={place}.txt", *what]
+    env = {"CHAINRULES_DRAW": "matrix", **os.environ}
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
 def prepared(version: str, python: str, row: str, folder: Path) -> Path:
     """An environment with the project, the libraries of a row, and what the tests need."""
-    held = folder / f"{version}-{row}.txt"
-    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    held.write_text({"pinned": pinned, "oldest": "\n".join(lowest())}.get(row, ""), "utf-8")
     place = folder / f"{version}-{row}"
-    torch = os.environ.get("TORCH", "torch").split()
-    environment(python, place, "--constraint", str(held), *torch)
-    more = ("--constraint", str(held), "--editable", str(ROOT), "--group", "test")
-    return environment(python, place, *more)
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    held = {"pinned": pinned, "oldest": "\n".join(lowest())}.get(row, "")
+    place.with_name(f"{place.name}.txt").write_text(held, encoding="utf-8")
+    for what in (f"{place}/.stamp-test", "demo"):
+        done = make(place, f"PYTHON={python}", what)
+        if done.returncode:
+            sys.exit(f"{place.name}: {what}\n{done.stdout}{done.stderr}")
+    return place
 
 
 # ------------------------------------------------------------------------------------ suites
@@ -151,29 +160,36 @@ class Result:
     failed: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
 
+    def add(self, other: Result) -> None:
+        """Count the cases of another file."""
+        self.passed += other.passed
+        for mine, more in ((self.failed, other.failed), (self.skipped, other.skipped)):
+            for name, count in more.items():
+                mine[name] = mine.get(name, 0) + count
+
     def __str__(self) -> str:
         more = [(sum(self.failed.values()), "failed"), (sum(self.skipped.values()), "skipped")]
         return ", ".join([f"{self.passed:,} passed", *(f"{n:,} {what}" for n, what in more if n)])
 
 
-def suite(inside: Path, paths: tuple[str, ...], report: Path) -> Result:
-    """Run the tests in some folders, of which the draw is the same in every row."""
-    one = dict.fromkeys(["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"], "1")
-    command = [str(inside), "-m", "pytest", "-n", os.environ.get("JOBS", "2"), "--by=function"]
-    command += ["--dist=worksteal", "-m", "not slow and not nightly and not gpu"]
-    done = subprocess.run(
-        [*command, "-p", "tests.house.results", f"--results={report}", *paths],
-        cwd=ROOT,
-        env={"CHAINRULES_DRAW": "matrix", **os.environ, **one},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    report.with_suffix(".txt").write_text(done.stdout + done.stderr, encoding="utf-8")
-    if done.returncode not in (0, 1) or not report.exists():
-        last = (done.stdout + done.stderr).strip().splitlines()[-1:]
-        return Result(failed={f"{', '.join(paths)}: {' '.join(last)}": 1})
-    return Result(**json.loads(report.read_text(encoding="utf-8")))
+def suites_in(place: Path, paths: list[str]) -> dict[str, Result]:
+    """Run `make test`, or what it runs in some folders, and add up the cases of each suite."""
+    report = place.with_name(f"{place.name}.json")
+    report.unlink(missing_ok=True)
+    arguments = " ".join(["-p tests.house.results", f"--results={report}", *paths])
+    done = make(place, "test", f"ARGS={arguments}")
+    report.with_suffix(".log").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if not report.exists():
+        sys.exit(f"{place.name}: no results\n{done.stdout}{done.stderr}")
+    found: dict[str, Result] = {}
+    for path, counts in json.loads(report.read_text(encoding="utf-8")).items():
+        found.setdefault(suite_of(path), Result()).add(Result(**counts))
+    return {name: found[name] for name in (*SUITES, REST) if name in found}
+
+
+def suite_of(path: str) -> str:
+    """The suite that a test file belongs to."""
+    return next((name for name, paths in SUITES.items() if path.startswith(paths)), REST)
 
 
 def versions_in(inside: Path) -> dict[str, str]:
@@ -189,14 +205,11 @@ def tested(
 ) -> dict[str, Result]:
     """Run suites in one row, and write what became of them into the tables."""
     start = time.monotonic()
-    inside = prepared(version, python, row, folder)
-    versions = {"row": row, **versions_in(inside)}
-    results = {}
-    for name in suites:
-        report = folder / f"{version}-{row}-{name.split()[0]}.json"
-        report.unlink(missing_ok=True)
-        results[name] = suite(inside, SUITES[name], report)
-        print(f"{version} {row}: {name}: {results[name]}", flush=True)
+    place = prepared(version, python, row, folder)
+    versions = {"row": row, **versions_in(place / "bin" / "python")}
+    results = suites_in(place, [path for name in suites for path in SUITES[name]])
+    for name, result in results.items():
+        print(f"{version} {row}: {name}: {result}", flush=True)
     minutes = (time.monotonic() - start) / 60
     print(f"{version} {row}: {minutes:.0f} minutes", flush=True)
     cells = {name: str(result) for name, result in results.items()}
@@ -258,7 +271,9 @@ def main(arguments: list[str]) -> int:
     kinds = ["use", *ROWS]
     parser.add_argument("wanted", nargs="*", metavar="WANTED")
     parser.add_argument("--folder", type=Path, help="keep environments and reports there")
-    parser.add_argument("--suite", action="append", choices=SUITES, help="run this one, or more")
+    parser.add_argument(
+        "--suite", action="append", choices=SUITES, help="run this one, or more, not all"
+    )
     options = parser.parse_args(arguments)
     if wrong := {*options.wanted} - {*VERSIONS, *kinds}:
         parser.error(f"{', '.join(wrong)}: choose of {', '.join([*VERSIONS, *kinds])}")
@@ -279,7 +294,7 @@ def main(arguments: list[str]) -> int:
         for version, python in there.items():
             due = {"oldest": version == VERSIONS[0], "pinned": version == PINNED, "newest": True}
             for row in (each for each in due if due[each] and each in parts):
-                results = tested(version, python, row, folder, options.suite or [*SUITES])
+                results = tested(version, python, row, folder, options.suite or [])
                 failed += sum(sum(result.failed.values()) for result in results.values())
                 if options.folder is None:
                     shutil.rmtree(folder / f"{version}-{row}")

@@ -1,22 +1,29 @@
 """A plugin of pytest that counts cases: ``-p tests.house.results --results FILE``.
 
-The file is JSON: how many cases passed, and the names of those that failed and the reasons of those
-that were skipped, each with a count.
+The file is JSON. For each test file it has how many cases passed, and the names of those that
+failed and the reasons of those that were skipped, each with a count.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 
 
-class Results:
-    """What became of the cases; one report may be of several (tests/grouped.py)."""
+class Counts:
+    """What became of the cases of a file."""
 
     def __init__(self):
         self.passed = 0
         self.failed = Counter()
         self.skipped = Counter()
+
+
+class Results:
+    """What became of the cases, by files; one report may be of several (tests/grouped.py)."""
+
+    def __init__(self):
+        self.files = defaultdict(Counts)
 
     def pytest_runtest_logreport(self, report):
         if report.when != "call" and report.passed:
@@ -28,14 +35,15 @@ class Results:
             skipped = [reason_of(report)]
         if report.failed and not failed:
             failed = [report.nodeid]
-        self.skipped.update(reason.removeprefix("Skipped: ") for reason in skipped)
-        self.failed.update(failed)
+        counts = self.files[report.nodeid.partition("::")[0]]
+        counts.skipped.update(reason.removeprefix("Skipped: ") for reason in skipped)
+        counts.failed.update(failed)
         cases = dict(properties).get("cases", report.when == "call")
-        self.passed += max(cases - len(skipped) - len(failed), 0)
+        counts.passed += max(cases - len(skipped) - len(failed), 0)
 
     def pytest_collectreport(self, report):
         if report.failed:
-            self.failed[report.nodeid] += 1
+            self.files[report.nodeid].failed[report.nodeid] += 1
 
 
 def reason_of(report):
@@ -58,4 +66,4 @@ def pytest_unconfigure(config):
     results = config.pluginmanager.get_plugin("results")
     if results is not None:
         with open(config.option.results, "w", encoding="utf-8") as file:
-            json.dump(vars(results), file)
+            json.dump({path: vars(counts) for path, counts in results.files.items()}, file)

@@ -397,18 +397,39 @@ def double_rule(x):
         return (b,)
     return 2.0 * x, pull
 
-grad(lambda x: np.sum(double(x)))(np.ones(3))
 """
 
 
-def test_the_environment_turns_it_on():
-    for flag, says in (("0", ""), ("1", "wrote to its cotangent")):
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("grad(lambda x: np.sum(double(x)))(np.ones(3))", "wrote to its cotangent"),
+        ("grad(lambda x: np.sum(np.log(x)))(-np.ones(3))", "log(float64[3]) gave NaN"),
+    ],
+)
+def test_the_environment_turns_it_on(line, says):
+    for flag in ("0", "1"):
         run = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", PROGRAM + line],
             capture_output=True, text=True, env={**os.environ, "CHAINRULES_DEBUG": flag},
         )  # fmt: skip
-        assert (run.returncode == 1) is bool(says)
-        assert says in run.stderr
+        assert run.returncode == int(flag)
+        assert (says in run.stderr) == (flag == "1")
+
+
+def test_what_a_function_hands_on_beside_its_value_is_compared():
+    seen = []
+
+    def f(x):
+        seen.append(1)
+        return np.sum(x), {"calls": np.float64(len(seen))}
+
+    with debug(), pytest.raises(DebugError, match="when it runs again"):
+        value_and_grad(f, has_aux=True)(X)
+    with debug():
+        (y, aux), _ = value_and_grad(lambda x: (np.sum(x), [x * 2.0]), has_aux=True)(X)
+    assert y == 6.0
+    assert aux[0].tolist() == [2.0, 4.0, 6.0]
 
 
 @pytest.mark.parametrize("name", [name for n, name in enumerate(CORPUS) if n % 8 == 0])

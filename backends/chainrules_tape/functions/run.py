@@ -156,13 +156,12 @@ class Run:
         self._leave(y, f)
         if self.notes.refused is not None:
             self.notes.report(f, any([link is not None for link in self.outputs]))
-        if not has_aux:
-            self.aux = None
-            if check is not None:
-                check(self.value)
-            return
-        aux = map_leaves(self._aside, aux)
-        self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
+        self.aux = None
+        if has_aux:
+            aux = map_leaves(self._aside, aux)
+            self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
+        if check is not None:
+            check((self.value, self.aux) if has_aux else self.value)
 
     def _aside(self, x: Any) -> Any:
         """Return what a leaf of aux says by `__aside__` that it is without a derivative."""

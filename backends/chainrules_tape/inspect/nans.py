@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -21,7 +22,7 @@ from chainrules_py.extend import (
 from chainrules_tape.core.backward import play
 from chainrules_tape.core.links import parents
 
-trap = Mode("debug_nans")
+trap = Mode("debug_nans", on=os.environ.get("CHAINRULES_DEBUG") == "1")
 trap_is_set = trap.get
 """Tells whether differentiation that begins now is inside `debug_nans`."""
 
