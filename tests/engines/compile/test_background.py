@@ -1,6 +1,5 @@
 """Programs that are made in the background: one for NumPy serves until they give the same."""
 
-import os
 import threading
 import warnings
 
@@ -154,29 +153,6 @@ def test_calls_from_eight_threads(target):
     g.wait()
     g(X)
     assert is_by_the_target(g)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX says so
-@pytest.mark.parametrize("waiting", [True, False])
-def test_a_child_begins_anew_what_was_under_way(target, waiting):
-    g = compile(f, target="other")
-    g(X)  # its writer waits, in a thread that the child will not have
-    if waiting:
-        target.begun.wait()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            target.go = threading.Event()
-            target.go.set()
-            g.wait()
-            g(X)
-            code = 0 if is_by_the_target(g) and np.array_equal(g(X), f(X)) else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("wins", [True, False])
