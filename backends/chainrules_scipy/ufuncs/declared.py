@@ -137,9 +137,11 @@ def _of_numpy(x: Any) -> Any:
 
 
 def _counted(x: Any) -> Any:
-    """Read truths as whole numbers: of two of them + is "or", and - an error."""
-    is_array = kind_of(x) == "bool" and hasattr(x, "dtype")
-    return v.astype(x, dtype=np.dtype(np.int64)) if is_array else x
+    """Read truths and narrow or unsigned whole numbers as int64: n + 1 would wrap, -n too."""
+    if kind_of(x) not in ("int", "bool") or not hasattr(x, "dtype"):
+        return x
+    fits = str(x.dtype).endswith((".int32", ".int64")) or str(x.dtype) in ("int32", "int64")
+    return x if fits else v.astype(x, dtype=np.dtype(np.int64))
 
 
 def _single(partial: Partial) -> Partial:

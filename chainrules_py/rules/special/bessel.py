@@ -107,7 +107,7 @@ of_order(kve, lambda y, v, x: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)))
 def ive_rule(v, x):
     """Differentiate like `iv`, with the factor exp(-|Re x|), which is not holomorphic."""
     y = ive(v, x)
-    return y, (varied(ive, 0, v, x), LinearMap(ive_push, ive_pull, y, v, x))
+    return y, (varied(ive, 0, v, x), LinearMap(ive_push, ive_pull, y, floating(v, x), x))
 
 
 def ive_push(t, y, v, x):
@@ -203,10 +203,10 @@ def both_adjoint(y_bar, p, q):
 scalar_rule(
     zeta,
     lambda _y, x, q: zeta_shape(x, q),
-    lambda _y, x, q: -floating(x, q) * zeta(x + 1, q),  # 25.11.17
+    lambda _y, x, q: -floating(x, q) * zeta(floating(x, q) + 1, q),  # 25.11.17
     singular=True,
 )
-of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / floating(v, x))  # 16.3.1
+of_order(hyp0f1, lambda _y, v, x: hyp0f1(v + 1, x) / v)  # 16.3.1
 
 
 @rule(lambertw, batched="broadcast")
@@ -228,7 +228,8 @@ def hyp1f1_rule(a, b, x):
 
 
 def hyp1f1_slope(a, b, x):
-    return floating(a, x) / floating(b, x) * hyp1f1(a + 1, b + 1, x)
+    p, q = floating(a, x), floating(b, x)
+    return p / q * hyp1f1(p + 1, q + 1, x)
 
 
 @rule(hyp2f1, batched="broadcast")
@@ -241,4 +242,4 @@ def hyp2f1_rule(a, b, c, x):
 
 def hyp2f1_slope(a, b, c, x):
     p, q, r = [floating(n, x) for n in (a, b, c)]
-    return p * q / r * hyp2f1(a + 1, b + 1, c + 1, x)
+    return p * q / r * hyp2f1(p + 1, q + 1, r + 1, x)

@@ -68,16 +68,16 @@ def of_order(word, slope, fixed=varied):
     def of_order_rule(n, x):
         y = word(n, x)
         in_order = varied(word, 0, n, x) if fixed is varied else fixed(word, 0, n)
-        return y, (in_order, LinearMap(times, times_conj, slope, y, n, x))
+        return y, (in_order, LinearMap(times, times_conj, slope, y, floating(n, x), x))
 
     rule(word, batched="broadcast")(of_order_rule)
 
 
 def floating(n, x):
-    """Convert an array of whole numbers to one that arithmetic with x takes."""
-    if kind_of(n) != "int" or not (hasattr(n, "dtype") and hasattr(x, "dtype")):
+    """Convert an array of whole numbers to one that arithmetic with x takes: n + 1 may wrap."""
+    if kind_of(n) != "int" or not hasattr(n, "dtype"):
         return n
-    return astype(n, dtype=real(x).dtype)
+    return astype(n, dtype=real(x).dtype) if hasattr(x, "dtype") else n * 1.0
 
 
 def times(t, slope, *at):

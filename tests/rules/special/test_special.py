@@ -310,3 +310,26 @@ def test_numbers_of_python_stay_numbers_of_python():
     assert type(v.gammaln(0.5)) is float
     assert type(grad(v.gammaln)(0.5)) is float
     assert [type(part) for part in v.sici(0.5)] == [float, float]
+
+
+@pytest.mark.parametrize("word", ["jv", "yv", "iv", "ive", "kv", "kve", "hyp0f1", "polygamma"])
+@pytest.mark.parametrize("x", [np.array([1.1, 1.6]), 1.1])
+def test_orders_of_whole_numbers_do_not_wrap(word, x):
+    """The next order of 127 is 128, in int8 too, and the last of 0 is -1 in uint8."""
+    f = getattr(v, word)
+    for n, dtype in ((0, np.uint8), (127, np.int8), (2, np.int64)):
+        if word in ("polygamma", "hyp0f1") and n == 0:
+            continue
+        slope = grad(lambda x, n=n, dtype=dtype: np.sum(f(np.array([n, n], dtype), x)))(x)
+        h = 1e-6 * np.float64(1.0)
+        truth = [(f(float(n), x + s * h) - f(float(n), x - s * h)) / (2 * s * h) for s in (1, 2)]
+        truth = (4 * truth[0] - truth[1]) / 3 * (1 if np.ndim(x) else 2)
+        np.testing.assert_allclose(slope, truth, rtol=1e-5)
+
+
+def test_parameters_of_whole_numbers_do_not_wrap():
+    x, n = np.array([0.1, 0.2]), np.array([127, 127], np.int8)
+    f = lambda x, to: v.hyp2f1(np.array([1, 1], to), n.astype(to), np.array([3, 3], to), x)
+    slope = grad(lambda x: np.sum(f(x, np.int8)))(x)
+    truth = (f(x + 1e-7, float) - f(x - 1e-7, float)) / 2e-7
+    np.testing.assert_allclose(slope, truth, rtol=1e-4)
