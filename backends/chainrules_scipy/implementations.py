@@ -211,6 +211,10 @@ def expm_frechet_scipy(x: np.ndarray, t: np.ndarray) -> Any:
     if n > _SMALL:
         found: Any = scipy.linalg.expm_frechet(x, t, compute_expm=False, check_finite=False)
         return found.astype(as_precise(found.dtype, dtype), copy=False)
+    largest = np.max(np.abs(t), axis=(-2, -1), keepdims=True, initial=1.0)
+    if np.any(largest > 8.0):  # `expm` would halve and square for the norm of t
+        scale = np.exp2(np.floor(np.log2(largest)))
+        return scale * expm_frechet_scipy(x, t / scale)
     both = np.zeros((*shape[:-2], 2 * n, 2 * n), dtype)
     both[..., :n, :n] = both[..., n:, n:] = x
     both[..., :n, n:] = t

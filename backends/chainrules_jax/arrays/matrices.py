@@ -25,17 +25,6 @@ def expm_jax(x: JaxArray) -> Any:
     return jsp.linalg.expm(x)
 
 
-@v.expm_frechet.implement
-def expm_frechet_jax(x: JaxArray, t: JaxArray) -> Any:
-    """Return the upper right corner of exp([[x, t], [0, x]])."""
-    x, t = jnp.broadcast_arrays(x, t)
-    n = x.shape[-1]
-    both = jnp.concatenate(
-        [jnp.concatenate([x, t], -1), jnp.concatenate([jnp.zeros_like(x), x], -1)], -2
-    )
-    return jsp.linalg.expm(both)[..., :n, n:]
-
-
 _sylvester = jnp.vectorize(jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)")
 
 
