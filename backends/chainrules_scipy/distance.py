@@ -170,37 +170,7 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
 
 @stands_for(native.cdist)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Compute the distances of all pairs of rows of two matrices.
-
-    Parameters
-    ----------
-    XA : array, shape (m, k)
-        The left ones.
-    XB : array, shape (n, k)
-        The right ones.
-    metric : str
-        Which distance.
-    out : None
-        Not taken.
-    **kwargs
-        What the metric takes: ``p``, ``w``, ``V``, ``VI``.
-
-    Returns
-    -------
-    array, shape (m, n)
-        As ``scipy.spatial.distance.cdist``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the metric has no derivative, or ``out`` is given.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda x: cdist(x, np.zeros((1, 2))).sum())(np.array([[3.0, 4.0]])))
-    [[0.6 0.8]]
-    """
+    """Compute the distances of all pairs of rows of two matrices."""
     if out is not None:
         msg = "cdist(out=...) is not for traced values; take what it returns"
         raise UnsupportedKeywordError(msg)
@@ -211,34 +181,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 @stands_for(native.pdist)
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Compute the distances of all pairs of rows of a matrix, each once.
-
-    Parameters
-    ----------
-    X : array, shape (m, k)
-        The rows.
-    metric : str
-        Which distance.
-    out : None
-        Not taken.
-    **kwargs
-        What the metric takes.
-
-    Returns
-    -------
-    array, shape (m (m - 1) / 2,)
-        As ``scipy.spatial.distance.pdist``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the metric has no derivative, or ``out`` is given.
-
-    Examples
-    --------
-    >>> print(pdist([[0.0, 0.0], [3.0, 4.0]]))
-    [5.]
-    """
+    """Compute the distances of all pairs of rows of a matrix, each once."""
     if out is not None:
         msg = "pdist(out=...) is not for traced values; take what it returns"
         raise UnsupportedKeywordError(msg)
@@ -249,28 +192,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 @stands_for(native.squareform)
 def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
-    """Make a matrix of the distances that `pdist` gives, or these of a matrix.
-
-    Parameters
-    ----------
-    X : array, shape (m (m - 1) / 2,) or (m, m)
-        The distances.
-    force : str
-        As SciPy has it.
-    checks : bool
-        Whether to raise for a matrix that is not symmetric.
-
-    Returns
-    -------
-    array
-        As ``scipy.spatial.distance.squareform``.
-
-    Examples
-    --------
-    >>> print(squareform([5.0]))
-    [[0. 5.]
-     [5. 0.]]
-    """
+    """Make a matrix of the distances that `pdist` gives, or these of a matrix."""
     x = array_of(X)
     native.squareform(readable(x), force, checks)
     if x.ndim == 2:

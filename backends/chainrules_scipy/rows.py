@@ -43,7 +43,7 @@ def stands_for(
     """
 
     def enter(function: F) -> F:
-        function = in_precision_of(native)(function)
+        function = described(in_precision_of(native)(function), native)
         for f in (native, function):
             alias(f, to=function if to is None else to, **row)
         place(native, function)
@@ -59,8 +59,17 @@ def stands_for(
     return enter
 
 
+def described(function: F, native: Any) -> F:
+    """Put a function's own line in front of SciPy's text, which says what is taken and given."""
+    theirs = (native.__doc__ or "").strip("\n")
+    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\nSciPy's text:\n\n{theirs}"
+    return function
+
+
 def array_of(x: Any, *, floating: bool = True) -> Any:
     """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
+    if type(x) is np.ndarray and x.dtype == object:
+        x = x.tolist()
     cls = type(x)
     if cls in (list, tuple) and varies(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])

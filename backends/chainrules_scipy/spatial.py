@@ -27,13 +27,7 @@ _slerp = follow(native.geometric_slerp)
 
 @stands_for(native.geometric_slerp)
 def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
-    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where the two are one, and SciPy stays there, so that it would not move with them.
-    """
+    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``."""
     if varies((start, end)) and np.array_equal(readable(start), readable(end)):
         msg = "geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative"
         raise NotDifferentiableError(msg)

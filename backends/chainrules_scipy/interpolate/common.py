@@ -10,7 +10,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
 from chainrules_scipy.agreeing import Beside, of_both, plainly
 from chainrules_scipy.installing import place_constructor, place_method
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, described, stands_for
 
 
 class Calling(Beside):
@@ -76,7 +76,7 @@ def constructs(
             f"'from chainrules_scipy.interpolate import {cls.__name__}', which takes the same, or "
             "call chainrules_scipy.install() before",
         )
-        return made
+        return described(made, cls)
 
     return enter
 

@@ -28,34 +28,7 @@ def RegularGridInterpolator(  # noqa: N802
     fill_value: Any = math.nan,
     **options: Any,
 ) -> Callable[..., Any]:
-    """Interpolate on a grid, by the corners of the box that a point is in.
-
-    Parameters
-    ----------
-    points : sequence of arrays
-        The coordinates of the grid, increasing or decreasing, along each axis.
-    values : array, shape (n1, n2, ...)
-        What is known there.
-    method : {"linear", "nearest", "slinear", "cubic", "quintic", "pchip"}
-        How.
-    bounds_error : bool
-        Whether points outside are an error.
-    fill_value : number or None
-        What is outside; None extrapolates.
-    **options
-        As SciPy has them, for its values.
-
-    Returns
-    -------
-    callable
-        Of points, shape (..., number of axes).
-
-    Examples
-    --------
-    >>> grid = np.array([0.0, 1.0])
-    >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
-    [0.5]
-    """
+    """Interpolate on a grid, by the corners of the box that a point is in."""
     axes = [array_of(p) for p in points]
     values = array_of(values)
     made = _Interpolators(axes, values)
@@ -198,26 +171,7 @@ def interpn(
     bounds_error: bool = True,
     fill_value: Any = math.nan,
 ) -> Any:
-    """Interpolate on a grid, as `RegularGridInterpolator` does.
-
-    Parameters
-    ----------
-    points, values, method, bounds_error, fill_value
-        Those of `RegularGridInterpolator`.
-    xi : array, shape (..., number of axes)
-        Where.
-
-    Returns
-    -------
-    array
-        As ``scipy.interpolate.interpn``.
-
-    Examples
-    --------
-    >>> grid = np.array([0.0, 1.0])
-    >>> print(interpn((grid, grid), np.eye(2), np.array([[0.5, 0.0]])))
-    [0.5]
-    """
+    """Interpolate on a grid, as `RegularGridInterpolator` does."""
     if method == "splinef2d":
         return _surface(points, values, xi, math.nan if fill_value is None else fill_value)
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)

@@ -37,40 +37,7 @@ def make_interp_spline(
     axis: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """Interpolate by splines of a degree, in the values.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The places.
-    y : array
-        The values, n of them along the axis.
-    k : int
-        The degree.
-    t : array, optional
-        The knots.
-    bc_type : str, optional
-        What holds at the ends: None, "natural", "clamped", "not-a-knot" or "periodic".
-    axis : int
-        Along which they are.
-    check_finite : bool
-        As SciPy has it.
-
-    Returns
-    -------
-    Spline
-        To be called as what ``scipy.interpolate.make_interp_spline`` gives.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If x or t is differentiated.
-
-    Examples
-    --------
-    >>> round(float(make_interp_spline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], k=2)(1.5)), 9)
-    2.25
-    """
+    """Interpolate by splines of a degree, in the values."""
     if varies((x, t)):
         msg = "make_interp_spline has derivatives in y; CubicSpline has them in x as well"
         raise NotDifferentiableError(msg)
@@ -104,34 +71,7 @@ def interp1d(
     fill_value: Any = math.nan,
     assume_sorted: bool = False,
 ) -> Callable[..., Any]:
-    """Interpolate by lines or splines.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The places.
-    y : array
-        The values, n of them along the axis.
-    kind : str or int
-        "linear", "slinear", "quadratic", "cubic", "nearest", "nearest-up", "previous", "next",
-        "zero", or the degree.
-    axis : int
-        Along which they are.
-    copy, bounds_error, assume_sorted
-        As SciPy has them.
-    fill_value : number, tuple of two or "extrapolate"
-        What is outside, where that is no error.
-
-    Returns
-    -------
-    callable
-        As ``scipy.interpolate.interp1d``.
-
-    Examples
-    --------
-    >>> print(interp1d([0.0, 1.0], [0.0, 2.0])(0.25))
-    0.5
-    """
+    """Interpolate by lines or splines."""
     degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
     degree: Any = degrees.get(kind, kind)
     y, axis = first(y, axis)

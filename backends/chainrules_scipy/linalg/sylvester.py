@@ -33,50 +33,14 @@ def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
 
 @stands_for(scipy.linalg.solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ b == q``.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, m)
-        The left matrix.
-    b : array, shape (..., n, n)
-        The right matrix.
-    q : array, shape (..., m, n)
-        The right-hand side.
-
-    Returns
-    -------
-    array, shape (..., m, n)
-        As ``scipy.linalg.solve_sylvester``.
-
-    Examples
-    --------
-    >>> print(solve_sylvester([[1.0]], [[2.0]], [[6.0]]))
-    [[2.]]
-    """
+    """Solve ``a @ x + x @ b == q``."""
     a, b, q = array_of(a), array_of(b), array_of(q)
     return _as_scipy(_solve_sylvester, v.solve_sylvester(a, b, q), a, b, q)
 
 
 @stands_for(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ a.conj().T == q``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_continuous_lyapunov``.
-
-    Examples
-    --------
-    >>> print(solve_continuous_lyapunov([[1.0]], [[4.0]]))
-    [[2.]]
-    """
+    """Solve ``a @ x + x @ a.conj().T == q``."""
     a = array_of(a)
     q = array_of(q)
     return _as_scipy(_solve_lyapunov, v.solve_sylvester(a, adjoint(a), q), a, q)
@@ -84,31 +48,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 @stands_for(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    """Solve ``a @ x @ a.conj().T - x + q == 0``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-    method : {None, "direct", "bilinear"}
-        By one system of n² equations, or by a continuous equation; the former by default where n is
-        below 10.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_discrete_lyapunov``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is no such method.
-
-    Examples
-    --------
-    >>> print(solve_discrete_lyapunov([[0.5]], [[3.0]]))
-    [[4.]]
-    """
+    """Solve ``a @ x @ a.conj().T - x + q == 0``."""
     a, q = array_of(a), array_of(q)
     n = a.shape[-1]
     method = ("direct" if n < 10 else "bilinear") if method is None else method.lower()

@@ -245,13 +245,7 @@ def linprog(
     x0: Any = None,
     integrality: Any = None,
 ) -> Any:
-    """Solve a linear program: as ``scipy.optimize.linprog``; a corner moves with what meets there.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If there are integers, or if the solution is no corner of just as many constraints.
-    """
+    """Solve a linear program: a corner moves with the constraints that meet there."""
     if integrality is not None and np.any(integrality):
         msg = "solutions in integers jump, and have no derivative"
         raise NotDifferentiableError(msg)

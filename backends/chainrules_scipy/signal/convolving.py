@@ -73,106 +73,25 @@ def _multiplied(x: Any, k: Any, axes: Any) -> Any:
 
 @stands_for(native.convolve)
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Convolve two arrays along all axes.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    method : str
-        How SciPy computes it; here what is faster.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.convolve``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda k: convolve([1.0, 2.0], k)[1])(np.array([3.0, 4.0])))
-    [2. 1.]
-    """
+    """Convolve two arrays along all axes."""
     return convolved(in1, in2, mode)
 
 
 @stands_for(native.fftconvolve)
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    axes : int or tuple of int, optional
-        Along which; all by default. Along the others they are broadcast.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.fftconvolve``.
-
-    Examples
-    --------
-    >>> print(fftconvolve([1.0, 2.0], [3.0, 4.0]).round(9))
-    [ 3. 10.  8.]
-    """
+    """Convolve two arrays along some axes."""
     return convolved(in1, in2, mode, axes)
 
 
 @stands_for(native.oaconvolve)
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes, as `fftconvolve` does.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    axes : int or tuple of int, optional
-        Along which; all by default.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.oaconvolve``.
-
-    Examples
-    --------
-    >>> print(oaconvolve([1.0, 2.0], [3.0, 4.0]).round(9))
-    [ 3. 10.  8.]
-    """
+    """Convolve two arrays along some axes, as `fftconvolve` does."""
     return convolved(in1, in2, mode, axes)
 
 
 @stands_for(native.correlate)
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlate two arrays along all axes: convolve with the second one's conjugate, turned.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    method : str
-        How SciPy computes it.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.correlate``.
-
-    Examples
-    --------
-    >>> print(correlate([1.0, 2.0], [3.0, 4.0]))
-    [ 4. 11.  6.]
-    """
+    """Correlate two arrays along all axes: convolve with the second one's conjugate, turned."""
     k = array_of(in2)
     return convolved(in1, v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k, mode)
 
@@ -207,27 +126,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Convolve two matrices.
-
-    Parameters
-    ----------
-    in1, in2 : array, shape (m, n)
-        The two.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    boundary, fillvalue
-        What stands behind the edges.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.convolve2d``.
-
-    Examples
-    --------
-    >>> print(convolve2d([[1.0, 2.0]], [[3.0, 4.0]]))
-    [[ 3. 10.  8.]]
-    """
+    """Convolve two matrices."""
     return _in_the_plane(in1, in2, mode, boundary, fillvalue)
 
 
@@ -235,27 +134,7 @@ def convolve2d(
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Correlate two matrices.
-
-    Parameters
-    ----------
-    in1, in2 : array, shape (m, n)
-        The two.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    boundary, fillvalue
-        What stands behind the edges.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.correlate2d``.
-
-    Examples
-    --------
-    >>> print(correlate2d([[1.0, 2.0]], [[3.0, 4.0]]))
-    [[ 4. 11.  6.]]
-    """
+    """Correlate two matrices."""
     x, k = array_of(in1), v.conj(v.flip(array_of(in2), axis=(0, 1)))
     if mode != "same":
         return _in_the_plane(x, k, mode, boundary, fillvalue)

@@ -20,30 +20,7 @@ from chainrules_scipy.signal.recursive import delayed, recursive_filter
 
 @stands_for(native.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter along an axis: Σ_k a_k y_{n - k} = Σ_k b_k x_{n - k}.
-
-    Parameters
-    ----------
-    b, a : array, shape (m,)
-        The coefficients.
-    x : array
-        The signals.
-    axis : int
-        Along which they are.
-    zi : array, optional
-        What is added to the first elements: the state of the filter before.
-
-    Returns
-    -------
-    array, or tuple of two
-        As ``scipy.signal.lfilter``; with ``zi`` also the state behind.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda a: lfilter([1.0], a, [1.0, 1.0])[1])(np.array([1.0, 0.5])))
-    [ 0. -1.]
-    """
+    """Filter along an axis: Σ_k a_k y_{n - k} = Σ_k b_k x_{n - k}."""
     b, a, signal = array_of(b), array_of(a), last(array_of(x), axis)
     b, a = (v.reshape(c, shape=(-1,)) for c in (b, a))
     first = a[:1]
@@ -93,29 +70,7 @@ def _sections(sos: Any) -> tuple[Any, int]:
 
 @stands_for(native.sosfilt)
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter by sections of second order, one after the other.
-
-    Parameters
-    ----------
-    sos : array, shape (m, 6)
-        The coefficients.
-    x : array
-        The signals.
-    axis : int
-        Along which they are.
-    zi : array, shape (m, ..., 2, ...), optional
-        The states before.
-
-    Returns
-    -------
-    array, or tuple of two
-        As ``scipy.signal.sosfilt``.
-
-    Examples
-    --------
-    >>> print(sosfilt([[1.0, 0.0, 0.0, 1.0, 0.5, 0.0]], [1.0, 1.0]))
-    [1.  0.5]
-    """
+    """Filter by sections of second order, one after the other."""
     sos, count = _sections(sos)
     y, states = array_of(x), []
     for k in range(count):
@@ -164,35 +119,7 @@ def filtfilt(
     method: str = "pad",
     irlen: Any = None,
 ) -> Any:
-    """Filter forward and backward.
-
-    Parameters
-    ----------
-    b, a : array, shape (m,)
-        The coefficients.
-    x : array
-        The signals.
-    axis : int
-        Along which they are.
-    padtype : {"odd", "even", "constant", None}
-        How the signal goes on behind the ends.
-    padlen : int, optional
-        How far.
-    method : {"pad", "gust"}
-        Whether the signal goes on, or Gustafsson's states stand at the ends.
-    irlen : int, optional
-        How long the response of the filter is, for "gust".
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.filtfilt``.
-
-    Examples
-    --------
-    >>> print(filtfilt([0.5, 0.5], [1.0], np.arange(8.0))[:3].round(9))
-    [0. 1. 2.]
-    """
+    """Filter forward and backward."""
     if method not in ("pad", "gust"):
         msg = f"method is {method!r}, and has to be 'pad' or 'gust'"
         raise ValueError(msg)
@@ -222,32 +149,7 @@ def filtfilt(
 def sosfiltfilt(
     sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: int | None = None
 ) -> Any:
-    """Filter forward and backward by sections of second order.
-
-    Parameters
-    ----------
-    sos : array, shape (m, 6)
-        The coefficients.
-    x : array
-        The signals.
-    axis : int
-        Along which they are.
-    padtype : {"odd", "even", "constant", None}
-        How the signal goes on behind the ends.
-    padlen : int, optional
-        How far.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.sosfiltfilt``.
-
-    Examples
-    --------
-    >>> sections = [[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]]
-    >>> print(sosfiltfilt(sections, np.arange(8.0))[:3].round(9))
-    [0. 1. 2.]
-    """
+    """Filter forward and backward by sections of second order."""
     sos, count = _sections(sos)
     known = readable(sos)
     edge = 2 * count + 1 - min((known[:, 2] == 0).sum(), (known[:, 5] == 0).sum())

@@ -71,13 +71,7 @@ _LEFT_OUT = (
 
 @stands_for(native.normalize)
 def normalize(b: Any, a: Any) -> tuple[Any, Any]:
-    """Divide by the first coefficient, as ``scipy.signal.normalize``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where SciPy leaves out zeros that vary.
-    """
+    """Divide by the first coefficient, as ``scipy.signal.normalize``."""
     num, den = _normalize(b, a)
     if varies(b) and np.ndim(b) and num.shape[-1] < np.shape(b)[-1]:
         raise NotDifferentiableError(_LEFT_OUT)
@@ -93,13 +87,7 @@ _chirp = follow(native.chirp)
 
 @stands_for(native.chirp)
 def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any, **how: Any) -> Any:
-    """Compute a wave of changing frequency: as ``scipy.signal.chirp``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where SciPy takes a shortcut, for two frequencies that are equal.
-    """
+    """Compute a wave of changing frequency: as ``scipy.signal.chirp``."""
     if method[:3] in ("log", "hyp") and varies((f0, f1)) and readable(f0) == readable(f1):
         msg = f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
         raise NotDifferentiableError(msg)
@@ -111,11 +99,6 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, of any first a.
 
     SciPy divides by it where it is not 1: so its text has no derivative there.
-
-    Examples
-    --------
-    >>> print(lfilter_zi([1.0], [2.0, -1.0]))
-    [0.5]
     """
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     if not np.any(readable(a)):
@@ -133,25 +116,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @stands_for(native.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
-    """Compute the state of a filter from what it gave, of coefficients of any first one.
-
-    Parameters
-    ----------
-    b, a : array
-        The coefficients: a is divided by its first one, also where that is 1.
-    y, x : array
-        What came out and went in before, the last first.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.lfiltic``.
-
-    Examples
-    --------
-    >>> print(lfiltic([1.0], [1.0, -0.5], [2.0]))
-    [1.]
-    """
+    """Compute the state of a filter from what it gave, of coefficients of any first one."""
     b, a, y = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a)), np.atleast_1d(array_of(y))
     b, a = b / a[0], a / a[0]
     x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))

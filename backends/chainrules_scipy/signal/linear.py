@@ -38,27 +38,7 @@ def savgol_filter(
     mode: str = "interp",
     cval: float = 0.0,
 ) -> Any:
-    """Fit polynomials to windows, in the signals.
-
-    Parameters
-    ----------
-    x : array
-        The signals.
-    window_length, polyorder, deriv, delta, mode, cval
-        As SciPy has them.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.savgol_filter``.
-
-    Examples
-    --------
-    >>> print(savgol_filter(np.arange(5.0) + 1, 3, 1).round(9))
-    [1. 2. 3. 4. 5.]
-    """
+    """Fit polynomials to windows, in the signals."""
     x = real_array_of(x, "savgol_filter")
 
     def smoothed(y: Any, beyond: float = 0.0) -> Any:
@@ -75,31 +55,7 @@ def savgol_filter(
 def detrend(
     data: Any, axis: int = -1, type: Any = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """Subtract a line, or the mean.
-
-    Parameters
-    ----------
-    data : array
-        The signals.
-    axis : int
-        Along which they are.
-    type : {"linear", "constant"}
-        What is subtracted.
-    bp : sequence of int
-        Where another line begins.
-    overwrite_data : bool
-        Nothing is overwritten here.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.detrend``.
-
-    Examples
-    --------
-    >>> print(abs(detrend(np.arange(4.0))).round(9))
-    [0. 0. 0. 0.]
-    """
+    """Subtract a line, or the mean."""
     x = array_of(data)
     matrix = _matrix(lambda e: native.detrend(e, -1, type, bp), x.shape[axis])
     return _applied(matrix, x, axis)
@@ -115,31 +71,7 @@ def upfirdn(
     mode: str = "constant",
     cval: Any = 0,
 ) -> Any:
-    """Put zeros between, filter, and take some.
-
-    Parameters
-    ----------
-    h : array, shape (m,)
-        The filter.
-    x : array
-        The signals.
-    up, down : int
-        How many elements one becomes, and of how many one is taken.
-    axis : int
-        Along which they are.
-    mode, cval
-        How the signals go on behind their ends.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.upfirdn``.
-
-    Examples
-    --------
-    >>> print(upfirdn([1.0, 1.0], [1.0, 2.0], 2))
-    [1. 1. 2. 2.]
-    """
+    """Put zeros between, filter, and take some."""
     h, signal = array_of(h), last(array_of(x), axis)
     native.upfirdn([1.0], [1.0], mode=mode)  # says which modes there are
     ends = mode != "constant" or varies(cval) or cval != 0
@@ -167,38 +99,7 @@ def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
 def resample(
     x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
 ) -> Any:
-    """Give a periodic signal another number of elements, by its Fourier transform.
-
-    Parameters
-    ----------
-    x : array
-        The signals.
-    num : int
-        How many elements are wanted.
-    t : array, optional
-        The places of x; then those of the result are returned as well.
-    axis : int
-        Along which they are.
-    window
-        As SciPy has it.
-    domain
-        "time".
-
-    Returns
-    -------
-    array, or tuple of two
-        As ``scipy.signal.resample``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is another domain.
-
-    Examples
-    --------
-    >>> print(resample([1.0, 1.0, 1.0, 1.0], 2).round(9))
-    [1. 1.]
-    """
+    """Give a periodic signal another number of elements, by its Fourier transform."""
     if domain != "time":
         msg = f"resample(domain={domain!r}) has no derivative here; transform back before"
         raise UnsupportedKeywordError(msg)
@@ -213,27 +114,7 @@ def resample(
 
 @stands_for(native.hilbert)
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """Return the analytic signal: twice the part of positive frequencies.
-
-    Parameters
-    ----------
-    x : array
-        Real signals.
-    N : int, optional
-        How many elements are transformed.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.hilbert``.
-
-    Examples
-    --------
-    >>> print(hilbert([1.0, 0.0, -1.0, 0.0]).round(9).imag)
-    [ 0.  1.  0. -1.]
-    """
+    """Return the analytic signal: twice the part of positive frequencies."""
     x = array_of(x)
     if kind_of(x) == "complex":
         msg = "x must be real."
