@@ -44,13 +44,7 @@ if hasattr(scipy.integrate, "cubature"):
 
     @stands_for(scipy.integrate.cubature)
     def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
-        """Integrate over a box, as ``scipy.integrate.cubature``.
-
-        Raises
-        ------
-        NotDifferentiableError
-            Of a box without an extent that may grow: SciPy multiplies by its sign, which is 0.
-        """
+        """Integrate over a box, as ``scipy.integrate.cubature``."""
         if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
             msg = "cubature over no extent has no derivative in its limits; quad has one"
             raise NotDifferentiableError(msg)

@@ -36,30 +36,7 @@ def _truths_have_no_order() -> bool:
 
 @stands_for(scipy.integrate.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate what is known at places by straight lines.
-
-    Parameters
-    ----------
-    y : array
-        The values.
-    x : array, optional
-        The places, of the shape of y or along the axis; equally far apart by default.
-    dx : number
-        How far, if x is not given.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.integrate.trapezoid``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(trapezoid)(np.array([1.0, 2.0, 4.0])))
-    [0.5 1.  0.5]
-    """
+    """Integrate what is known at places by straight lines."""
     y = array_of(y)
     pairs = part(y, axis, 1, None) + part(y, axis, None, -1)
     return v.sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
@@ -69,31 +46,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
-    """Integrate up to each place, by straight lines.
-
-    Parameters
-    ----------
-    y : array
-        The values.
-    x : array, optional
-        The places.
-    dx : number
-        How far they are apart, if x is not given.
-    axis : int
-        Along which they are.
-    initial : {None, 0}
-        What stands before, if anything.
-
-    Returns
-    -------
-    array
-        As ``scipy.integrate.cumulative_trapezoid``.
-
-    Examples
-    --------
-    >>> print(cumulative_trapezoid([1.0, 2.0, 4.0]))
-    [1.5 4.5]
-    """
+    """Integrate up to each place, by straight lines."""
     y = array_of(y)
     pairs = part(y, axis, 1, None) + part(y, axis, None, -1)
     total = v.cumulative_sum(0.5 * _distances(y, x, dx, axis) * pairs, axis=axis)
@@ -107,30 +60,7 @@ def cumulative_trapezoid(
 
 @stands_for(scipy.integrate.simpson)
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate by parabolas, and where one interval is left, by Cartwright's correction.
-
-    Parameters
-    ----------
-    y : array
-        The values.
-    x : array, optional
-        The places, in any distances.
-    dx : number
-        How far they are apart, if x is not given.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.integrate.simpson``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(simpson)(np.array([1.0, 2.0, 4.0])))
-    [0.33333333 1.33333333 0.33333333]
-    """
+    """Integrate by parabolas, and where one interval is left, by Cartwright's correction."""
     y = array_of(y)
     n = y.shape[axis]
     if n < 3:
@@ -165,29 +95,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @stands_for(scipy.integrate.romb)
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
-    """Integrate 2^k + 1 values by Romberg's extrapolation.
-
-    Parameters
-    ----------
-    y : array
-        The values.
-    dx : number
-        How far they are apart.
-    axis : int
-        Along which they are.
-    show : bool
-        Not taken: False.
-
-    Returns
-    -------
-    array
-        As ``scipy.integrate.romb``.
-
-    Examples
-    --------
-    >>> print(romb([1.0, 2.0, 5.0]).round(6))
-    4.666667
-    """
+    """Integrate 2^k + 1 values by Romberg's extrapolation."""
     y = array_of(y)
     weights = scipy.integrate.romb(np.eye(y.shape[axis]), axis=0, show=show)
     factors = np.reshape(weights, (-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
@@ -196,30 +104,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 
 @stands_for(scipy.integrate.fixed_quad)
 def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
-    """Integrate a function by Gauss's formula of some order.
-
-    Parameters
-    ----------
-    func : callable
-        Of an array of places, and ``args``.
-    a, b : number
-        The limits.
-    args : tuple
-        Further arguments of it.
-    n : int
-        The order.
-
-    Returns
-    -------
-    tuple
-        The integral, and None, as ``scipy.integrate.fixed_quad``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda b: fixed_quad(lambda x: x * x, 0.0, b)[0])(2.0).round(6))
-    4.0
-    """
+    """Integrate a function by Gauss's formula of some order."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     y = (b - a) * (nodes + 1) / 2.0 + a
     return (b - a) / 2.0 * v.sum(weights * func(y, *args), axis=-1), None
