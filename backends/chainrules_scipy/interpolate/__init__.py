@@ -1,8 +1,4 @@
-"""Interpolation of ``scipy.interpolate``, in values, places, and knots.
-
-What is linear in the values is computed from what SciPy makes of the unit vectors, which has all of
-its options; where the knots are differentiated as well, it is written in words.
-"""
+"""Interpolation of ``scipy.interpolate``, in values and places."""
 
 from typing import Any
 
@@ -14,35 +10,14 @@ from chainrules_scipy.interpolate.cubic import (
 )
 from chainrules_scipy.interpolate.fitpack import (
     InterpolatedUnivariateSpline,
-    LSQUnivariateSpline,
-    Univariate,
+    RectBivariateSpline,
     UnivariateSpline,
-    spalde,
-    splantider,
-    splder,
     splev,
     splint,
-    splprep,
     splrep,
-    sproot,
-)
-from chainrules_scipy.interpolate.fitted import (
-    FOLLOWED,
-    BarycentricInterpolator,
-    BPoly,
-    BSpline,
-    KroghInterpolator,
-    NdBSpline,
-    NdPPoly,
-    PPoly,
-    barycentric_interpolate,
-    lagrange,
-    make_lsq_spline,
-    make_smoothing_spline,
 )
 from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
-from chainrules_scipy.interpolate.knots import Spline
-from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
+from chainrules_scipy.interpolate.polynomials import PPoly
 from chainrules_scipy.interpolate.radial import RBFInterpolator
 from chainrules_scipy.interpolate.scattered import (
     CloughTocher2DInterpolator,
@@ -51,14 +26,23 @@ from chainrules_scipy.interpolate.scattered import (
     Rbf,
     griddata,
 )
-from chainrules_scipy.interpolate.splines import interp1d, make_interp_spline
-from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
+from chainrules_scipy.interpolate.splines import (
+    BSpline,
+    interp1d,
+    make_interp_spline,
+    make_lsq_spline,
+    make_smoothing_spline,
+)
+from chainrules_scipy.interpolate.through import (
+    FOLLOWED,
+    BarycentricInterpolator,
+    KroghInterpolator,
+    barycentric_interpolate,
+    lagrange,
+)
 
 __all__ = [
-    "barycentric_interpolate",
-    "lagrange",
     "Akima1DInterpolator",
-    "BPoly",
     "BSpline",
     "BarycentricInterpolator",
     "CloughTocher2DInterpolator",
@@ -66,35 +50,26 @@ __all__ = [
     "CubicSpline",
     "InterpolatedUnivariateSpline",
     "KroghInterpolator",
-    "LSQUnivariateSpline",
     "LinearNDInterpolator",
-    "NdBSpline",
-    "NdPPoly",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
-    "PiecewisePolynomial",
     "RBFInterpolator",
     "Rbf",
     "RectBivariateSpline",
     "RegularGridInterpolator",
-    "Spline",
-    "Univariate",
     "UnivariateSpline",
+    "barycentric_interpolate",
     "griddata",
     "interp1d",
     "interpn",
+    "lagrange",
     "make_interp_spline",
     "make_lsq_spline",
     "make_smoothing_spline",
-    "spalde",
-    "splantider",
-    "splder",
     "splev",
     "splint",
-    "splprep",
     "splrep",
-    "sproot",
 ]
 
 

@@ -14,8 +14,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.cubic import PchipInterpolator
-from chainrules_scipy.interpolate.knots import Spline
-from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
+from chainrules_scipy.interpolate.splines import Spline
 from chainrules_scipy.rows import anchored, array_of, readable
 
 
@@ -172,18 +171,7 @@ def interpn(
     fill_value: Any = math.nan,
 ) -> Any:
     """Interpolate on a grid, as `RegularGridInterpolator` does."""
-    if method == "splinef2d":
-        return _surface(points, values, xi, math.nan if fill_value is None else fill_value)
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
-
-
-def _surface(points: Any, values: Any, xi: Any, fill_value: Any) -> Any:
-    """Interpolate by a surface on the grid, inside of it."""
-    x, y = _broadcast(xi) if isinstance(xi, tuple) else (array_of(xi)[..., k] for k in (0, 1))
-    both = list(zip(map(readable, points), (x, y), strict=True))
-    inside = np.all([(g[0] <= readable(p)) & (readable(p) <= g[-1]) for g, p in both], axis=0)
-    x, y = (v.where(inside, p, g[0]) for g, p in both)
-    return v.where(inside, RectBivariateSpline(*points, values).ev(x, y), fill_value)
 
 
 @has_method(native.RegularGridInterpolator)

@@ -183,6 +183,10 @@ NOT_DIFFERENTIABLE = {
         *("stats.Uniform", "stats.Binomial", "stats.Logistic", "stats.abs", "stats.exp"),
         *("stats.log", "stats.make_distribution", "stats.truncate"),
     ),
+    "FITPACK's, and other bases: write make_interp_spline, make_lsq_spline, PPoly": (
+        *("interpolate.BPoly", "interpolate.NdBSpline", "interpolate.NdPPoly"),
+        *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot"),
+    ),
     "solutions in integers jump": ("optimize.milp", "optimize.quadratic_assignment"),
     "phases or rotations are free": (
         *("linalg.qz", "linalg.ordqz", "linalg.rsf2csf", "linalg.cossin", "linalg.qr_delete"),
