@@ -110,7 +110,7 @@ ELSEWHERE = {
     },
     "chainrules_scipy/interpolate/through.py": {"_y_axis", "_y_extra_shape"},
     "chainrules_scipy/signal/systems.py": {"_as_tf"},
-    "chainrules_scipy/sparse/solvers.py": {"_matmat"},
+    "chainrules_scipy/sparse/linalg.py": {"_matmat"},
     "chainrules_scipy/stats/distributions.py": {
         "_argcheck",
         "_cdf",

@@ -123,7 +123,6 @@ NOT_DIFFERENTIABLE = {
         ),
         *(
             "sparse.swapaxes",
-            "sparse.linalg.onenormest",
             "stats.Covariance",
         ),
         *(
