@@ -10,35 +10,27 @@ import scipy.integrate
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.following import follow, follow_all, numpy_with
 from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
-from chainrules_scipy.integrate.known import (
-    cumulative_trapezoid,
-    fixed_quad,
-    romb,
-    simpson,
-    trapezoid,
-)
+from chainrules_scipy.keeping import FLOAT64
 from chainrules_scipy.rows import readable, stands_for
 
 __all__ = [
-    "cumulative_trapezoid",
     "dblquad",
-    "fixed_quad",
     "nquad",
     "odeint",
     "quad",
     "quad_vec",
-    "romb",
-    "simpson",
     "solve_bvp",
     "solve_ivp",
     "tplquad",
-    "trapezoid",
 ]
 
-_FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cumulative_simpson")
+_FOLLOWED: dict[str, Any] = follow_all(
+    scipy.integrate,
+    *("cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "trapezoid"),
+) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
 if hasattr(scipy.integrate, "cubature"):
     _cubature = follow(scipy.integrate.cubature)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from chainrules_py.extend import varies
 from chainrules_scipy.following import follow, follow_all, follow_class, instead_of
 from chainrules_scipy.rows import array_of, readable, stands_for
 
+importlib.import_module("chainrules_scipy.fft")  # whose functions some texts call
 instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
 
 CZT = follow_class(native.CZT, "__call__")
@@ -23,13 +25,22 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "ellip", "ellipap", "ellipord"),
-    *("envelope", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
+    *("envelope", "filtfilt", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline"),
-    *("gausspulse", "get_window", "group_delay", "hilbert2", "iircomb", "iirdesign"),
+    *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
     *("iirfilter", "iirnotch", "iirpeak", "istft", "kaiser_atten", "kaiser_beta"),
     *("kaiserord", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "minimum_phase", "periodogram"),
-    *("qspline1d", "qspline1d_eval", "resample_poly", "savgol_coeffs", "sawtooth"),
+    *(
+        "qspline1d",
+        "qspline1d_eval",
+        "medfilt",
+        "resample",
+        "resample_poly",
+        "savgol_coeffs",
+        "sawtooth",
+        "sosfiltfilt",
+    ),
     *("sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram", "square", "ss2tf"),
     *("ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2zpk", "vectorstrength"),
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf"),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.signal as native
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, varies
 from chainrules_scipy.ndimage.linear import convolve1d
@@ -16,6 +15,7 @@ from chainrules_scipy.ndimage.ranks import of_rank
 from chainrules_scipy.rows import array_of, real_array_of, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
+from chainrules_scipy.signal.followed import FOLLOWED
 
 
 def _matrix(function: Any, n: int) -> Any:
@@ -95,39 +95,6 @@ def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
     return v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
 
 
-@stands_for(native.resample)
-def resample(
-    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
-) -> Any:
-    """Give a periodic signal another number of elements, by its Fourier transform."""
-    if domain != "time":
-        msg = f"resample(domain={domain!r}) has no derivative here; transform back before"
-        raise UnsupportedKeywordError(msg)
-    x = array_of(x)
-    n = x.shape[axis]
-    y = _applied(_matrix(lambda e: native.resample(e, num, axis=-1, window=window), n), x, axis)
-    if t is None:
-        return y
-    t = array_of(t)
-    return y, np.arange(num) * (t[1] - t[0]) * n / float(num) + t[0]
-
-
-@stands_for(native.hilbert)
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """Return the analytic signal: twice the part of positive frequencies."""
-    x = array_of(x)
-    if kind_of(x) == "complex":
-        msg = "x must be real."
-        raise ValueError(msg)
-    n = x.shape[axis] if N is None else int(N)
-    factors = np.zeros(n)
-    factors[0] = 1
-    factors[1 : (n + 1) // 2] = 2
-    factors[n // 2] = 1 if n % 2 == 0 else factors[n // 2]
-    factors = np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
-    return v.ifft(v.fft(x, n=n, axis=axis) * factors, axis=axis)
-
-
 def _of_images(name: str) -> Any:
     """Make a function that is linear in all elements: of what SciPy makes of the unit images."""
     theirs = getattr(native, name)
@@ -165,20 +132,6 @@ def order_filter(a: Any, domain: Any, rank: int) -> Any:
     )
 
 
-@stands_for(native.medfilt)
-def medfilt(volume: Any, kernel_size: Any = None) -> Any:
-    """Choose the median in windows, as ``scipy.signal.medfilt``."""
-    x = _ordered(volume, "medfilt")
-    size = 3 if kernel_size is None else kernel_size
-    return of_rank(x, 0, size=size, mode="constant", operation="median")
-
-
-@stands_for(native.medfilt2d)
-def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """Choose the median in windows, as ``scipy.signal.medfilt2d``."""
-    return medfilt(input, kernel_size)
-
-
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
 def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
@@ -188,3 +141,9 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
         raise TypeError(msg)
     rows = convolve1d(input, hrow, axis=1, mode="reflect")
     return convolve1d(rows, hcol, axis=0, mode="reflect")
+
+
+@stands_for(native.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    """Choose the median in windows."""
+    return FOLLOWED["medfilt"](input, kernel_size)
