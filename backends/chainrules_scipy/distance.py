@@ -14,7 +14,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
 __all__ = [
     "braycurtis",
@@ -152,8 +152,10 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
         metric = found
     name = _SHORT.get(metric, metric)
     if name not in _METRICS:
-        msg = f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}",
+            UnsupportedKeywordError,
+        )
     given = {
         k: value if k in _PLAIN else array_of(value)
         for k, value in options.items()
@@ -172,8 +174,9 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Compute the distances of all pairs of rows of two matrices."""
     if out is not None:
-        msg = "cdist(out=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "cdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
+        )
     a, b = array_of(XA), array_of(XB)
     distance = _metric(metric, kwargs, [a, b])
     return distance(v.expand_dims(a, axis=1), v.expand_dims(b, axis=0))
@@ -183,8 +186,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Compute the distances of all pairs of rows of a matrix, each once."""
     if out is not None:
-        msg = "pdist(out=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "pdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
+        )
     x = array_of(X)
     i, j = np.triu_indices(x.shape[0], 1)
     return _metric(metric, kwargs, [x])(v.take(x, i, axis=0), v.take(x, j, axis=0))

@@ -15,7 +15,15 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy import spherical
-from chainrules_scipy.rows import array_of, in_kind_of, readable, stands_for, static
+from chainrules_scipy.rows import (
+    array_of,
+    attribute,
+    in_kind_of,
+    readable,
+    reject,
+    stands_for,
+    static,
+)
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
 
@@ -85,8 +93,10 @@ def polygamma(n: Any, x: Any) -> Any:
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     """Compute Γ(n + 1)."""
     if exact:
-        msg = "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out",
+            UnsupportedKeywordError,
+        )
     n = array_of(n)
     if extend == "complex":
         return v.gamma(n + 1)
@@ -97,8 +107,10 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """Compute a number of combinations, of k out of N."""
     if exact:
-        msg = "comb(exact=True) is of whole numbers, and has no derivative; leave exact out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "comb(exact=True) is of whole numbers, and has no derivative; leave exact out",
+            UnsupportedKeywordError,
+        )
     N, k = array_of(N), array_of(k)
     if repetition:
         return comb(v.add(N, k) - 1, k)
@@ -113,19 +125,13 @@ def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
     a = array_of(a)
     if d <= 0 or d != int(d):
-        msg = f"d is {d}, and has to be a positive whole number"
-        raise ValueError(msg)
+        reject(f"d is {d}, and has to be a positive whole number", ValueError)
     if np.any(readable(a) <= 0.5 * (d - 1)):
-        msg = f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}"
-        raise ValueError(msg)
+        reject(f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}", ValueError)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 
 
 def __getattr__(name: str) -> Any:
-    if name[0] != "_" and hasattr(spherical, name):
-        return getattr(spherical, name)
-    if name in spherical.FOLLOWED:
-        return spherical.FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    table = {} if name[0] == "_" else vars(spherical) | spherical.FOLLOWED
+    return attribute(__name__, table, name)

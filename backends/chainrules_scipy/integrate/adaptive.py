@@ -12,7 +12,6 @@ import numpy as np
 import scipy.integrate
 
 from chainrules_py import (
-    NotDifferentiableError,
     UnsupportedKeywordError,
     linear_rule,
     primitive,
@@ -20,7 +19,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, closed, varies
 from chainrules_scipy.results import answer, plain
-from chainrules_scipy.rows import anchored, array_of, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _quad, _quad_vec = (
@@ -72,8 +71,10 @@ def quad(
         value = parts[0][0] + 1j * parts[1][0]
         return answer("quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=value)
     if weight is not None or any(value is not None for value in options.values()):
-        msg = "quad(weight=...) has no derivative here: write the weight into the function"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "quad(weight=...) has no derivative here: write the weight into the function",
+            UnsupportedKeywordError,
+        )
 
     f = _Integrand(lambda x: func(x, *args))
     low, high = float(readable(a)), float(readable(b))
@@ -108,11 +109,10 @@ def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
     known = readable(moving)
     near = abs(known - value) <= np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))
     if not np.all(near | ~np.isfinite(value)):
-        msg = (
+        reject(
             f"{name} gives {value}, and the formula that is differentiated {known}: the function "
             "is singular inside; integrate from each place where it is to the next"
         )
-        raise NotDifferentiableError(msg)
     return anchored(value, moving)
 
 
@@ -251,8 +251,10 @@ def quad_vec(
 ) -> Any:
     """Integrate a function whose values are arrays."""
     if full_output:
-        msg = "quad_vec(full_output=True) is not for traced values; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "quad_vec(full_output=True) is not for traced values; leave it out",
+            UnsupportedKeywordError,
+        )
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: f(x, *args))
     value, error, info = _quad_vec(
@@ -284,8 +286,10 @@ def nquad(
 ) -> Any:
     """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``."""
     if full_output or not isinstance(opts, (dict, type(None))):
-        msg = "nquad(full_output=True), and options for each variable, are not for traced values"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "nquad(full_output=True), and options for each variable, are not for traced values",
+            UnsupportedKeywordError,
+        )
     args = args if isinstance(args, tuple) else (args,)
 
     def over(k: int, outer: tuple[Any, ...]) -> Any:

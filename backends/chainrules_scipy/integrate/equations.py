@@ -18,7 +18,15 @@ from chainrules_scipy.following import follow_class
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
 from chainrules_scipy.results import Answer, Unstated, answer, unstated
-from chainrules_scipy.rows import anchored, array_of, nested, of_values, readable, stands_for
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    nested,
+    of_values,
+    readable,
+    reject,
+    stands_for,
+)
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
@@ -52,8 +60,10 @@ def odeint(
     wants_all = options.pop("full_output", False)
     rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
     if given or rest:
-        msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}",
+            UnsupportedKeywordError,
+        )
     y0 = array_of(y0)
     y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
@@ -292,8 +302,10 @@ def solve_bvp(
     SciPy finds nodes and solution; it is differentiated by the equations of collocation on them.
     """
     if S is not None:
-        msg = "solve_bvp(S=...) is not for traced values: it has a singular term"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "solve_bvp(S=...) is not for traced values: it has a singular term",
+            UnsupportedKeywordError,
+        )
     wants = p is not None
 
     def rate(at: Any, z: Any, q: Any) -> Any:

@@ -1,6 +1,6 @@
 """Interpolation of ``scipy.interpolate``, in values and places."""
 
-from typing import Any
+import functools
 
 from chainrules_scipy.interpolate.cubic import (
     Akima1DInterpolator,
@@ -40,6 +40,7 @@ from chainrules_scipy.interpolate.through import (
     barycentric_interpolate,
     lagrange,
 )
+from chainrules_scipy.rows import attribute
 
 __all__ = [
     "Akima1DInterpolator",
@@ -73,8 +74,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

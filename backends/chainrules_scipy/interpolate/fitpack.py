@@ -14,7 +14,6 @@ import scipy.interpolate as native
 
 from chainrules_py import (
     LinearMap,
-    NotDifferentiableError,
     UnsupportedKeywordError,
     primitive,
     rule,
@@ -23,7 +22,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy.interpolate.common import computes, constructs, has_method, method
 from chainrules_scipy.interpolate.splines import Spline, make_interp_spline
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
 
 
 @primitive
@@ -71,8 +70,9 @@ def _integral(self: Any, a: Any, b: Any) -> Any:
 
 def _of_two(surface: Any, xs: Any, orders: tuple[int, int]) -> Any:
     if any(n >= k for n, k in zip(orders, surface.degrees, strict=True)):
-        msg = f"a surface of the degrees {surface.degrees} has no derivative of the order {orders}"
-        raise NotDifferentiableError(msg)
+        reject(
+            f"a surface of the degrees {surface.degrees} has no derivative of the order {orders}"
+        )
     return surface(*xs, *orders, grid=False)
 
 
@@ -113,10 +113,9 @@ def _between(spline: Spline, x: Any, nu: int, ext: Any) -> Any:
     x = array_of(x)
     low, high = spline.knots[0], spline.knots[-1]
     if ext not in (0, "extrapolate") and np.any((readable(x) < low) | (readable(x) > high)):
-        msg = (
+        reject(
             f"ext={ext!r} has no derivative outside of the knots: give places from {low} to {high}"
         )
-        raise NotDifferentiableError(msg)
     return spline.at(x, nu, True)
 
 

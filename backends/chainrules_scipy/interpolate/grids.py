@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.cubic import PchipInterpolator
 from chainrules_scipy.interpolate.splines import Spline
-from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.rows import anchored, array_of, readable, reject
 
 
 @constructs(native.RegularGridInterpolator)
@@ -111,8 +110,7 @@ def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], A
     of which the places are differentiated, and the derivatives of those that are exact.
     """
     if any(map(varies, axes)):
-        msg = f"RegularGridInterpolator(method={method!r}) has no derivative in its points"
-        raise NotDifferentiableError(msg)
+        reject(f"RegularGridInterpolator(method={method!r}) has no derivative in its points")
     plain, degree = tuple(map(readable, axes)), DEGREES[method]
     fits = [native.make_interp_spline(x, np.eye(len(x)), degree) for x in plain]
     bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.agreeing import Beside
 from chainrules_scipy.interpolate.common import constructs, has_method, method
-from chainrules_scipy.rows import anchored, array_of, nested, readable
+from chainrules_scipy.rows import anchored, array_of, nested, readable, reject
 
 
 def _remainder(x: Any, period: Any) -> Any:
@@ -107,8 +106,7 @@ class PiecewisePolynomial(Beside):
         )
         places = theirs.solve(readable(y), discontinuity, how)
         if self.powers.ndim > 2 or np.isnan(places).any():
-            msg = "roots have derivatives of one polynomial, which is not constant between knots"
-            raise NotDifferentiableError(msg)
+            reject("roots have derivatives of one polynomial, which is not constant between knots")
         return self.found(places, y)
 
     def found(self, places: Any, y: Any) -> Any:

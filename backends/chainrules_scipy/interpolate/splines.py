@@ -24,7 +24,7 @@ from chainrules_scipy.interpolate.common import (
 )
 from chainrules_scipy.interpolate.cubic import CubicSpline
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
 
 
 class Spline(PiecewisePolynomial):
@@ -123,8 +123,10 @@ def make_smoothing_spline(
     """Smooth with a given parameter, in the values."""
     refuse(x, w, lam)
     if lam is None:
-        msg = "make_smoothing_spline chooses lam by the values; give lam, and it has a derivative"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "make_smoothing_spline chooses lam by the values; give lam, and it has a derivative",
+            UnsupportedKeywordError,
+        )
     return _linear(lambda e: native.make_smoothing_spline(x, e, w, lam), y, axis)
 
 

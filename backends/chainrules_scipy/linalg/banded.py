@@ -18,7 +18,7 @@ from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.matrices import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
-from chainrules_scipy.rows import checked, of_stacks, readable, stands_for
+from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_solve
 
@@ -74,8 +74,7 @@ def solve_banded(
     ab, b = checked(check_finite, ab, b)
     below, above = l_and_u
     if ab.shape[0] != below + above + 1:
-        msg = f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}"
-        raise ValueError(msg)
+        reject(f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}", ValueError)
     return _solved(*_elements(ab, above), b)
 
 
@@ -225,6 +224,8 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """Solve a system whose matrix is constant along its diagonals."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     if np.ndim(c) != 1:
-        msg = "solve_toeplitz of several columns has no derivative here; solve one after another"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "solve_toeplitz of several columns has no derivative here; solve one after another",
+            UnsupportedKeywordError,
+        )
     return solve(toeplitz(c, r), b, check_finite=check_finite)

@@ -10,7 +10,15 @@ import scipy.linalg
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.linalg.solving import solve_twice
-from chainrules_scipy.rows import adjoint, array_of, checked, permutation_of, readable, stands_for
+from chainrules_scipy.rows import (
+    adjoint,
+    array_of,
+    checked,
+    permutation_of,
+    readable,
+    reject,
+    stands_for,
+)
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -107,8 +115,7 @@ def lu_solve(
         y = v.solve_triangular(turned, y, upper=True, unit_diagonal=True)
         y = _rows(y, np.argsort(p, axis=-1))
     else:
-        msg = f"trans={trans!r}: there are 0, 1 and 2"
-        raise ValueError(msg)
+        reject(f"trans={trans!r}: there are 0, 1 and 2", ValueError)
     return v.squeeze(y, axis=-1) if vector else y
 
 
@@ -148,8 +155,10 @@ def qr(
     """Factor a matrix into a unitary and a triangular one."""
     (a,) = checked(check_finite, a)
     if mode not in ("full", "r", "economic"):
-        msg = f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'",
+            UnsupportedKeywordError,
+        )
     last: tuple[Any, ...] = ()
     if pivoting:
         last = (np.asarray(scipy.linalg.qr(readable(a), mode="r", pivoting=True)[-1]),)
@@ -189,8 +198,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 def polar(a: Any, side: str = "right") -> Any:
     """Factor a matrix into a unitary and a positive semidefinite one."""
     if side not in ("right", "left"):
-        msg = f"side={side!r}: there are 'right' and 'left'"
-        raise ValueError(msg)
+        reject(f"side={side!r}: there are 'right' and 'left'", ValueError)
     a = array_of(a)
     u = v.unitary_factor(a)
     p = adjoint(u) @ a if side == "right" else a @ adjoint(u)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import products_composites, varies
-from chainrules_scipy.rows import array_of, checked, stands_for, static
+from chainrules_scipy.rows import array_of, checked, reject, stands_for, static
 
 
 def _of_blocks(arrs: Sequence[Any]) -> Any:
@@ -83,8 +82,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
     """Compute the Kronecker products of the columns of two matrices."""
     a, b = array_of(a), array_of(b)
     if a.shape[-1] != b.shape[-1]:
-        msg = f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns"
-        raise ValueError(msg)
+        reject(f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns", ValueError)
     y = v.expand_dims(a, axis=-2) * v.expand_dims(b, axis=-3)
     return v.reshape(y, shape=(*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
 
@@ -96,6 +94,5 @@ def norm(
     """Compute a norm of vectors or matrices."""
     (a,) = checked(check_finite, a)
     if varies(ord):
-        msg = "norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)"
-        raise NotDifferentiableError(msg)
+        reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
     return products_composites.norm(a, ord, static(axis), keepdims)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy.following import follow, follow_all
@@ -24,6 +23,7 @@ from chainrules_scipy.rows import (
     nested,
     of_stacks,
     readable,
+    reject,
     stands_for,
 )
 
@@ -119,8 +119,7 @@ def hessenberg(
     for k in range(n - 2):
         x = h[k + 1 :, k]
         if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
-            msg = "hessenberg of a complex matrix, or of one that has the form, has no derivative"
-            raise NotDifferentiableError(msg)
+            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
         normal = (
             x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
         )
@@ -146,8 +145,7 @@ def ldl(
         flipped = ldl(a[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
         _, _, order = native.ldl(readable(a), False, hermitian)
         if not np.array_equal(native.ldl(readable(a)[::-1, ::-1], True, hermitian)[2], order):
-            msg = "ldl(lower=False) of a matrix that LAPACK reorders has no derivative here"
-            raise NotDifferentiableError(msg)
+            reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
         return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
     s = read(a, "hermitian" if hermitian else "symmetric", True)
     _, blocks, order = native.ldl(readable(a), True, hermitian)
@@ -233,11 +231,10 @@ def schur(
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
     if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
-        msg = (
+        reject(
             "schur is differentiated for real matrices with different real eigenvalues: at others "
             "phases and rotations are free"
         )
-        raise NotDifferentiableError(msg)
     rows, columns = np.tril_indices(n, -1)
     units = np.zeros((len(rows), n, n))
     units[np.arange(len(rows)), rows, columns] = 1

@@ -10,7 +10,7 @@ import scipy.linalg
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.rows import adjoint, checked, of_stacks, readable, stands_for
+from chainrules_scipy.rows import adjoint, checked, of_stacks, readable, reject, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -39,8 +39,7 @@ def read(a: Any, structure: str | None, lower: bool) -> Any:
     elif structure in ("hermitian", "positive definite"):
         other, diagonal = adjoint(half), v.real(diagonal)
     else:
-        msg = f"assume_a={structure!r} is no structure that SciPy knows"
-        raise ValueError(msg)
+        reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
     n = a.shape[-1]
     return half + other + v.from_diagonal(diagonal, rows=n, columns=n)
 
@@ -93,8 +92,7 @@ def solve_triangular(
     kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
     kind = kinds.get(trans)
     if kind is None:
-        msg = f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'"
-        raise ValueError(msg)
+        reject(f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'", ValueError)
     if kind:
         a, lower = (v.matrix_transpose(a) if kind == 1 else adjoint(a)), not lower
     return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))

@@ -11,14 +11,13 @@ from scipy.optimize import linear_sum_assignment
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
-from chainrules_scipy.rows import adjoint, checked, readable, stands_for
+from chainrules_scipy.rows import adjoint, checked, readable, reject, stands_for
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     """Which eigenvalues are asked for; those in an interval are constant in number."""
     if by_index is not None and by_value is not None:
-        msg = "Either index or value subset can be requested."
-        raise ValueError(msg)
+        reject("Either index or value subset can be requested.", ValueError)
     if by_index is not None:
         first, last = map(int, by_index)
         return slice(first, last + 1)
@@ -45,10 +44,9 @@ def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     inner = adjoint(factor) @ whole @ factor
     if type == 2:  # a b v = w v
         return inner, lambda y: v.solve_triangular(adjoint(factor), y, upper=True)
-    if type == 3:  # b a v = w v
-        return inner, lambda y: factor @ y
-    msg = f"type={type!r}: there are 1, 2 and 3"
-    raise ValueError(msg)
+    if type != 3:
+        reject(f"type={type!r}: there are 1, 2 and 3", ValueError)
+    return inner, lambda y: factor @ y  # b a v = w v
 
 
 @stands_for(scipy.linalg.eigh)
@@ -113,8 +111,9 @@ def eigvalsh(
 def _only(name: str, **others: bool) -> None:
     given = [key for key, value in others.items() if value]
     if given:
-        msg = f"{name}({given[0]}=True) has no derivative here; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"{name}({given[0]}=True) has no derivative here; leave it out", UnsupportedKeywordError
+        )
 
 
 def _complex(x: Any) -> Any:
@@ -147,8 +146,10 @@ def eig(
     given = None if b is None else readable(b)  # by another routine, which has other phases
     (b,) = checked(check_finite, np.eye(a.shape[-1]) if b is None else b)
     if a.ndim > 2 or b.ndim > 2:
-        msg = "eig(a, b) and eig(left=True) have no derivative here for more than one matrix"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",
+            UnsupportedKeywordError,
+        )
     theirs = scipy.linalg.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
     order = linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]

@@ -14,7 +14,7 @@ from chainrules_py.extend import default_engine, varies
 from chainrules_scipy.optimize.constrained import Constraints, held_place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple
 from chainrules_scipy.results import Later, answer
-from chainrules_scipy.rows import anchored, array_of, of_values, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, of_values, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _curve_fit: Any = scipy.optimize.curve_fit
@@ -198,8 +198,10 @@ def least_squares(
 ) -> Any:
     """Find where a sum of squares is least."""
     if not isinstance(loss, str) or loss not in _LOSSES:
-        msg = f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}",
+            UnsupportedKeywordError,
+        )
     kwargs = kwargs or {}
     args = as_tuple(args)
     kept: list[Any] = []
@@ -253,8 +255,7 @@ def curve_fit(
     """Fit the parameters of a function to data."""
     rest = {k for k, value in options.items() if value is not None} - _SEARCHED
     if rest:
-        msg = f"curve_fit with {sorted(rest)} is not for traced values"
-        raise UnsupportedKeywordError(msg)
+        reject(f"curve_fit with {sorted(rest)} is not for traced values", UnsupportedKeywordError)
     start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
     y = array_of(ydata)
     if isinstance(xdata, (list, tuple, np.ndarray)):  # of which SciPy makes floats

@@ -15,7 +15,7 @@ import scipy.optimize
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.results import answer
-from chainrules_scipy.rows import array_of, of_values, readable, stands_for
+from chainrules_scipy.rows import array_of, of_values, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _fixed_point, _fsolve, _newton, _root, _root_scalar = (
@@ -96,8 +96,10 @@ def newton(
 ) -> Any:
     """Find a root by the method of Newton, Halley, or the secant."""
     if full_output:
-        msg = "newton(full_output=True) is not for traced values; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "newton(full_output=True) is not for traced values; leave it out",
+            UnsupportedKeywordError,
+        )
     args = as_tuple(args)
 
     slopes = [None if g is None else of_values(g, args) for g in (fprime, fprime2)]

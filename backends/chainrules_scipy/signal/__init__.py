@@ -1,7 +1,8 @@
 """Filters and transforms of ``scipy.signal``, in signals and coefficients."""
 
-from typing import Any
+import functools
 
+from chainrules_scipy.rows import attribute
 from chainrules_scipy.signal.convolving import (
     convolve,
     convolve2d,
@@ -92,8 +93,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -11,7 +11,7 @@ import scipy.signal as native
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
 from chainrules_scipy.ndimage.linear import around
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, reject, stands_for
 
 _DIRECT = 1 << 18
 """So many products at most are added one by one; above, Fourier transforms are multiplied."""
@@ -20,8 +20,7 @@ _DIRECT = 1 << 18
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
     """Take the part of a whole convolution that a mode asks for."""
     if mode not in ("full", "same", "valid"):
-        msg = f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'"
-        raise ValueError(msg)
+        reject(f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'", ValueError)
     if mode == "full":
         return full
     index = [slice(None)] * full.ndim
@@ -36,14 +35,15 @@ def convolved(x: Any, k: Any, mode: str, axes: Any = None) -> Any:
     """Convolve along axes: all by default."""
     x, k = array_of(x), array_of(k)
     if x.ndim != k.ndim:
-        msg = f"arrays of {x.ndim} and {k.ndim} axes; give both as many"
-        raise ValueError(msg)
+        reject(f"arrays of {x.ndim} and {k.ndim} axes; give both as many", ValueError)
     axes = range(x.ndim) if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
     if mode == "valid" and not (
         all(x.shape[i] >= k.shape[i] for i in axes) or all(x.shape[i] <= k.shape[i] for i in axes)
     ):
-        msg = "For 'valid' mode, one must be at least as large as the other in every dimension"
-        raise ValueError(msg)
+        reject(
+            "For 'valid' mode, one must be at least as large as the other in every dimension",
+            ValueError,
+        )
     if x.ndim == 0:
         return x * k
     taps = math.prod(k.shape[i] for i in axes)
@@ -110,8 +110,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
     """Convolve what goes on behind its edges: the parts that need nothing from there are valid."""
     x, k = array_of(in1), array_of(in2)
     if boundary not in _BOUNDARIES:
-        msg = f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'"
-        raise ValueError(msg)
+        reject(f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'", ValueError)
     boundary = _BOUNDARIES[boundary]
     plain = boundary == "constant" and not varies(fillvalue) and fillvalue == 0
     if plain or mode == "valid":

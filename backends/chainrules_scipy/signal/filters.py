@@ -9,7 +9,7 @@ import scipy.signal as native
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.recursive import delayed, recursive_filter
 
@@ -21,8 +21,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     b, a = (v.reshape(c, shape=(-1,)) for c in (b, a))
     first = a[:1]
     if not readable(first).all():
-        msg = "the first coefficient of a filter, a[0], is 0"
-        raise ValueError(msg)
+        reject("the first coefficient of a filter, a[0], is 0", ValueError)
     b, a = b / first, a / first
     n, size = signal.shape[-1], max(b.shape[0], a.shape[0]) - 1
     driven: Any = 0.0
@@ -56,11 +55,9 @@ def _state_behind(b: Any, a: Any, x: Any, y: Any, state: Any, size: int) -> Any:
 def _sections(sos: Any) -> tuple[Any, int]:
     sos = array_of(sos)
     if sos.ndim != 2 or sos.shape[1] != 6:
-        msg = f"sos has the shape {tuple(sos.shape)}, and has to have six columns"
-        raise ValueError(msg)
+        reject(f"sos has the shape {tuple(sos.shape)}, and has to have six columns", ValueError)
     if np.any(readable(sos[:, 3]) != 1):
-        msg = "sos[:, 3] should be all ones"
-        raise ValueError(msg)
+        reject("sos[:, 3] should be all ones", ValueError)
     return sos, sos.shape[0]
 
 

@@ -12,7 +12,7 @@ from scipy.signal import windows
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
 from chainrules_scipy.following import follow, follow_all, follow_class, instead_of
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
 importlib.import_module("chainrules_scipy.fft")  # whose functions some texts call
 instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
@@ -100,8 +100,9 @@ _chirp = follow(native.chirp)
 def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any, **how: Any) -> Any:
     """Compute a wave of changing frequency: as ``scipy.signal.chirp``."""
     if method[:3] in ("log", "hyp") and varies((f0, f1)) and readable(f0) == readable(f1):
-        msg = f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
-        raise NotDifferentiableError(msg)
+        reject(
+            f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
+        )
     return _chirp(t, f0, t1, f1, method, *args, **how)
 
 
@@ -113,8 +114,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     """
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     if not np.any(readable(a)):
-        msg = "There must be at least one nonzero `a` coefficient."
-        raise ValueError(msg)
+        reject("There must be at least one nonzero `a` coefficient.", ValueError)
     leading = int(np.flatnonzero(readable(a))[0])
     a = a[leading:]
     b, a = b / a[0], a / a[0]

@@ -12,7 +12,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, varies
 from chainrules_scipy.ndimage.linear import convolve1d
 from chainrules_scipy.ndimage.ranks import of_rank
-from chainrules_scipy.rows import array_of, real_array_of, stands_for
+from chainrules_scipy.rows import array_of, real_array_of, reject, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
 from chainrules_scipy.signal.followed import FOLLOWED
@@ -119,8 +119,7 @@ def _ordered(x: Any, name: str) -> Any:
     """Make an array of a signal that has an order."""
     x = array_of(x)
     if kind_of(x) == "complex":
-        msg = f"dtype={x.dtype} is not supported by {name}"
-        raise ValueError(msg)
+        reject(f"dtype={x.dtype} is not supported by {name}", ValueError)
     return x
 
 
@@ -137,8 +136,7 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
     input, hrow, hcol = array_of(input), array_of(hrow), array_of(hcol)
     if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
-        msg = "sepfir2d of a real image takes real filters"
-        raise TypeError(msg)
+        reject("sepfir2d of a real image takes real filters", TypeError)
     rows = convolve1d(input, hrow, axis=1, mode="reflect")
     return convolve1d(rows, hcol, axis=0, mode="reflect")
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chainrules_scipy.rows import reject
 from chainrules_scipy.sparse import advising, linalg, operators
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.making import MAKING, with_data
@@ -26,6 +27,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     found = (MAKING | ITERATIVE).get(name) or vars(linalg).get(name)
     if found is None or name[0] == "_":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        reject(f"module {__name__!r} has no attribute {name!r}", AttributeError)
     return found

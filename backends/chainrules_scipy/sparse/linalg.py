@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.rows import adjoint, anchored, array_of, readable
+from chainrules_scipy.rows import adjoint, anchored, array_of, readable, reject
 from chainrules_scipy.sparse.making import MAKING
 from chainrules_scipy.sparse.traced import TracedSparse, moved, traced_of
 from chainrules_scipy.sparse.words import sparse_solve
@@ -34,8 +34,7 @@ def _plain(a: Any) -> Any:
 
 def _dense(a: Any) -> Any:
     if max(a.shape) > _DENSE:
-        msg = f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}"
-        raise NotDifferentiableError(msg)
+        reject(f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}")
     return array_of(a.toarray() if isinstance(a, TracedSparse) or sparse.issparse(a) else a)
 
 
@@ -54,8 +53,7 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
         return v.solve(array_of(A), b)
     a = traced_of(A)
     if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
-        msg = f"spsolve of arrays of shapes {a.shape} and {b.shape}"
-        raise ValueError(msg)
+        reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
     return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
 
 
@@ -186,8 +184,10 @@ def _eigen(name: str) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:
         if M is not None or options.get("mode", "normal") != "normal":
-            msg = f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh",
+                UnsupportedKeywordError,
+            )
         found = theirs(_plain(A), k, **options)
         wants = options.get("return_eigenvectors", True)
         known, vectors = found if wants else (found, None)
@@ -212,8 +212,10 @@ def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     at = _matched(readable(s), values)
     phases = np.sum(np.conj(readable(u)[:, at]) * known, axis=0) if known is not None else None
     if phases is None or other is None:
-        msg = "svds(return_singular_vectors=...) of one side has no derivative here; take both"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "svds(return_singular_vectors=...) of one side has no derivative here; take both",
+            UnsupportedKeywordError,
+        )
     phases = phases / np.abs(phases)
     return u[:, at] * phases, s[at], vh[at] * np.conj(phases)[:, None]
 
@@ -307,8 +309,10 @@ for _name, _function in (
 def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) -> Any:
     """Estimate the 1-norm: the derivative is that of the norm."""
     if any(which) or any(wants.values()):
-        msg = "onenormest(compute_v=True, compute_w=True) has no derivative here; leave them out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "onenormest(compute_v=True, compute_w=True) has no derivative here; leave them out",
+            UnsupportedKeywordError,
+        )
     known = _onenormest(_plain(A), t, itmax)
     a = A if isinstance(A, TracedSparse) or sparse.issparse(A) else array_of(A)
     return anchored(known, v.max(abs(a).sum(axis=0)))

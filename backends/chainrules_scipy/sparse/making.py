@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse as native
 
-from chainrules_py import NotDifferentiableError, register_structure
+from chainrules_py import register_structure
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import describe, refuse_type
 from chainrules_scipy.installing import place, place_constructor
-from chainrules_scipy.rows import array_of, described, readable
+from chainrules_scipy.rows import array_of, described, readable, reject
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern
 from chainrules_scipy.sparse.traced import (
     TracedSparse,
@@ -51,8 +51,10 @@ def with_data(x: Any, data: Any) -> Any:
     [[0. 3.]]
     """
     if data.shape != x.data.shape:
-        msg = f"a sparse array with {x.data.shape[0]} elements, and data of shape {data.shape}"
-        raise ValueError(msg)
+        reject(
+            f"a sparse array with {x.data.shape[0]} elements, and data of shape {data.shape}",
+            ValueError,
+        )
     return _made(x.pattern if isinstance(x, TracedSparse) else Pattern.of(x), data)
 
 
@@ -148,11 +150,10 @@ _kron = native.kron
 def find(A: Any) -> tuple[Any, Any, Any]:
     """Return rows, columns and numbers; stored zeros are left out."""
     if not _is_sparse(A):
-        msg = (
+        reject(
             f"find of {describe(A)}, which is dense, has no derivative here: write "
             "rows, columns = np.nonzero(A), and A[rows, columns]"
         )
-        raise NotDifferentiableError(msg)
     a = once(traced_of(A))
     rows, columns = a.pattern.rows_columns
     order = np.lexsort((columns, rows))

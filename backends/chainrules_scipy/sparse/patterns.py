@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import static_types
 from chainrules_scipy._private import common_base
+from chainrules_scipy.rows import reject
 
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
 """The class of all sparse arrays and matrices."""
@@ -68,11 +68,10 @@ class Pattern:
             If it is stored in another way, or has not two axes.
         """
         if x.format not in STORED or len(x.shape) != 2:
-            msg = (
+            reject(
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
                 f"elements of csr, csc and coo arrays with two axes; write {_instead(x)}"
             )
-            raise NotDifferentiableError(msg)
         places = x.coords if x.format == "coo" else (x.indices, x.indptr)
         return cls(type(x), x.format, tuple(places), x.shape)
 

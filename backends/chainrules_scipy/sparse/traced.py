@@ -17,7 +17,7 @@ from scipy import sparse
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, forgets, type_info
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
@@ -276,8 +276,7 @@ class TracedSparse:
     def refuse(self, what: str, *_: Any) -> NoReturn:
         """Raise for what has no derivative here."""
         name = self.pattern.cls.__name__
-        msg = f"{what} of a {name} that is being differentiated has no derivative here; {CAN}"
-        raise NotDifferentiableError(msg)
+        reject(f"{what} of a {name} that is being differentiated has no derivative here; {CAN}")
 
     def _refuse_matrix(self, what: str, instead: str) -> None:
         """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
@@ -293,8 +292,7 @@ class TracedSparse:
         if name in _READABLE:
             return getattr(self._laid(), name)
         if name[0] == "_" or name in TracedSparse.__slots__ or not hasattr(self.pattern.cls, name):
-            msg = f"{type(self).__name__} has no attribute {name}"
-            raise AttributeError(msg)
+            reject(f"{type(self).__name__} has no attribute {name}", AttributeError)
         self.refuse(name)
         return None
 
@@ -467,11 +465,10 @@ class Places:
                 raise NotDifferentiableError(f"{msg}columns], or csr_array for csr_matrix")
             return _chosen(data, y)
         if y.ndim == 1:
-            msg = (
+            reject(
                 "a row or column, as a sparse array of one axis, has no derivative here: write "
                 "A[[0]] or A[:, [0]] for A[0] or A[:, 0], or A.toarray()[0]"
             )
-            raise NotDifferentiableError(msg)
         return TracedSparse(_chosen(data, _numbers(y)), pattern_of(y), self.drops)
 
 
@@ -523,8 +520,10 @@ def product(data: Any, x: Any, pattern: Pattern) -> Any:
     if not type_info(type(x)).is_array:
         TracedSparse(data, pattern).refuse(f"the product with a {type(x).__name__}")
     if x.ndim not in (1, 2) or x.shape[0] != pattern.shape[1]:
-        msg = f"matmul: a sparse array of shape {pattern.shape} and an array of shape {x.shape}"
-        raise ValueError(msg)
+        reject(
+            f"matmul: a sparse array of shape {pattern.shape} and an array of shape {x.shape}",
+            ValueError,
+        )
     return sparse_product(data, x, pattern=pattern)
 
 
