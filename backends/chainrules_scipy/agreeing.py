@@ -21,7 +21,7 @@ from chainrules_scipy.other_engines import in_our_words
 from chainrules_scipy.precision import is_asked_again
 from chainrules_scipy.recorded import as_recorded
 from chainrules_scipy.results import unstated
-from chainrules_scipy.rows import array_of, in_kind_of, readable
+from chainrules_scipy.rows import array_of, in_kind_of, readable, reject
 
 
 class Beside:
@@ -47,8 +47,7 @@ class Beside:
             raise AttributeError(name)
         what = f"{type(self.theirs).__name__}(...).{name}"
         if callable(found):
-            msg = f"{what}() has no derivative here; make the object anew, of what it is made of"
-            raise NotDifferentiableError(msg)
+            reject(f"{what}() has no derivative here; make the object anew, of what it is made of")
         return unstated(what, found, self._traced())
 
     def __aside__(self, payload: Callable[[Any], Any]) -> Any:
@@ -182,5 +181,7 @@ def alike(found: Any, known: Any, theirs: Any, tolerance: float) -> Any:
 def refuse_output(name: str, output: Any) -> None:
     """Refuse an array in which plain numbers would be written."""
     if isinstance(output, (np.ndarray, Tracer)):
-        msg = f"{name}(output=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"{name}(output=...) is not for traced values; take what it returns",
+            UnsupportedKeywordError,
+        )

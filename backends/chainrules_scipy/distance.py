@@ -14,7 +14,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
 __all__ = [
     "braycurtis",
@@ -152,8 +152,10 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
         metric = found
     name = _SHORT.get(metric, metric)
     if name not in _METRICS:
-        msg = f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"the metric {metric!r} has no derivative here; there are {sorted(_METRICS)}",
+            UnsupportedKeywordError,
+        )
     given = {
         k: value if k in _PLAIN else array_of(value)
         for k, value in options.items()
@@ -170,40 +172,11 @@ def _metric(metric: Any, options: dict[str, Any], rows: list[Any]) -> _Metric:
 
 @stands_for(native.cdist)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Compute the distances of all pairs of rows of two matrices.
-
-    Parameters
-    ----------
-    XA : array, shape (m, k)
-        The left ones.
-    XB : array, shape (n, k)
-        The right ones.
-    metric : str
-        Which distance.
-    out : None
-        Not taken.
-    **kwargs
-        What the metric takes: ``p``, ``w``, ``V``, ``VI``.
-
-    Returns
-    -------
-    array, shape (m, n)
-        As ``scipy.spatial.distance.cdist``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the metric has no derivative, or ``out`` is given.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda x: cdist(x, np.zeros((1, 2))).sum())(np.array([[3.0, 4.0]])))
-    [[0.6 0.8]]
-    """
+    """Compute the distances of all pairs of rows of two matrices."""
     if out is not None:
-        msg = "cdist(out=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "cdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
+        )
     a, b = array_of(XA), array_of(XB)
     distance = _metric(metric, kwargs, [a, b])
     return distance(v.expand_dims(a, axis=1), v.expand_dims(b, axis=0))
@@ -211,37 +184,11 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 @stands_for(native.pdist)
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
-    """Compute the distances of all pairs of rows of a matrix, each once.
-
-    Parameters
-    ----------
-    X : array, shape (m, k)
-        The rows.
-    metric : str
-        Which distance.
-    out : None
-        Not taken.
-    **kwargs
-        What the metric takes.
-
-    Returns
-    -------
-    array, shape (m (m - 1) / 2,)
-        As ``scipy.spatial.distance.pdist``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the metric has no derivative, or ``out`` is given.
-
-    Examples
-    --------
-    >>> print(pdist([[0.0, 0.0], [3.0, 4.0]]))
-    [5.]
-    """
+    """Compute the distances of all pairs of rows of a matrix, each once."""
     if out is not None:
-        msg = "pdist(out=...) is not for traced values; take what it returns"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "pdist(out=...) is not for traced values; take what it returns", UnsupportedKeywordError
+        )
     x = array_of(X)
     i, j = np.triu_indices(x.shape[0], 1)
     return _metric(metric, kwargs, [x])(v.take(x, i, axis=0), v.take(x, j, axis=0))
@@ -249,28 +196,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 @stands_for(native.squareform)
 def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
-    """Make a matrix of the distances that `pdist` gives, or these of a matrix.
-
-    Parameters
-    ----------
-    X : array, shape (m (m - 1) / 2,) or (m, m)
-        The distances.
-    force : str
-        As SciPy has it.
-    checks : bool
-        Whether to raise for a matrix that is not symmetric.
-
-    Returns
-    -------
-    array
-        As ``scipy.spatial.distance.squareform``.
-
-    Examples
-    --------
-    >>> print(squareform([5.0]))
-    [[0. 5.]
-     [5. 0.]]
-    """
+    """Make a matrix of the distances that `pdist` gives, or these of a matrix."""
     x = array_of(X)
     native.squareform(readable(x), force, checks)
     if x.ndim == 2:

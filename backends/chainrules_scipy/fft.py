@@ -17,10 +17,10 @@ import numpy as np
 import scipy.fft
 import scipy.special
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.rows import array_of, part, readable, stands_for
+from chainrules_scipy.rows import array_of, part, readable, reject, stands_for
 
 __all__ = [
     "dct",
@@ -182,12 +182,13 @@ def _normed(
 ) -> Any:
     """Compute a cosine or sine transform along one axis."""
     if kind not in _INVERSE:
-        msg = f"type is {kind}, and has to be 1, 2, 3 or 4"
-        raise ValueError(msg)
+        reject(f"type is {kind}, and has to be 1, 2, 3 or 4", ValueError)
     if kind_of(x) == "complex":
         if ends is not None and bool(ends) != (norm == "ortho"):
-            msg = "SciPy leaves orthogonalize out where x is complex: transform its two parts"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                "SciPy leaves orthogonalize out where x is complex: transform its two parts",
+                UnsupportedKeywordError,
+            )
         parts = (v.real(x), v.imag(x))
         re, im = (_normed(transform, inverse, y, kind, n, axis, norm, ends) for y in parts)
         return re + 1j * im
@@ -195,8 +196,7 @@ def _normed(
     x = _of_length(x, x.shape[axis] if n is None else int(n), axis)
     n, dtype, kind = x.shape[axis], x.dtype, _INVERSE[kind] if inverse else kind
     if n < 1 + (transform is _cosines and kind == 1):
-        msg = f"{n} elements along axis {axis}, of which type {kind} has no transform"
-        raise ValueError(msg)
+        reject(f"{n} elements along axis {axis}, of which type {kind} has no transform", ValueError)
     before, behind = _ENDS.get((transform, kind), ((), ()))
     orthogonal = norm == "ortho" if ends is None else bool(ends)
     if orthogonal and before:
@@ -253,10 +253,9 @@ idst, idstn = _trigonometric("idst", _sines), _trigonometric("idstn", _sines)
 def _singular(inverse: bool, mu: Any, bias: Any) -> float:
     """Compute the first coefficient at a pole, as SciPy does: it is fixed where that is one."""
     if varies((mu, bias)):
-        msg = (
+        reject(
             "a Hankel transform that is singular has no derivative in mu and bias; change the bias"
         )
-        raise NotDifferentiableError(msg)
     first = float(2**bias * scipy.special.poch((mu + 1 - bias) / 2, bias))
     if np.isinf(first) and not inverse:
         return 0.0

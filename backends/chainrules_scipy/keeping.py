@@ -176,6 +176,13 @@ def _inside(x: Any, where: Any) -> Any:
     return known[0] if known.size else np.ones((), x.dtype)
 
 
+def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
+    """Divide where a condition holds; elsewhere stands what is in ``out``."""
+    if next(traced((x, y, out)), None) is None:
+        return np.divide(x, y, out=out, where=where)
+    return x / y if out is None else np.where(where, x / np.where(where, y, 1.0), out)
+
+
 class _Joined:
     """``np.r_`` and ``np.c_`` of arrays and ranges."""
 
@@ -296,6 +303,16 @@ class _Number:
         return hash(self.cls)
 
 
+class _Floats(_Number):
+    """The class of NumPy's floats, which makes arrays of arrays."""
+
+    def __call__(self, x: Any = 0) -> Any:
+        return array_of(x) if isinstance(x, Tracer) else self.cls(x)
+
+
+FLOAT64 = _Floats(np.float64)
+
+
 def _windows(x: Any, *args: Any, writeable: bool = False, **options: Any) -> Any:
     return np.lib.stride_tricks.sliding_window_view(x, *args, **options)
 
@@ -322,6 +339,7 @@ INSTEAD: dict[Any, Any] = {
     np.ones_like: _like(np.ones_like),
     np.lib.stride_tricks.sliding_window_view: _windows,
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.divide: _divided,
     np.full: _full,
     np.arange: _arange,
     np.clip: _clipped,

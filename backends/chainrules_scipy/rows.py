@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def stands_for(
     """
 
     def enter(function: F) -> F:
-        function = in_precision_of(native)(function)
+        function = described(in_precision_of(native)(function), native)
         for f in (native, function):
             alias(f, to=function if to is None else to, **row)
         place(native, function)
@@ -59,8 +59,29 @@ def stands_for(
     return enter
 
 
+def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoReturn:
+    """Raise an error with a message."""
+    raise error(message)
+
+
+def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
+    """Return what a module has in a table: its ``__getattr__``, of the last parameter."""
+    if name not in table:
+        reject(f"module {module!r} has no attribute {name!r}", AttributeError)
+    return table[name]
+
+
+def described(function: F, native: Any) -> F:
+    """Put a function's own line in front of SciPy's text, which says what is taken and given."""
+    theirs = (native.__doc__ or "").strip("\n")
+    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\nSciPy's text:\n\n{theirs}"
+    return function
+
+
 def array_of(x: Any, *, floating: bool = True) -> Any:
     """Make an array, of floats if so asked: SciPy takes lists, integers and numbers as well."""
+    if type(x) is np.ndarray and x.dtype == object:
+        x = x.tolist()
     cls = type(x)
     if cls in (list, tuple) and varies(x):
         return v.stack(*[array_of(item, floating=floating) for item in x])
@@ -87,8 +108,7 @@ def real_array_of(x: Any, name: str) -> Any:
     """
     x = array_of(x)
     if kind_of(x) == "complex":
-        msg = f"{name} is of the real part of a complex signal alone: give it x.real, and x.imag"
-        raise NotDifferentiableError(msg)
+        reject(f"{name} is of the real part of a complex signal alone: give it x.real, and x.imag")
     return x
 
 
@@ -131,8 +151,7 @@ def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
                 return function(*args, **options)
             stack = np.broadcast_shapes(*[x.shape[: at[n]] for n, x in arrays.items()])
             if 0 in stack:
-                msg = f"{function.__name__} of a stack without matrices has no result"
-                raise ValueError(msg)
+                reject(f"{function.__name__} of a stack without matrices has no result", ValueError)
             arrays = {
                 n: v.broadcast_to(x, shape=(*stack, *x.shape[at[n] :])) for n, x in arrays.items()
             }
@@ -207,8 +226,7 @@ def _ask_whether_finite(x: Any) -> None:
     if library.namespace is not np or library.finite is None or library.finite(x):
         return
     if not v.all(v.isfinite(x)):  # it says no of what is too large to be squared as well
-        msg = "array must not contain infs or NaNs"
-        raise ValueError(msg)
+        reject("array must not contain infs or NaNs", ValueError)
 
 
 def adjoint(x: Any) -> Any:

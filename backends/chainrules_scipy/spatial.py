@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.spatial as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.following import follow, follow_all, with_shortcuts
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.precision import of_precision
 from chainrules_scipy.results import unstated
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, attribute, readable, reject, stands_for
 
 with_shortcuts(native, "minkowski_distance_p")
 FOLLOWED: dict[str, Any] = follow_all(
@@ -27,16 +26,9 @@ _slerp = follow(native.geometric_slerp)
 
 @stands_for(native.geometric_slerp)
 def geometric_slerp(start: Any, end: Any, t: Any, tol: float = 1e-7) -> Any:
-    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where the two are one, and SciPy stays there, so that it would not move with them.
-    """
+    """Turn from one point of a sphere to another: as ``scipy.spatial.geometric_slerp``."""
     if varies((start, end)) and np.array_equal(readable(start), readable(end)):
-        msg = "geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative"
-        raise NotDifferentiableError(msg)
+        reject("geometric_slerp from a point to itself is SciPy's shortcut, and has no derivative")
     return _slerp(start, end, t, tol)
 
 
@@ -118,11 +110,10 @@ def _nearest(tree: Any, data: Any, x: Any, k: Any, eps: Any, p: float, options: 
 def _of_trees(tree: Any, name: str, *args: Any, **options: Any) -> Any:
     """Count, or tell places: that is constant. Distances are not."""
     if name == "sparse_distance_matrix":
-        msg = (
+        reject(
             "sparse_distance_matrix of a tree that is being differentiated has no derivative; take "
             "the pairs of query_ball_tree, and np.linalg.norm of the differences of their points"
         )
-        raise NotDifferentiableError(msg)
     plain = [x.native if isinstance(x, _Tree) else x for x in args]
     named = {k: x.native if isinstance(x, _Tree) else x for k, x in options.items()}
     return getattr(native.KDTree, name)(tree, *plain, **named)
@@ -148,8 +139,4 @@ def _query(self: Any, x: Any, k: Any = 1, eps: Any = 0, p: float = 2.0, **option
     return _nearest(self, self.data, x, k, eps, p, options)
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -15,7 +15,15 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy import spherical
-from chainrules_scipy.rows import array_of, in_kind_of, readable, stands_for, static
+from chainrules_scipy.rows import (
+    array_of,
+    attribute,
+    in_kind_of,
+    readable,
+    reject,
+    stands_for,
+    static,
+)
 
 _scipy: Any = scipy.special  # whose stubs know fewer functions than it has
 
@@ -34,33 +42,7 @@ __all__ = [
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """Compute the logarithm of a sum of exponentials.
-
-    Parameters
-    ----------
-    a : array
-        The exponents.
-    axis : int or tuple of int, optional
-        What to sum along; everything by default.
-    b : array, optional
-        Factors of the exponentials, broadcast against ``a``; they are differentiated in as well.
-        Where one is 0, ``a`` may be infinite.
-    keepdims : bool
-        Whether the axes stay, with length one.
-    return_sign : bool
-        Whether to return the logarithm of the absolute value, and the sign or phase.
-
-    Returns
-    -------
-    array, or tuple of two arrays
-        As ``scipy.special.logsumexp``; the sign of a real sum is constant.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(logsumexp)(np.array([0.0, 0.0])))
-    [0.5 0.5]
-    """
+    """Compute the logarithm of a sum of exponentials."""
     a, axis = array_of(a), static(axis)
     a = a if a.ndim else v.reshape(a, shape=(1,))
     if b is None and not return_sign:
@@ -88,115 +70,33 @@ def logsumexp(
 
 @stands_for(scipy.special.softmax)
 def softmax(x: Any, axis: Any = None) -> Any:
-    """Divide exponentials by their sum.
-
-    Parameters
-    ----------
-    x : array
-        The exponents.
-    axis : int or tuple of int, optional
-        What to sum along; everything by default.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.softmax``, of the shape of x.
-
-    Examples
-    --------
-    >>> from chainrules_tape import jacobian
-    >>> print(jacobian(softmax)(np.zeros(2)))
-    [[ 0.25 -0.25]
-     [-0.25  0.25]]
-    """
+    """Divide exponentials by their sum."""
     x = array_of(x)
     return v.softmax(x, axis=static(axis) if x.ndim else None)
 
 
 @stands_for(scipy.special.log_softmax)
 def log_softmax(x: Any, axis: Any = None) -> Any:
-    """Compute the logarithm of `softmax`.
-
-    Parameters
-    ----------
-    x : array
-        The exponents.
-    axis : int or tuple of int, optional
-        What to sum along; everything by default.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.log_softmax``, of the shape of x.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda x: log_softmax(x)[0])(np.zeros(2)))
-    [ 0.5 -0.5]
-    """
+    """Compute the logarithm of `softmax`."""
     x = array_of(x)
     return v.log_softmax(x, axis=static(axis) if x.ndim else None)
 
 
 @stands_for(scipy.special.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
-    """Compute a derivative of the digamma function.
-
-    Parameters
-    ----------
-    n : array of int
-        How often to differentiate.
-    x : array
-        Where.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.polygamma``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> round(float(grad(polygamma, 1)(0, 1.0)), 6)  # π² / 6
-    1.644934
-    """
+    """Compute a derivative of the digamma function."""
     y = v.polygamma(array_of(n, floating=False), array_of(x))
     return in_kind_of(y, np.zeros(()))
 
 
 @stands_for(scipy.special.factorial)
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
-    """Compute Γ(n + 1).
-
-    Parameters
-    ----------
-    n : array
-        Negative numbers give 0, unless ``extend="complex"``.
-    exact : bool
-        Whole numbers of any size have no derivative: False.
-    extend : {"zero", "complex"}
-        What to do with negative numbers.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.factorial``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``exact`` is set.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> round(float(grad(factorial)(3.0)), 6)
-    7.536706
-    """
+    """Compute Γ(n + 1)."""
     if exact:
-        msg = "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out",
+            UnsupportedKeywordError,
+        )
     n = array_of(n)
     if extend == "complex":
         return v.gamma(n + 1)
@@ -205,35 +105,12 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 @stands_for(scipy.special.comb)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """Compute a number of combinations, of k out of N.
-
-    Parameters
-    ----------
-    N, k : array
-        Where ``0 <= k <= N`` does not hold the result is 0.
-    exact : bool
-        Whole numbers of any size have no derivative: False.
-    repetition : bool
-        Whether an element can be chosen several times.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.comb``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``exact`` is set.
-
-    Examples
-    --------
-    >>> print(comb(4.0, 2))
-    6.0
-    """
+    """Compute a number of combinations, of k out of N."""
     if exact:
-        msg = "comb(exact=True) is of whole numbers, and has no derivative; leave exact out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "comb(exact=True) is of whole numbers, and has no derivative; leave exact out",
+            UnsupportedKeywordError,
+        )
     N, k = array_of(N), array_of(k)
     if repetition:
         return comb(v.add(N, k) - 1, k)
@@ -245,45 +122,16 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 @stands_for(_scipy.multigammaln)
 def multigammaln(a: Any, d: int) -> Any:
-    """Compute the logarithm of the multivariate gamma function.
-
-    Parameters
-    ----------
-    a : array
-        Larger than ``(d - 1) / 2``.
-    d : int
-        The dimension.
-
-    Returns
-    -------
-    array
-        As ``scipy.special.multigammaln``.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is too small, or d is no positive whole number.
-
-    Examples
-    --------
-    >>> round(float(multigammaln(2.0, 1)), 6), round(float(multigammaln(2.0, 2)), 6)
-    (0.0, 0.451583)
-    """
+    """Compute the logarithm of the multivariate gamma function."""
     a = array_of(a)
     if d <= 0 or d != int(d):
-        msg = f"d is {d}, and has to be a positive whole number"
-        raise ValueError(msg)
+        reject(f"d is {d}, and has to be a positive whole number", ValueError)
     if np.any(readable(a) <= 0.5 * (d - 1)):
-        msg = f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}"
-        raise ValueError(msg)
+        reject(f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}", ValueError)
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 
 
 def __getattr__(name: str) -> Any:
-    if name[0] != "_" and hasattr(spherical, name):
-        return getattr(spherical, name)
-    if name in spherical.FOLLOWED:
-        return spherical.FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    table = {} if name[0] == "_" else vars(spherical) | spherical.FOLLOWED
+    return attribute(__name__, table, name)

@@ -17,7 +17,7 @@ from chainrules_scipy.following import follow_all, with_shortcuts
 from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.installing import place
 from chainrules_scipy.precision import in_precision_of
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
 with_shortcuts(native, "roots_gegenbauer", "roots_jacobi")
 FOLLOWED: dict[str, Any] = follow_all(
@@ -73,8 +73,7 @@ spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spher
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Count arrangements, as ``scipy.special.perm``, by Pochhammer's symbol."""
     if exact:
-        msg = "perm(exact=True) counts, and has no derivative"
-        raise UnsupportedKeywordError(msg)
+        reject("perm(exact=True) counts, and has no derivative", UnsupportedKeywordError)
     n, k = array_of(N), array_of(k)
     known = native.perm(readable(n), readable(k))
     return v.where(known == 0, known, native.poch(n - k + 1, k))
@@ -82,8 +81,9 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 
 def _no_differences(diff_n: int) -> None:
     if diff_n:
-        msg = "diff_n is not for traced values: differentiate the function"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "diff_n is not for traced values: differentiate the function", UnsupportedKeywordError
+        )
 
 
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
@@ -136,8 +136,9 @@ def assoc_legendre_p(
     """Compute an associated Legendre polynomial, in its argument, up to two derivatives."""
     _no_differences(diff_n)
     if branch_cut != 2 or kind_of(array_of(z)) == "complex":
-        msg = "assoc_legendre_p with complex numbers has no derivative here"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "assoc_legendre_p with complex numbers has no derivative here", UnsupportedKeywordError
+        )
     return _ASSOCIATED(int(n), int(m), int(norm), array_of(z))[None]
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from chainrules_py import ChainRulesError, NotDifferentiableError, export
 from chainrules_py.extend import aliases, see
-from chainrules_scipy.sparse.solvers import ITERATIVE
+from chainrules_scipy.sparse.linalg import ITERATIVE
 
 _rng = np.random.default_rng(0)
 _X, _Y, _B = (_rng.uniform(0.2, 0.9, n) for n in (8, 8, 4))

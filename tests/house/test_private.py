@@ -108,10 +108,9 @@ ELSEWHERE = {
         "_MaskedBinaryOperation",
         "_MaskedUnaryOperation",
     },
-    "chainrules_scipy/interpolate/fitpack.py": {"_eval_args"},
-    "chainrules_scipy/interpolate/fitted.py": {"_y_axis", "_y_extra_shape"},
+    "chainrules_scipy/interpolate/through.py": {"_y_axis", "_y_extra_shape"},
     "chainrules_scipy/signal/systems.py": {"_as_tf"},
-    "chainrules_scipy/sparse/solvers.py": {"_matmat"},
+    "chainrules_scipy/sparse/linalg.py": {"_matmat"},
     "chainrules_scipy/stats/distributions.py": {
         "_argcheck",
         "_cdf",

@@ -3,64 +3,45 @@
 What is integrated may hold traced values, as a closure does, or take them as ``args``.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.following import follow, follow_all, numpy_with
 from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
-from chainrules_scipy.integrate.known import (
-    cumulative_trapezoid,
-    fixed_quad,
-    romb,
-    simpson,
-    trapezoid,
-)
-from chainrules_scipy.rows import readable, stands_for
+from chainrules_scipy.keeping import FLOAT64
+from chainrules_scipy.rows import attribute, readable, reject, stands_for
 
 __all__ = [
-    "cumulative_trapezoid",
     "dblquad",
-    "fixed_quad",
     "nquad",
     "odeint",
     "quad",
     "quad_vec",
-    "romb",
-    "simpson",
     "solve_bvp",
     "solve_ivp",
     "tplquad",
-    "trapezoid",
 ]
 
-_FOLLOWED: dict[str, Any] = follow_all(scipy.integrate, "cumulative_simpson")
+_FOLLOWED: dict[str, Any] = follow_all(
+    scipy.integrate,
+    *("cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "trapezoid"),
+) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
 if hasattr(scipy.integrate, "cubature"):
     _cubature = follow(scipy.integrate.cubature)
 
     @stands_for(scipy.integrate.cubature)
     def cubature(f: Any, a: Any, b: Any, **how: Any) -> Any:
-        """Integrate over a box, as ``scipy.integrate.cubature``.
-
-        Raises
-        ------
-        NotDifferentiableError
-            Of a box without an extent that may grow: SciPy multiplies by its sign, which is 0.
-        """
+        """Integrate over a box, as ``scipy.integrate.cubature``."""
         if varies((a, b)) and np.any(np.equal(readable(a), readable(b))):
-            msg = "cubature over no extent has no derivative in its limits; quad has one"
-            raise NotDifferentiableError(msg)
+            reject("cubature over no extent has no derivative in its limits; quad has one")
         return _cubature(f, a, b, **how)
 
     _FOLLOWED["cubature"] = cubature
 
 
-def __getattr__(name: str) -> Any:
-    if name in _FOLLOWED:
-        return _FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, _FOLLOWED)

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.integrate
 
 from chainrules_py import (
-    NotDifferentiableError,
     UnsupportedKeywordError,
     linear_rule,
     primitive,
@@ -20,7 +19,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, closed, varies
 from chainrules_scipy.results import answer, plain
-from chainrules_scipy.rows import anchored, array_of, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _quad, _quad_vec = (
@@ -60,41 +59,6 @@ def quad(
 
     The value is QUADPACK's. Derivatives, in the limits, the arguments and what the function holds,
     are those of Gauss's formula on the intervals that QUADPACK came to.
-
-    Parameters
-    ----------
-    func : callable
-        Of a number, and ``args``.
-    a, b : number
-        The limits.
-    args : tuple
-        Further arguments of it.
-    full_output : int
-        Whether to return more.
-    epsabs, epsrel : float
-        The error that is allowed.
-    limit : int
-        How many intervals there may be.
-    points : sequence of float, optional
-        Where the function is not smooth.
-    weight, **options
-        Not taken.
-
-    Returns
-    -------
-    tuple
-        The integral, and an estimate of its error, as ``scipy.integrate.quad``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is a weight, or an option of one.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda k: quad(lambda x: np.exp(-k * x), 0.0, np.inf)[0])(2.0).round(9))
-    -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
     if options.pop("complex_func", False):
@@ -107,8 +71,10 @@ def quad(
         value = parts[0][0] + 1j * parts[1][0]
         return answer("quad(...)", (0.0, errors[0] + 1j * errors[1]), _0=value)
     if weight is not None or any(value is not None for value in options.values()):
-        msg = "quad(weight=...) has no derivative here: write the weight into the function"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "quad(weight=...) has no derivative here: write the weight into the function",
+            UnsupportedKeywordError,
+        )
 
     f = _Integrand(lambda x: func(x, *args))
     low, high = float(readable(a)), float(readable(b))
@@ -143,11 +109,10 @@ def _agreeing(name: str, value: Any, moving: Any, error: Any) -> Any:
     known = readable(moving)
     near = abs(known - value) <= np.maximum(100 * error, 1e-6 * np.max(np.abs(value)))
     if not np.all(near | ~np.isfinite(value)):
-        msg = (
+        reject(
             f"{name} gives {value}, and the formula that is differentiated {known}: the function "
             "is singular inside; integrate from each place where it is to the next"
         )
-        raise NotDifferentiableError(msg)
     return anchored(value, moving)
 
 
@@ -255,31 +220,7 @@ def dblquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """Integrate a function over y, between limits that may depend on x, and over x.
-
-    Parameters
-    ----------
-    func : callable
-        Of y, x and ``args``.
-    a, b : number
-        The limits of x.
-    gfun, hfun : callable or number
-        The limits of y.
-    args : tuple
-        Further arguments.
-    epsabs, epsrel : float
-        The error that is allowed.
-
-    Returns
-    -------
-    tuple
-        The integral, and an estimate of its error.
-
-    Examples
-    --------
-    >>> round(dblquad(lambda y, x: x * y, 0.0, 1.0, 0.0, lambda x: x)[0], 9)
-    0.125
-    """
+    """Integrate a function over y, between limits that may depend on x, and over x."""
 
     def limit(g: Any, x: Any) -> Any:
         return g(x) if callable(g) else g
@@ -308,39 +249,12 @@ def quad_vec(
     *,
     args: Any = (),
 ) -> Any:
-    """Integrate a function whose values are arrays.
-
-    Parameters
-    ----------
-    f : callable
-        Of a number, and ``args``.
-    a, b : number
-        The limits.
-    epsabs, epsrel, norm, cache_size, limit, workers, points, quadrature
-        As SciPy has them.
-    full_output : bool
-        Not taken: False.
-    args : tuple
-        Further arguments of f.
-
-    Returns
-    -------
-    tuple
-        The integral, and an estimate of its error.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If all is asked for.
-
-    Examples
-    --------
-    >>> print(quad_vec(lambda x: np.array([x, x * x]), 0.0, 1.0)[0].round(9))
-    [0.5        0.33333333]
-    """
+    """Integrate a function whose values are arrays."""
     if full_output:
-        msg = "quad_vec(full_output=True) is not for traced values; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "quad_vec(full_output=True) is not for traced values; leave it out",
+            UnsupportedKeywordError,
+        )
     low, high = float(readable(a)), float(readable(b))
     integrand = _Integrand(lambda x: f(x, *args))
     value, error, info = _quad_vec(
@@ -370,34 +284,12 @@ def quad_vec(
 def nquad(
     func: Any, ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False
 ) -> Any:
-    """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``.
-
-    Parameters
-    ----------
-    func : callable
-        Of the variables, that of the innermost integral first, and of ``args``.
-    ranges : sequence
-        Limits, or functions of the outer variables that give them.
-    args : tuple
-        Further arguments.
-    opts : dict, optional
-        ``epsabs``, ``epsrel``, ``limit`` and ``points`` of `quad`.
-    full_output : bool
-        Not taken: False.
-
-    Returns
-    -------
-    tuple
-        The integral, and an estimate of the error of the outermost.
-
-    Examples
-    --------
-    >>> round(nquad(lambda x, y: x * y, [(0.0, 1.0), (0.0, 2.0)])[0], 9)
-    1.0
-    """
+    """Integrate over several variables, one inside the other: as ``scipy.integrate.nquad``."""
     if full_output or not isinstance(opts, (dict, type(None))):
-        msg = "nquad(full_output=True), and options for each variable, are not for traced values"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "nquad(full_output=True), and options for each variable, are not for traced values",
+            UnsupportedKeywordError,
+        )
     args = args if isinstance(args, tuple) else (args,)
 
     def over(k: int, outer: tuple[Any, ...]) -> Any:
@@ -424,31 +316,7 @@ def tplquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """Integrate over z, y and x, one inside the other: as ``scipy.integrate.tplquad``.
-
-    Parameters
-    ----------
-    func : callable
-        Of z, y, x and ``args``.
-    a, b : number
-        The limits of x.
-    gfun, hfun, qfun, rfun : callable or number
-        Those of y, of x, and those of z, of x and y.
-    args : tuple
-        Further arguments.
-    epsabs, epsrel : float
-        The error that is allowed.
-
-    Returns
-    -------
-    tuple
-        The integral, and an estimate of its error.
-
-    Examples
-    --------
-    >>> round(tplquad(lambda z, y, x: x * y * z, 0.0, 1.0, 0.0, 1.0, 0.0, 2.0)[0], 9)
-    0.5
-    """
+    """Integrate over z, y and x, one inside the other: as ``scipy.integrate.tplquad``."""
 
     def limit(g: Any, *outer: Any) -> Any:
         return g(*outer) if callable(g) else g

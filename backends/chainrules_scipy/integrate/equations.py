@@ -18,7 +18,15 @@ from chainrules_scipy.following import follow_class
 from chainrules_scipy.integrate.flows import solved
 from chainrules_scipy.interpolate.cubic import CubicHermiteSpline
 from chainrules_scipy.results import Answer, Unstated, answer, unstated
-from chainrules_scipy.rows import anchored, array_of, nested, of_values, readable, stands_for
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    nested,
+    of_values,
+    readable,
+    reject,
+    stands_for,
+)
 
 _HINTS = {"Dfun", "col_deriv", "h0", "hmax", "hmin", "ixpr", "ml", "mu", "mxhnil", "mxordn"} | {
     *("mxords", "mxstep", "printmessg"),
@@ -42,40 +50,8 @@ def odeint(
 ) -> Any:
     """Solve dy/dt = ``func(y, t, *args)`` from y0 at the first time on.
 
-    By LSODA, derivatives as well, where the function does arithmetic on numbers; else by
-    `chainrules_py.vocabulary.odeint`, a formula of Runge and Kutta, whose values differ from
-    SciPy's by the error that is allowed.
-
-    Parameters
-    ----------
-    func : callable
-        Of the state, the time, and ``args``; of time and state with ``tfirst``.
-    y0 : array
-        The first state.
-    t : array
-        The times.
-    args : tuple
-        Further arguments.
-    tfirst : bool
-        Whether time is the first argument.
-    *given, **options
-        ``rtol`` and ``atol``; those that say how LSODA is to search, it gets.
-
-    Returns
-    -------
-    array
-        The states, as ``scipy.integrate.odeint``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If another option is given.
-
-    Examples
-    --------
-    >>> print(odeint(lambda y, t, k: -k * y, [1.0], [0.0, 1.0], (2.0,)).round(6))
-    [[1.      ]
-     [0.135335]]
+    The values are SciPy's. Derivatives are solved for by LSODA beside the state, if they are few;
+    else by `chainrules_py.vocabulary.odeint`, a formula of Runge and Kutta.
     """
     args = args if isinstance(args, tuple) else (args,)
     tolerances: dict[str, Any] = {
@@ -84,15 +60,13 @@ def odeint(
     wants_all = options.pop("full_output", False)
     rest = {k for k, value in options.items() if value not in (None, 0, False)} - _HINTS
     if given or rest:
-        msg = f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"odeint takes rtol, atol and tfirst with traced values, and not {sorted(rest)}",
+            UnsupportedKeywordError,
+        )
     y0 = array_of(y0)
     y0, t = v.reshape(y0, shape=(-1,)), array_of(t)
     turned = (lambda y, at, *args: func(at, y, *args)) if tfirst else func
-    if not options and not wants_all:
-        lsoda = (tolerances.get(name) or _OF_LSODA for name in ("rtol", "atol"))
-        if (ys := solved(turned, y0, t, args, *lsoda)) is not None:
-            return ys
     rate, dfun = of_values(func, args), options.get("Dfun")
     if dfun is not None:
         options["Dfun"] = of_values(dfun, args)
@@ -114,7 +88,7 @@ def odeint(
 def _states(
     f: Any, y0: Any, t: Any, args: Any, *, rtol: Any = None, atol: Any = None, **method: Any
 ) -> Any:
-    """Solve by LSODA where the rate of change is lines of arithmetic, else by `v.odeint`."""
+    """Solve by LSODA, or by `v.odeint`, which goes back through its steps."""
     lsoda = (_OF_LSODA if x is None else x for x in (rtol, atol))
     if (found := solved(f, y0, t, args, *lsoda)) is not None:
         return found
@@ -161,38 +135,6 @@ def solve_ivp(
     The values are SciPy's, with its method and tolerances. Derivatives are those of the solution
     as `odeint` has it, by LSODA or a formula of Runge and Kutta, with tolerances of 1e-6 and 1e-9
     where the given ones are larger: SciPy's default ones leave three digits.
-
-    Parameters
-    ----------
-    fun : callable
-        Of the time, the state, and ``args``.
-    t_span : tuple of two numbers
-        From when, and until when.
-    y0 : array, shape (n,)
-        The first state.
-    method : str or class
-        As SciPy has it.
-    t_eval : array, optional
-        The times that are asked for; by default those at which SciPy's steps end.
-    args : tuple, optional
-        Further arguments.
-    dense_output : bool
-        Whether ``sol`` solves for the state at any time.
-    events : callable, or sequence of them, optional
-        Of time, state and ``args``; the times at which they are 0 have derivatives.
-    vectorized, **options
-        As SciPy has them.
-
-    Returns
-    -------
-    OptimizeResult
-        As ``scipy.integrate.solve_ivp``: ``t``, of shape (m,), ``y``, of shape (n, m), and others.
-
-    Examples
-    --------
-    >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], t_eval=[0.5, 1.0])
-    >>> print(found.y.round(3))
-    [[0.606 0.368]]
     """
     asked_for = _listed(events)
     start, end = map(array_of, t_span)
@@ -358,35 +300,12 @@ def solve_bvp(
     """Solve a boundary value problem: as ``scipy.integrate.solve_bvp``.
 
     SciPy finds nodes and solution; it is differentiated by the equations of collocation on them.
-
-    Parameters
-    ----------
-    fun, bc : callable
-        The derivative of the state, and what is 0 of the states at both ends.
-    x : array, shape (m,)
-        The first nodes; plain.
-    y : array, shape (n, m)
-        A first guess.
-    p : array, optional
-        A first guess of unknown parameters.
-    S : None
-        Not taken.
-    fun_jac, bc_jac, tol, max_nodes, verbose, bc_tol
-        As SciPy has them.
-
-    Returns
-    -------
-    OptimizeResult
-        With ``x``, ``y``, ``yp``, ``p``, ``success``, ``status``, ``message`` and ``sol``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If S is given.
     """
     if S is not None:
-        msg = "solve_bvp(S=...) is not for traced values: it has a singular term"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "solve_bvp(S=...) is not for traced values: it has a singular term",
+            UnsupportedKeywordError,
+        )
     wants = p is not None
 
     def rate(at: Any, z: Any, q: Any) -> Any:

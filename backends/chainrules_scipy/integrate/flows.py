@@ -1,14 +1,12 @@
-"""Solutions of differential equations by LSODA, of rates that are lines of arithmetic.
+"""Solutions of differential equations by LSODA, with their derivatives beside them.
 
-Derivatives are solutions as well: of the equations of the state together with those of its
-derivatives, to which LSODA chooses its steps. So they are right to the tolerances of the call, and
-those of a derivative are found in the same way.
+The derivatives of a state fulfil an equation of their own, of the rate's derivatives, which the
+engine gives at each state that LSODA comes to. So stiff equations are as good as others. A state
+and its derivatives that are many, and what is no NumPy's float, are left to `v.odeint`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import itertools
 import math
 import threading
@@ -20,47 +18,40 @@ import scipy.integrate
 
 from chainrules_py import Array, LinearMap, NoTangent, primitive, rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Reach, Tracer, Tree, closed
-from chainrules_scipy.integrate.systems import NotLinesError, System, differentiated, recorded
-from chainrules_scipy.rows import readable
+from chainrules_py.extend import Tracer, Tree, closed, default_engine
+from chainrules_scipy.rows import array_of, readable
 
 _odeint: Any = scipy.integrate.odeint
 _lock = threading.Lock()
-
 _MOST_NUMBERS = 400
 """Of a state with its derivatives: were it stiff, LSODA would solve systems of as many."""
 _TRIES = 4
-_COUNTS = (int, bool, str)
+
+
+class _UnsolvedError(Exception):
+    """LSODA did not come to the last time."""
 
 
 class Problem(NamedTuple):
     """All of a problem but the first state and the parameters.
 
-    Attributes
+    Parameters
     ----------
-    system : System
-        The rates of change.
+    rate : callable
+        ``rate(state, time, *parameters)``, an array of the state's shape.
     times : tuple of float
-        Those that are asked for, from the first.
-    rtol, atol : float
-        The error of a step that is allowed; ``atol`` may be one for each number.
-    directions : tuple of int
-        How many derivatives each number has beside it, at each differentiation so far.
+        The times of the states; the first is where it starts.
+    rtol, atol : float, or tuple of float
+        The errors that LSODA allows.
+    size : int
+        How many numbers the state itself has; behind it stand derivatives of it.
     """
 
-    system: System
+    rate: Callable[..., Any]
     times: tuple[float, ...]
     rtol: float
     atol: float | tuple[float, ...]
-    directions: tuple[int, ...] = ()
-
-    def differentiated(self, of_state: bool, of_parameters: tuple[int, ...]) -> Problem:
-        """Return the problem of the state and its derivatives."""
-        system = differentiated(self.system, of_state, of_parameters)
-        if system.size > _MOST_NUMBERS:
-            raise NotLinesError
-        count = system.size // self.system.size - 1
-        return self._replace(system=system, directions=(*self.directions, count))
+    size: int
 
 
 @primitive
@@ -69,27 +60,14 @@ def flow(y0: Array, /, *parameters: Any, problem: Problem) -> Any:
 
 
 @flow.implement
-def flow_numpy(y0: Any, *parameters: Any, problem: Problem) -> Any:
+def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
     """Solve by LSODA; derivatives to a share of what they come to."""
-    flat = tuple([x for p in parameters for x in np.ravel(p).tolist()])
-    try:
-        return _solved(tuple(y0.tolist()), flat, problem).copy()
-    except (ArithmeticError, ValueError) as error:  # Python's numbers, where NumPy's have inf
-        raise NotLinesError from error
-
-
-@functools.lru_cache(maxsize=4)  # `jacobian` may run a function twice, in each of its modes
-def _solved(start: tuple[float, ...], parameters: tuple[float, ...], problem: Problem) -> Any:
-    y0 = np.array(start)
-    rate = problem.system.function(parameters)
-    if not problem.directions:
-        return _integrated(rate, y0, problem, problem.atol)
-    count = math.prod(1 + n for n in problem.directions)
-    n = len(y0) // count
+    n = problem.size
     size = np.where(y0[:n] != 0, abs(y0[:n]), 1.0)
-    allowed = np.concatenate([np.full(n, problem.atol), np.tile(problem.rtol * size, count - 1)])
+    share = np.tile(problem.rtol * size, len(y0) // n - 1)
+    allowed = np.concatenate([np.full(n, problem.atol), share])
     for _ in range(_TRIES):
-        found = _integrated(rate, y0, problem, allowed)
+        found = _integrated(y0, parameters, problem, allowed)
         largest = np.max(abs(found), axis=0)
         wanted = np.maximum(problem.rtol * largest, 1e-12 * problem.rtol * largest.max())
         loose = (allowed > 10 * wanted) & (largest > 0)
@@ -97,47 +75,63 @@ def _solved(start: tuple[float, ...], parameters: tuple[float, ...], problem: Pr
         if not loose.any():
             return found
         allowed = np.where(loose, wanted, allowed)
-    raise NotLinesError
+    raise _UnsolvedError
 
 
-def _integrated(rate: Any, y0: np.ndarray, problem: Problem, atol: Any) -> np.ndarray:
+def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) -> np.ndarray:
+    rate: Any = lambda y, t: problem.rate(y.copy(), t, *parameters)  # LSODA writes to y again
     with _lock:
         found, info = _odeint(
             rate, y0, problem.times, rtol=problem.rtol, atol=atol, full_output=True, mxstep=20_000
         )
     if info["message"] != "Integration successful." or not np.isfinite(found).all():
-        raise NotLinesError
+        raise _UnsolvedError
     return found  # type: ignore[no-any-return]
 
 
 @rule(flow)
 def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any:
-    """Solve for the derivatives beside the state, in what is wanted: ẏ = S ẋ."""
+    """Solve Ṡ = S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ for the derivatives S of the state, in what is wanted."""
     n, operands = y0.shape[0], (y0, *parameters)
-    sizes = [math.prod(np.shape(x)) for x in operands]
-    starts = [0, *itertools.accumulate(sizes[1:])]
-    of = [
-        start + i
-        for start, size, is_wanted in zip(starts, sizes[1:], wanted[1:], strict=False)
-        for i in range(size if is_wanted else 0)
-    ]
-    count = n * wanted[0] + len(of)
+    places = [i for i, is_wanted in enumerate(wanted[1:]) if is_wanted]
+    sizes = [math.prod(np.shape(operands[0]))] * wanted[0]
+    sizes += [math.prod(np.shape(parameters[i])) for i in places]
+    count, own = sum(sizes), n * wanted[0]
+    if n * (1 + count) > _MOST_NUMBERS:
+        raise _UnsolvedError
     first = np.zeros((count, n))
-    first[: n * wanted[0]] = np.eye(n)[: n * wanted[0]]
-    both = flow(
-        v.concat(y0, first.reshape(-1), axis=0), *parameters,
-        problem=problem.differentiated(wanted[0], tuple(of)),
-    )  # fmt: skip
-    slopes, start = v.reshape(both[:, n:], shape=(-1, count, n)), 0
+    first[:own] = np.eye(n)[:own]
+
+    def beside(states: Any, t: Any, *parameters: Any) -> Any:
+        def rate(y: Any, *some: Any) -> Any:
+            given = dict(zip(places, some, strict=True))
+            return problem.rate(y, t, *[given.get(i, p) for i, p in enumerate(parameters)])
+
+        slopes = v.reshape(states[n:], shape=(count, n))
+        f, pull = default_engine().vjp(rate, states[:n], *[parameters[i] for i in places])
+        parts = [
+            v.concat(*[v.reshape(array_of(x), shape=(-1,)) for x in pull(e)], axis=0)
+            for e in np.eye(n)
+        ]
+        partials = v.stack(*parts, axis=1)  # of each state and parameter, those of all rates
+        moved = v.matmul(slopes, partials[:n])
+        direct = v.pad(partials[n:], 0.0, widths=((own, 0), (0, 0)))
+        return v.concat(f, v.reshape(moved + direct, shape=(-1,)), axis=0)
+
+    start = v.concat(y0, first.reshape(-1), axis=0)
+    both = flow(start, *parameters, problem=problem._replace(rate=beside))
+    slopes = v.reshape(both[:, n:], shape=(-1, count, n))
+    starts = iter(itertools.pairwise([0, *itertools.accumulate(sizes)]))
     maps: list[Any] = []
-    for x, size, is_wanted in zip(operands, sizes, wanted, strict=True):
+    for x, is_wanted in zip(operands, wanted, strict=True):
         if not is_wanted:
             maps.append(NoTangent())
-        elif np.shape(x):
-            maps.append(LinearMap(_push, _pull, slopes[:, start : start + size], x))
+            continue
+        a, b = next(starts)
+        if np.shape(x):
+            maps.append(LinearMap(_push, _pull, slopes[:, a:b], x))
         else:
-            maps.append(LinearMap(_times, _summed, slopes[:, start]))
-        start += size if is_wanted else 0
+            maps.append(LinearMap(_times, _summed, slopes[:, a]))
     return both[:, :n], tuple(maps)
 
 
@@ -158,25 +152,25 @@ def _summed(ys_bar: Any, slopes: Any) -> Any:
 
 
 def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
-    """Solve dy/dt = ``func(y, t, *args)``, or return None if that has no lines.
+    """Solve dy/dt = ``func(y, t, *args)`` by LSODA, or return None where it is not to.
 
     Parameters
     ----------
     func : callable
-        The rate of change; it may hold traced values.
-    y0 : array, shape (n,)
-        The first state.
+        The rate of change, which may hold traced values.
+    y0 : array
+        The state at the first time.
     t : array
         The times.
     args : tuple
-        Further arguments.
-    rtol, atol : float
-        The error of each step that is allowed.
+        Further arguments of the function.
+    rtol, atol : float, or array
+        The errors that are allowed.
 
     Returns
     -------
     array or None
-        The states.
+        The states; None where the times are differentiated, and where LSODA gave up.
     """
     if isinstance(t, Tracer) or not len(t) or np.ndim(rtol) or not _is_plain(y0):
         return None
@@ -185,33 +179,18 @@ def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol
     if not all(map(_is_plain, traced)):
         return None
 
-    def rate(y: Any, at: Any, values: Any) -> Any:
+    def rate(y: Any, at: Any, *values: Any) -> Any:
         left = iter(values)
         f, rest = tree.build([next(left) if isinstance(x, Tracer) else x for x in tree.leaves])
-        return f(y, at, *rest)
+        return v.reshape(array_of(f(y, at, *rest)), shape=y.shape)
 
-    reach = Reach([func], writes=True)
-    with contextlib.suppress(NotLinesError):
-        system = recorded(rate, y0.shape[0], [np.shape(x) or None for x in traced])
-        if not all(type(x) in _COUNTS for _, x in reach.written()):
-            return None  # `v.odeint` refuses a function that writes to what it was not given
-        errors = atol if np.ndim(atol) == 0 else tuple(np.ravel(atol).tolist())
-        problem = Problem(system, tuple(np.ravel(t).tolist()), float(rtol), errors)
-        ys = flow(y0, *traced, problem=problem)
-        return ys if _agrees(rate, readable(ys), readable(t), traced, system) else None
-    return None
+    errors = atol if np.ndim(atol) == 0 else tuple(np.ravel(atol).tolist())
+    times = tuple(np.ravel(t).tolist())
+    try:
+        return flow(y0, *traced, problem=Problem(rate, times, float(rtol), errors, y0.shape[0]))
+    except _UnsolvedError:
+        return None
 
 
 def _is_plain(x: Any) -> bool:
     return type(x := readable(x)) is float or getattr(x, "dtype", None) == np.dtype(float)
-
-
-def _agrees(rate: Any, ys: Any, t: Any, traced: Any, system: System) -> bool:
-    """Tell whether the lines compute what the function does, at both ends."""
-    values = [readable(x) for x in traced]
-    lines = system.function([x for p in values for x in np.ravel(p).tolist()])
-    for y, at in ((ys[0], t[0]), (ys[-1], t[-1])):
-        known = np.asarray(rate(y.copy(), float(at), values), float).reshape(-1)
-        if not np.allclose(lines(y, float(at)), known, rtol=1e-12, atol=1e-300, equal_nan=True):
-            return False
-    return True

@@ -1,10 +1,6 @@
-"""Interpolation of ``scipy.interpolate``, in values, places, and knots.
+"""Interpolation of ``scipy.interpolate``, in values and places."""
 
-What is linear in the values is computed from what SciPy makes of the unit vectors, which has all of
-its options; where the knots are differentiated as well, it is written in words.
-"""
-
-from typing import Any
+import functools
 
 from chainrules_scipy.interpolate.cubic import (
     Akima1DInterpolator,
@@ -14,35 +10,14 @@ from chainrules_scipy.interpolate.cubic import (
 )
 from chainrules_scipy.interpolate.fitpack import (
     InterpolatedUnivariateSpline,
-    LSQUnivariateSpline,
-    Univariate,
+    RectBivariateSpline,
     UnivariateSpline,
-    spalde,
-    splantider,
-    splder,
     splev,
     splint,
-    splprep,
     splrep,
-    sproot,
-)
-from chainrules_scipy.interpolate.fitted import (
-    FOLLOWED,
-    BarycentricInterpolator,
-    BPoly,
-    BSpline,
-    KroghInterpolator,
-    NdBSpline,
-    NdPPoly,
-    PPoly,
-    barycentric_interpolate,
-    lagrange,
-    make_lsq_spline,
-    make_smoothing_spline,
 )
 from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
-from chainrules_scipy.interpolate.knots import Spline
-from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
+from chainrules_scipy.interpolate.polynomials import PPoly
 from chainrules_scipy.interpolate.radial import RBFInterpolator
 from chainrules_scipy.interpolate.scattered import (
     CloughTocher2DInterpolator,
@@ -51,14 +26,24 @@ from chainrules_scipy.interpolate.scattered import (
     Rbf,
     griddata,
 )
-from chainrules_scipy.interpolate.splines import interp1d, make_interp_spline
-from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
+from chainrules_scipy.interpolate.splines import (
+    BSpline,
+    interp1d,
+    make_interp_spline,
+    make_lsq_spline,
+    make_smoothing_spline,
+)
+from chainrules_scipy.interpolate.through import (
+    FOLLOWED,
+    BarycentricInterpolator,
+    KroghInterpolator,
+    barycentric_interpolate,
+    lagrange,
+)
+from chainrules_scipy.rows import attribute
 
 __all__ = [
-    "barycentric_interpolate",
-    "lagrange",
     "Akima1DInterpolator",
-    "BPoly",
     "BSpline",
     "BarycentricInterpolator",
     "CloughTocher2DInterpolator",
@@ -66,40 +51,27 @@ __all__ = [
     "CubicSpline",
     "InterpolatedUnivariateSpline",
     "KroghInterpolator",
-    "LSQUnivariateSpline",
     "LinearNDInterpolator",
-    "NdBSpline",
-    "NdPPoly",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
-    "PiecewisePolynomial",
     "RBFInterpolator",
     "Rbf",
     "RectBivariateSpline",
     "RegularGridInterpolator",
-    "Spline",
-    "Univariate",
     "UnivariateSpline",
+    "barycentric_interpolate",
     "griddata",
     "interp1d",
     "interpn",
+    "lagrange",
     "make_interp_spline",
     "make_lsq_spline",
     "make_smoothing_spline",
-    "spalde",
-    "splantider",
-    "splder",
     "splev",
     "splint",
-    "splprep",
     "splrep",
-    "sproot",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -6,30 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import advise
+from chainrules_py.extend import advise, varies
 from chainrules_scipy.agreeing import Beside, of_both, plainly
 from chainrules_scipy.installing import place_constructor, place_method
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, described, stands_for
 
 
 class Calling(Beside):
-    """A function of places, which stands for an object of SciPy's that is called.
-
-    Parameters
-    ----------
-    function : callable
-        Of traced values too.
-    theirs : callable
-        SciPy's, of plain ones.
-    tolerance : float
-        Up to which their values are the same.
-
-    Examples
-    --------
-    >>> print(Calling(lambda x: 2 * x, lambda x: x + x)(1.5))
-    3.0
-    """
+    """A function of places, which stands for an object of SciPy's that is called."""
 
     def __init__(
         self, function: Callable[..., Any], theirs: Callable[..., Any], tolerance: float = 1e-6
@@ -76,7 +62,7 @@ def constructs(
             f"'from chainrules_scipy.interpolate import {cls.__name__}', which takes the same, or "
             "call chainrules_scipy.install() before",
         )
-        return made
+        return described(made, cls)
 
     return enter
 
@@ -112,6 +98,13 @@ def has_method(cls: Any, name: str = "__call__") -> Callable[..., Any]:
         return function
 
     return enter
+
+
+def refuse(*xs: Any) -> None:
+    """Refuse places, knots and weights that are differentiated."""
+    if varies(xs):
+        msg = "this spline has derivatives in values, coefficients and the places where it is taken"
+        raise NotDifferentiableError(f"{msg}; CubicSpline has them in its knots as well")
 
 
 def first(y: Any, axis: int) -> tuple[Any, int]:

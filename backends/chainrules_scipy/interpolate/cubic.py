@@ -22,38 +22,7 @@ _cubic: Any = native.CubicSpline
 def CubicSpline(  # noqa: N802
     x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
 ) -> Any:
-    """Interpolate by cubic polynomials with two continuous derivatives.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The knots, increasing.
-    y : array
-        The values, n of them along the axis.
-    axis : int
-        Along which they are.
-    bc_type : str or tuple
-        What holds at the ends; while x is differentiated "not-a-knot", "natural" or "clamped".
-    extrapolate : bool or "periodic", optional
-        Whether it goes on outside.
-
-    Returns
-    -------
-    PiecewisePolynomial
-        As ``scipy.interpolate.CubicSpline``, to be called.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If x is differentiated, and other conditions hold at the ends.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> print(grad(lambda y: CubicSpline(x, y)(1.5))(x * x).round(4))
-    [-0.0625  0.5625  0.5625 -0.0625]
-    """
+    """Interpolate by cubic polynomials with two continuous derivatives."""
     y, axis = first(y, axis)
     if extrapolate is None:
         extrapolate = "periodic" if bc_type == "periodic" else True
@@ -121,29 +90,7 @@ def _no_knot(h0: Any, h1: Any, w0: Any, w1: Any, s0: Any, s1: Any) -> tuple[Any,
 def CubicHermiteSpline(  # noqa: N802
     x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None
 ) -> Any:
-    """Interpolate values and slopes by cubic polynomials.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The knots.
-    y, dydx : array
-        Values and slopes, n of them along the axis.
-    axis : int
-        Along which they are.
-    extrapolate : bool or "periodic", optional
-        Whether it goes on outside.
-
-    Returns
-    -------
-    PiecewisePolynomial
-        As ``scipy.interpolate.CubicHermiteSpline``.
-
-    Examples
-    --------
-    >>> print(CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [1.0, 1.0])(0.5))
-    0.5
-    """
+    """Interpolate values and slopes by cubic polynomials."""
     (y, axis), (s, _) = first(y, axis), first(dydx, axis)
     return hermite(array_of(x), y, s, extrapolate, axis)
 
@@ -153,27 +100,6 @@ def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) ->
     """Interpolate by cubic polynomials that are monotone where the values are.
 
     F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984) 300.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The knots.
-    y : array
-        The values, n of them along the axis.
-    axis : int
-        Along which they are.
-    extrapolate : bool or "periodic", optional
-        Whether it goes on outside.
-
-    Returns
-    -------
-    PiecewisePolynomial
-        As ``scipy.interpolate.PchipInterpolator``.
-
-    Examples
-    --------
-    >>> print(PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0))
-    1.0
     """
     x = array_of(x)
     y, axis = first(y, axis)
@@ -209,29 +135,6 @@ def Akima1DInterpolator(  # noqa: N802
     """Interpolate by cubic polynomials whose slopes weigh those on both sides.
 
     H. Akima, J. ACM 17 (1970) 589.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The knots.
-    y : array
-        The values, n of them along the axis.
-    axis : int
-        Along which they are.
-    method : {"akima", "makima"}
-        How they are weighed.
-    extrapolate : bool, optional
-        Whether it goes on outside: not by default.
-
-    Returns
-    -------
-    PiecewisePolynomial
-        As ``scipy.interpolate.Akima1DInterpolator``.
-
-    Examples
-    --------
-    >>> print(Akima1DInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(1.0))
-    1.0
     """
     x = array_of(x)
     y, axis = first(y, axis)

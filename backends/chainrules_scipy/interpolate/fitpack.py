@@ -1,225 +1,164 @@
-"""Splines of one variable, as FITPACK has them: fits, and what is computed of them.
+"""Splines that FITPACK has fitted to plain numbers, at places that are differentiated.
 
-A fit that is linear in the values is what SciPy makes of the unit vectors; fits whose knots follow
-the data, those of UnivariateSpline and splrep with ``s`` other than 0, are refused.
+FITPACK's own derivatives are those of the value. Its fits have none in the values that they are
+of: `make_interp_spline` and its kin have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import (
+    LinearMap,
+    UnsupportedKeywordError,
+    primitive,
+    rule,
+)
 from chainrules_py import vocabulary as v
-from chainrules_scipy.agreeing import plainly
-from chainrules_scipy.interpolate.common import (
-    computes,
-    constructs,
-    has_method,
-    method,
-    times,
-)
-from chainrules_scipy.interpolate.knots import (
-    Spline,
-    derivative_of,
-    integral_of,
-    linear,
-    of_scipy,
-    refuse,
-)
-from chainrules_scipy.rows import array_of, readable
-
-_SPLINES = (Spline, native.BSpline)
-_EXT = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+from chainrules_py.extend import advise, varies
+from chainrules_scipy.interpolate.common import computes, constructs, has_method, method
+from chainrules_scipy.interpolate.splines import Spline, make_interp_spline
+from chainrules_scipy.rows import array_of, readable, reject
 
 
-def _of_fitpack(spline: Spline, x: Any, nu: int, ext: Any) -> Any:
-    """Evaluate a spline as FITPACK does: with 0 outside, or what is at the end, which has no nu."""
-    x, ext = array_of(x), _EXT.get(ext, ext)
-    low, high = spline.knots[0], spline.knots[-1]
-    at = readable(x)
-    y = spline.at(np.clip(x, low, high) if ext == 3 and not nu else x, nu, True)
-    return v.where((at < low) | (at > high), 0.0, y) if ext == 1 else y
+@primitive
+def evaluated(*xs: Any, of: Any, orders: tuple[int, ...]) -> Any:
+    """Evaluate a function of SciPy's, or a derivative of it, at places of one shape."""
+    return of(xs, orders)
 
 
-class Univariate(Spline):
-    """A spline of one variable, with the methods of ``scipy.interpolate.UnivariateSpline``.
+@rule(evaluated)
+def evaluated_rule(*xs: Any, of: Any, orders: tuple[int, ...]) -> Any:
+    """Differentiate by the derivatives that the function has."""
+    maps = []
+    for k in range(len(xs)):
+        raised = tuple([n + (i == k) for i, n in enumerate(orders)])
+        slope = evaluated(*xs, of=of, orders=raised)
+        maps.append(LinearMap(_times, _times, slope))
+    return evaluated(*xs, of=of, orders=orders), tuple(maps)
 
-    Parameters
-    ----------
-    spline : Spline
-        What it consists of.
-    ext : int or str
-        What it is outside: 0 as it goes on, 1 zero, 2 an error, 3 what is at the end.
 
-    Examples
-    --------
-    >>> line = Univariate(Spline([0.0, 0.0, 1.0, 1.0], np.array([1.0, 3.0]), 1), 3)
-    >>> print(line(2.0), line.integral(0.0, 2.0))
-    3.0 2.0
-    """
+def _times(t: Any, slope: Any) -> Any:
+    return v.multiply(t, slope)
 
-    def __init__(self, spline: Spline, ext: Any = 0) -> None:
-        super().__init__(spline.t, spline.coefficients, spline.k)
-        self.ext = _EXT.get(ext, ext)
+
+def _of_one(of: Any, degree: int, xs: Any, orders: tuple[int]) -> Any:
+    (x,), (nu,) = xs, orders
+    return of(x, nu) if nu <= degree else np.zeros_like(x)  # FITPACK refuses it
+
+
+@has_method(native.UnivariateSpline)
+def _univariate(self: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
+    x, ext, knots = array_of(x), self.ext if ext is None else ext, self.get_knots()
+    if ext in (3, "const") and not nu:
+        x = np.clip(x, knots[0], knots[-1])
+    degree = len(self.derivatives(knots[0])) - 1
+    of = functools.partial(_of_one, functools.partial(self, ext=ext), degree)
+    return evaluated(x, of=of, orders=(nu,))
+
+
+@has_method(native.UnivariateSpline, "integral")
+def _integral(self: Any, a: Any, b: Any) -> Any:
+    whole, ends = self.antiderivative(), self.get_knots()[[0, -1]]
+    a, b = (np.clip(array_of(x), *ends) for x in (a, b))  # nothing is outside of the knots
+    return _univariate(whole, b) - _univariate(whole, a)
+
+
+def _of_two(surface: Any, xs: Any, orders: tuple[int, int]) -> Any:
+    if any(n >= k for n, k in zip(orders, surface.degrees, strict=True)):
+        reject(
+            f"a surface of the degrees {surface.degrees} has no derivative of the order {orders}"
+        )
+    return surface(*xs, *orders, grid=False)
+
+
+def _surface(self: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+    x, y = _inside(x, y, self.get_knots())
+    if grid:
+        x, y = v.reshape(x, shape=(-1, 1)), v.reshape(y, shape=(1, -1))
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    both = [v.broadcast_to(p, shape=shape) for p in (x, y)]
+    return evaluated(*both, of=functools.partial(_of_two, self), orders=(dx, dy))
+
+
+def _inside(x: Any, y: Any, ends: Any) -> Any:
+    """Return places that FITPACK takes for others outside of the knots."""
+    return [np.clip(array_of(p), t[0], t[-1]) for p, t in zip((x, y), ends, strict=True)]
+
+
+has_method(native.BivariateSpline.__base__)(_surface)
+has_method(native.BivariateSpline, "ev")(functools.partial(_surface, grid=False))
+
+
+class _Interpolating(Spline):
+    """An interpolating spline, with the methods of FITPACK's."""
 
     @method
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """Evaluate it, or a derivative."""
-        return _of_fitpack(self, x, nu, self.ext if ext is None else ext)
-
-    @method
-    def derivative(self, n: int = 1) -> Any:
-        """Return the derivative: where this is constant outside, that is zero."""
-        return Univariate(self.derived(derivative_of, n, True), 1 if self.ext == 3 else self.ext)
-
-    @method
-    def antiderivative(self, n: int = 1) -> Any:
-        """Return an integral, which is zero at the first knot."""
-        return Univariate(self.derived(integral_of, n, True), self.ext)
+        return _between(self, x, nu, self.theirs.ext if ext is None else ext)
 
     @method
     def integral(self, a: Any, b: Any) -> Any:
-        """Integrate from a to b; nothing is outside of the knots."""
-        return self.between(array_of(a), array_of(b), False)
-
-    @method
-    def derivatives(self, x: Any) -> Any:
-        """Compute the value and all derivatives at a place."""
-        return _all_at(self, array_of(x))
-
-    @method
-    def roots(self) -> Any:
-        """Find the places where it is 0, of a cubic one."""
-        return _roots(self, native.sproot(plainly(self.padded), 3 * len(self.t)))
-
-    @method
-    def get_coeffs(self) -> Any:
-        """Return the coefficients."""
-        return self.coefficients
-
-    @method
-    def get_knots(self) -> Any:
-        """Return the knots between its ends."""
-        return self.knots
-
-    def get_residual(self) -> Any:
-        """Refuse: what is left over has no derivative here."""
-        msg = "get_residual() has no derivative here; sum up the squares of what is left over"
-        raise NotDifferentiableError(msg)
+        """Integrate from a to b."""
+        return splint(a, b, self.tck)
 
 
-def _all_at(spline: Spline, x: Any) -> Any:
-    """Compute the value and all derivatives at each place."""
-    if x.ndim and len(x) > 1:
-        return [_all_at(spline, x[i]) for i in range(len(x))]
-    x = v.reshape(x, shape=(-1,))[0]
-    return v.stack(*[spline.at(x, nu, True) for nu in range(spline.k + 1)])
+def _between(spline: Spline, x: Any, nu: int, ext: Any) -> Any:
+    """Evaluate a spline that does not go on outside of its knots, if nothing is asked there."""
+    x = array_of(x)
+    low, high = spline.knots[0], spline.knots[-1]
+    if ext not in (0, "extrapolate") and np.any((readable(x) < low) | (readable(x) > high)):
+        reject(
+            f"ext={ext!r} has no derivative outside of the knots: give places from {low} to {high}"
+        )
+    return spline.at(x, nu, True)
 
 
-def _roots(spline: Spline, places: Any) -> Any:
-    """Return known roots as they move."""
-    return spline.pieces.found(places, 0.0)
-
-
-def _interpolating(x: Any, y: Any, k: int, s: Any, *rest: Any) -> Spline:
-    """Fit with a smoothing condition, where its knots stay: it holds all points, or no knots do."""
-    refuse(x, *rest)
-    if s != 0 or any(r is not None for r in rest):
-        w, xb, xe = _bounds(*rest)
-        plain = readable(array_of(y))
-        fitted: Any = native.splrep(x, plain, w, xb, xe, k, s=s, full_output=True)
-        (t, _, _), _, kind, _ = fitted
-        if kind == -1:
-            return linear(lambda e: native.make_interp_spline(x, e, k, t), y)
-        if kind == -2:
-            return linear(lambda e: native.make_lsq_spline(x, e, t, k, w), y)
-        msg = f"a fit with s={s!r} has knots that follow the values; its derivative is that of s=0"
-        raise UnsupportedKeywordError(msg)
-    return linear(lambda e: native.make_interp_spline(x, e, k), y)
-
-
-def _bounds(w: Any = None, xb: Any = None, xe: Any = None, t: Any = None) -> tuple[Any, ...]:
-    if t is not None:
-        msg = "a fit with s other than 0 and knots has no derivative here; leave s out"
-        raise UnsupportedKeywordError(msg)
-    return w, xb, xe
-
-
-@constructs(native.UnivariateSpline)
-def UnivariateSpline(  # noqa: N802
-    x: Any,
-    y: Any,
-    w: Any = None,
-    bbox: Any = (None, None),
-    k: int = 3,
-    s: Any = None,
-    ext: Any = 0,
-    check_finite: bool = False,
-) -> Univariate:
-    """Interpolate, for s = 0: as ``scipy.interpolate.UnivariateSpline``, in the values."""
-    return Univariate(_interpolating(x, y, k, len(x) if s is None else s, w, *bbox), ext)
+def _refuse_fits(name: str, s: Any, *others: Any) -> None:
+    if s or any(x is not None for x in others):
+        msg = f"{name} has a derivative in the values where it interpolates: leave w, t, per and s "
+        raise UnsupportedKeywordError(f"{msg}out, or write s=0, or make_lsq_spline(x, y, t)")
 
 
 @constructs(native.InterpolatedUnivariateSpline)
 def InterpolatedUnivariateSpline(  # noqa: N802
-    x: Any,
-    y: Any,
-    w: Any = None,
-    bbox: Any = (None, None),
-    k: int = 3,
-    ext: Any = 0,
-    check_finite: bool = False,
-) -> Univariate:
-    """Interpolate: as ``scipy.interpolate.InterpolatedUnivariateSpline``, in the values."""
-    return Univariate(_interpolating(x, y, k, 0, w, *bbox), ext)
+    x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, *_: Any, **__: Any
+) -> Spline:
+    """Interpolate, in values and places between the knots."""
+    return _Interpolating(*make_interp_spline(x, y, k).tck)
 
 
-@constructs(native.LSQUnivariateSpline)
-def LSQUnivariateSpline(  # noqa: N802
-    x: Any,
-    y: Any,
-    t: Any,
-    w: Any = None,
-    bbox: Any = (None, None),
-    k: int = 3,
-    ext: Any = 0,
-    check_finite: bool = False,
-) -> Univariate:
-    """Fit with given knots: as ``scipy.interpolate.LSQUnivariateSpline``, in the values."""
-    return Univariate(_least(x, y, t, w, bbox, k), ext)
+@constructs(native.UnivariateSpline)
+def UnivariateSpline(  # noqa: N802
+    x: Any, y: Any, w: Any = None, bbox: Any = None, k: int = 3, s: Any = None, *_: Any, **__: Any
+) -> Spline:
+    """Interpolate, for s = 0, in values and places."""
+    _refuse_fits("UnivariateSpline", s is None or s)
+    return _Interpolating(*make_interp_spline(x, y, k).tck)
 
 
-def _least(x: Any, y: Any, t: Any, w: Any, bbox: Any, k: int) -> Spline:
-    """Fit with given knots between the ends."""
-    refuse(x, t, w)
-    low, high = (
-        end if given is None else given
-        for given, end in zip(bbox, (np.min(x), np.max(x)), strict=True)
-    )
-    knots = np.concatenate([[low] * (k + 1), t, [high] * (k + 1)])
-    return linear(lambda e: native.make_lsq_spline(x, e, knots, k, w), y)
+@constructs(native.RectBivariateSpline)
+def RectBivariateSpline(  # noqa: N802
+    x: Any, y: Any, z: Any, bbox: Any = None, kx: int = 3, ky: int = 3, s: Any = 0, *_: Any
+) -> Any:
+    """Interpolate on a grid, in values and places, for s = 0."""
+    _refuse_fits("RectBivariateSpline", s)
+    ends, z = (x, y), array_of(z)
+    bases = [make_interp_spline(t, np.eye(len(t)), k) for t, k in ((x, kx), (y, ky))]
 
+    def at(x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        places = zip(bases, _inside(x, y, ends), (dx, dy), strict=True)
+        rows, columns = (base.at(p, nu, True) for base, p, nu in places)
+        if grid:
+            return np.atleast_2d(rows) @ z @ v.matrix_transpose(np.atleast_2d(columns))
+        return v.sum((rows @ z) * columns, axis=-1)
 
-@has_method(native.UnivariateSpline)
-def _at(self: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
-    """Evaluate a spline of SciPy's at traced places."""
-    return _of_fitpack(Spline(*self._eval_args), x, nu, self.ext if ext is None else ext)
-
-
-@has_method(native.UnivariateSpline, "integral")
-def _between(self: Any, a: Any, b: Any) -> Any:
-    """Integrate a spline of SciPy's between traced limits."""
-    return Spline(*self._eval_args).between(array_of(a), array_of(b), False)
-
-
-@has_method(native.UnivariateSpline, "derivatives")
-def _derivatives(self: Any, x: Any) -> Any:
-    """Compute all derivatives of a spline of SciPy's at a traced place."""
-    return _all_at(Spline(*self._eval_args), array_of(x))
+    return at
 
 
 @computes(native.splrep)
@@ -237,104 +176,37 @@ def splrep(
     per: int = 0,
     quiet: int = 1,
 ) -> tuple[Any, Any, int]:
-    """Interpolate, for s = 0: as ``scipy.interpolate.splrep``, in the values."""
-    if task or full_output:
-        msg = "splrep(task=..., full_output=...) has no derivative here; leave them out"
-        raise UnsupportedKeywordError(msg)
-    if per:
-        return _around(x, y, w, xb, xe, k, s, t, per)
-    if t is not None:
-        return _least(x, y, t, w, (xb, xe), k).padded
-    m = len(x)
-    s = (0.0 if w is None else m - np.sqrt(2 * m)) if s is None else s
-    return _interpolating(x, y, k, s, w, xb, xe).padded
-
-
-def _around(x: Any, y: Any, *how: Any) -> tuple[Any, Any, int]:
-    """Interpolate what is periodic: FITPACK does not look at the last value."""
-    w, xb, xe, k, s, t, per = how
-    refuse(x, w, xb, xe, t)
-    if s or w is not None or t is not None:
-        msg = "splrep(per=1) has a derivative where it interpolates; leave w, s and t out"
-        raise UnsupportedKeywordError(msg)
-    units = np.eye(len(x))
-    units[-1] = units[0]
-    fits: list[Any] = [native.splrep(x, e, w, xb, xe, k, s=0.0, per=per) for e in units.T[:-1]]
-    return fits[0][0], times(np.stack([c for _, c, _ in fits], axis=-1), array_of(y)[:-1]), k
-
-
-@computes(native.splprep)
-def splprep(
-    x: Any,
-    w: Any = None,
-    u: Any = None,
-    ub: Any = None,
-    ue: Any = None,
-    k: int = 3,
-    task: int = 0,
-    s: Any = None,
-    t: Any = None,
-    full_output: int = 0,
-    nest: Any = None,
-    per: int = 0,
-    quiet: int = 1,
-) -> tuple[Any, Any]:
-    """Interpolate a curve, for s = 0 and given u: as ``scipy.interpolate.splprep``."""
-    if u is None or task or full_output or per:
-        msg = "splprep is differentiated for given u, and s=0; else both follow the values"
-        raise UnsupportedKeywordError(msg)
-    parts = [_interpolating(u, x[i], k, s, w, ub, ue, t) for i in range(len(x))]
-    return (parts[0].t, [part.coefficients for part in parts], k), u
-
-
-def _of_curves(compute: Callable[[Spline], Any], tck: Any) -> Any:
-    """Compute something of a spline, or of each coordinate of a curve."""
-    if isinstance(tck, native.BSpline):
-        tck = of_scipy(tck)
-    if isinstance(tck, Spline):
-        return compute(tck)
-    t, c, k = tck
-    if np.ndim(c[0]):
-        return [compute(Spline(t, part, k)) for part in c]
-    return compute(Spline(t, c, k))
+    """Interpolate, in the values."""
+    _refuse_fits("splrep", s or task or full_output or per, w, t)
+    t, c, k = make_interp_spline(x, y, k).tck
+    return t, v.pad(c, 0.0, widths=((0, k + 1),)), k
 
 
 @computes(native.splev)
-def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
-    """Evaluate a spline: as ``scipy.interpolate.splev``, in places and coefficients."""
-    return _of_curves(lambda spline: _of_fitpack(spline, x, der, ext), tck)
+def splev(x: Any, tck: Any, der: int = 0, ext: Any = 0) -> Any:
+    """Evaluate a spline, in places and coefficients."""
+    if not isinstance(tck, (tuple, list)):
+        tck = tck.tck
+    spline = Spline(*tck)
+    if varies(tck):
+        return _between(spline, x, der, ext)
+    if ext == 3 and not der:
+        x = np.clip(array_of(x), spline.knots[0], spline.knots[-1])
+    of = functools.partial(_of_one, lambda x, nu: native.splev(x, tck, nu, ext), tck[2])
+    return evaluated(array_of(x), of=of, orders=(der,))
 
 
 @computes(native.splint)
 def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
-    """Integrate a spline: as ``scipy.interpolate.splint``."""
-    if full_output and not isinstance(tck, Spline):
-        msg = "splint(full_output=...) has no derivative here; leave it out"
-        raise UnsupportedKeywordError(msg)
-    return _of_curves(lambda spline: spline.between(array_of(a), array_of(b), False), tck)
+    """Integrate a spline, in limits and coefficients; nothing is outside of the knots."""
+    spline = Spline(*tck)
+    ends = spline.knots[0], spline.knots[-1]
+    return spline.integrate(*[np.clip(array_of(x), *ends) for x in (a, b)])
 
 
-@computes(native.spalde)
-def spalde(x: Any, tck: Any) -> Any:
-    """Compute all derivatives at a place: as ``scipy.interpolate.spalde``."""
-    return _of_curves(lambda spline: _all_at(spline, array_of(x)), tck)
-
-
-@computes(native.sproot)
-def sproot(tck: Any, mest: int = 10) -> Any:
-    """Find the places where a cubic spline is 0: as ``scipy.interpolate.sproot``."""
-    return _of_curves(
-        lambda spline: _roots(spline, native.sproot(plainly(spline.padded), mest)), tck
+for _name in ("LSQUnivariateSpline", "SmoothBivariateSpline", "LSQBivariateSpline"):
+    advise(
+        getattr(native, _name).__init__,
+        f"scipy.interpolate.{_name} is fitted by FITPACK, which has no derivative in the values: "
+        "write make_lsq_spline(x, y, t), which has one in chainrules_scipy.interpolate",
     )
-
-
-@computes(native.splder)
-def splder(tck: Any, n: int = 1) -> Any:
-    """Return the derivative of a spline: as ``scipy.interpolate.splder``."""
-    return tck.derivative(n) if isinstance(tck, _SPLINES) else derivative_of(tck, n)
-
-
-@computes(native.splantider)
-def splantider(tck: Any, n: int = 1) -> Any:
-    """Return an integral of a spline: as ``scipy.interpolate.splantider``."""
-    return tck.antiderivative(n) if isinstance(tck, _SPLINES) else integral_of(tck, n)

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.cubic import PchipInterpolator
-from chainrules_scipy.interpolate.knots import Spline
-from chainrules_scipy.interpolate.surfaces import RectBivariateSpline
-from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.interpolate.splines import Spline
+from chainrules_scipy.rows import anchored, array_of, readable, reject
 
 
 @constructs(native.RegularGridInterpolator)
@@ -28,34 +26,7 @@ def RegularGridInterpolator(  # noqa: N802
     fill_value: Any = math.nan,
     **options: Any,
 ) -> Callable[..., Any]:
-    """Interpolate on a grid, by the corners of the box that a point is in.
-
-    Parameters
-    ----------
-    points : sequence of arrays
-        The coordinates of the grid, increasing or decreasing, along each axis.
-    values : array, shape (n1, n2, ...)
-        What is known there.
-    method : {"linear", "nearest", "slinear", "cubic", "quintic", "pchip"}
-        How.
-    bounds_error : bool
-        Whether points outside are an error.
-    fill_value : number or None
-        What is outside; None extrapolates.
-    **options
-        As SciPy has them, for its values.
-
-    Returns
-    -------
-    callable
-        Of points, shape (..., number of axes).
-
-    Examples
-    --------
-    >>> grid = np.array([0.0, 1.0])
-    >>> print(RegularGridInterpolator((grid, grid), np.eye(2))([[0.5, 0.0]]))
-    [0.5]
-    """
+    """Interpolate on a grid, by the corners of the box that a point is in."""
     axes = [array_of(p) for p in points]
     values = array_of(values)
     made = _Interpolators(axes, values)
@@ -139,8 +110,7 @@ def _splines(axes: list[Any], values: Any, method: str) -> tuple[list[Spline], A
     of which the places are differentiated, and the derivatives of those that are exact.
     """
     if any(map(varies, axes)):
-        msg = f"RegularGridInterpolator(method={method!r}) has no derivative in its points"
-        raise NotDifferentiableError(msg)
+        reject(f"RegularGridInterpolator(method={method!r}) has no derivative in its points")
     plain, degree = tuple(map(readable, axes)), DEGREES[method]
     fits = [native.make_interp_spline(x, np.eye(len(x)), degree) for x in plain]
     bases = [Spline(fit.t, np.eye(len(x)), degree) for fit, x in zip(fits, plain, strict=True)]
@@ -198,38 +168,8 @@ def interpn(
     bounds_error: bool = True,
     fill_value: Any = math.nan,
 ) -> Any:
-    """Interpolate on a grid, as `RegularGridInterpolator` does.
-
-    Parameters
-    ----------
-    points, values, method, bounds_error, fill_value
-        Those of `RegularGridInterpolator`.
-    xi : array, shape (..., number of axes)
-        Where.
-
-    Returns
-    -------
-    array
-        As ``scipy.interpolate.interpn``.
-
-    Examples
-    --------
-    >>> grid = np.array([0.0, 1.0])
-    >>> print(interpn((grid, grid), np.eye(2), np.array([[0.5, 0.0]])))
-    [0.5]
-    """
-    if method == "splinef2d":
-        return _surface(points, values, xi, math.nan if fill_value is None else fill_value)
+    """Interpolate on a grid, as `RegularGridInterpolator` does."""
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
-
-
-def _surface(points: Any, values: Any, xi: Any, fill_value: Any) -> Any:
-    """Interpolate by a surface on the grid, inside of it."""
-    x, y = _broadcast(xi) if isinstance(xi, tuple) else (array_of(xi)[..., k] for k in (0, 1))
-    both = list(zip(map(readable, points), (x, y), strict=True))
-    inside = np.all([(g[0] <= readable(p)) & (readable(p) <= g[-1]) for g, p in both], axis=0)
-    x, y = (v.where(inside, p, g[0]) for g, p in both)
-    return v.where(inside, RectBivariateSpline(*points, values).ev(x, y), fill_value)
 
 
 @has_method(native.RegularGridInterpolator)

@@ -38,36 +38,7 @@ def RBFInterpolator(  # noqa: N802
     epsilon: Any = None,
     degree: Any = None,
 ) -> Callable[..., Any]:
-    """Interpolate scattered points by radial functions and a polynomial.
-
-    Parameters
-    ----------
-    y : array, shape (n, m)
-        The points.
-    d : array, shape (n, ...)
-        The values there.
-    neighbors : int, optional
-        How many of the nearest points each place is interpolated from; all by default.
-    smoothing : number or array, shape (n,)
-        What is added to the diagonal.
-    kernel : str
-        Which function of the distance.
-    epsilon : number, optional
-        What distances are multiplied by.
-    degree : int, optional
-        That of the polynomial, -1 for none.
-
-    Returns
-    -------
-    callable
-        Of points, shape (k, m).
-
-    Examples
-    --------
-    >>> found = RBFInterpolator([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> print(found([[0.5]]).round(9))
-    [0.5]
-    """
+    """Interpolate scattered points by radial functions and a polynomial."""
     if neighbors is not None and neighbors < len(y):
         return functools.partial(_nearest, y, d, int(neighbors), smoothing, kernel, epsilon, degree)
     points, values = array_of(y), array_of(d)

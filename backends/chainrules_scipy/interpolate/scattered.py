@@ -10,13 +10,12 @@ import numpy as np
 import scipy.interpolate as native
 from scipy.spatial import Delaunay, KDTree
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.following import follow_class
 from chainrules_scipy.interpolate.common import computes, constructs, has_method
 from chainrules_scipy.interpolate.splines import interp1d
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
 
 Rbf = follow_class(native.Rbf, "__call__")
 
@@ -32,10 +31,9 @@ def _places(args: tuple[Any, ...]) -> Any:
 
 def _plain(points: Any) -> Any:
     if varies(points):
-        msg = (
+        reject(
             "interpolation of scattered points has derivatives in values and places; not in points"
         )
-        raise NotDifferentiableError(msg)
     return points
 
 
@@ -110,8 +108,9 @@ def CloughTocher2DInterpolator(  # noqa: N802
     def interpolated(*args: Any) -> Any:
         at = _places(args)
         if varies(at):
-            msg = "CloughTocher2DInterpolator has derivatives in the values, and none in the places"
-            raise NotDifferentiableError(msg)
+            reject(
+                "CloughTocher2DInterpolator has derivatives in the values, and none in the places"
+            )
         basis = unit(at)
         outside = np.isnan(basis).any(axis=-1)
         y = v.tensordot(np.where(outside[..., None], 0.0, basis), values, axes=((-1,), (0,)))

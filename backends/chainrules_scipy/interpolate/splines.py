@@ -1,4 +1,4 @@
-"""Interpolation by splines of a degree, and by lines."""
+"""Splines of knots and coefficients, and interpolation by them and by lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.interpolate.common import (
@@ -18,13 +18,61 @@ from chainrules_scipy.interpolate.common import (
     constructs,
     first,
     has_method,
+    refuse,
     steps,
     times,
 )
 from chainrules_scipy.interpolate.cubic import CubicSpline
-from chainrules_scipy.interpolate.knots import Spline
 from chainrules_scipy.interpolate.polynomials import PiecewisePolynomial
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
+
+
+class Spline(PiecewisePolynomial):
+    """A spline of knots and coefficients, as ``scipy.interpolate.BSpline``.
+
+    Parameters
+    ----------
+    t : array, shape (n + k + 1,)
+        The knots, which are constant.
+    c : array, shape (>= n, ...)
+        The coefficients.
+    k : int
+        The degree.
+    extrapolate : bool or "periodic"
+        Whether the first and the last polynomial go on; False gives NaN outside.
+    axis : int
+        Where the axis of the coefficients stands.
+    """
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        refuse(t)
+        c, axis = first(c, axis)
+        t, k = np.asarray(t, float), int(k)
+        n = len(t) - k - 1
+        knots, basis = t[k : n + 1], native.BSpline(t, np.eye(n), k)
+        parts = [basis(knots[:-1], nu=m) / math.factorial(m) for m in range(k, -1, -1)]
+        super().__init__(times(np.stack(parts), c[:n]), knots, extrapolate, axis)
+        self.t, self.c, self.k, self.tck = t, c[:n], k, (t, c[:n], k)
+
+    def _like(self, c: Any, extrapolate: Any) -> PiecewisePolynomial:
+        found = super()._like(c, extrapolate)
+        del found.c, found.x  # SciPy's object has those of a spline
+        return found
+
+
+def _linear(fit: Callable[[Any], Any], y: Any, axis: int = 0, start: Any = 0.0) -> Spline:
+    """Fit by what SciPy makes of the unit vectors."""
+    y, axis = first(y, axis)
+    unit = fit(np.eye(y.shape[0]))
+    found = Spline(unit.t, times(unit.c, y) + start, unit.k, unit.extrapolate)
+    found.axis = axis
+    return found
+
+
+@constructs(native.BSpline)
+def BSpline(t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Spline:  # noqa: N802
+    """Make a spline, in coefficients and places."""
+    return Spline(t, c, k, extrapolate, axis)
 
 
 @computes(native.make_interp_spline)
@@ -37,60 +85,49 @@ def make_interp_spline(
     axis: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """Interpolate by splines of a degree, in the values.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The places.
-    y : array
-        The values, n of them along the axis.
-    k : int
-        The degree.
-    t : array, optional
-        The knots.
-    bc_type : str, optional
-        What holds at the ends: None, "natural", "clamped", "not-a-knot" or "periodic".
-    axis : int
-        Along which they are.
-    check_finite : bool
-        As SciPy has it.
-
-    Returns
-    -------
-    Spline
-        To be called as what ``scipy.interpolate.make_interp_spline`` gives.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If x or t is differentiated.
-
-    Examples
-    --------
-    >>> round(float(make_interp_spline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], k=2)(1.5)), 9)
-    2.25
-    """
-    if varies((x, t)):
-        msg = "make_interp_spline has derivatives in y; CubicSpline has them in x as well"
-        raise NotDifferentiableError(msg)
-    y, axis = first(y, axis)
-    n, start = y.shape[0], 0.0
-    unit = np.eye(n)
+    """Interpolate by splines of a degree, in the values."""
+    refuse(x, t)
+    start: Any = 0.0
     if isinstance(bc_type, tuple):  # of numbers, which stand for themselves
-        start = native.make_interp_spline(x, np.zeros(y.shape), k, t, bc_type, 0, check_finite).c
-        bc_type = tuple(_without_numbers(end, n) for end in bc_type)
-    if bc_type == "periodic":  # the last value is the first one
-        unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
-    fit = native.make_interp_spline(x, unit, k, t, bc_type, 0, check_finite)
-    found = Spline(fit.t, times(fit.c, y) + start, fit.k, fit.extrapolate)
-    found.axis = axis
-    return found
+        zeros = np.zeros(first(y, axis)[0].shape)
+        start = native.make_interp_spline(x, zeros, k, t, bc_type, 0, check_finite).c
+        bc_type = tuple(_without_numbers(end, len(zeros)) for end in bc_type)
+
+    def fit(unit: Any) -> Any:
+        if bc_type == "periodic":  # the last value is the first one
+            unit[-1] = unit[0]
+            unit[:, -1] = 0.0
+        return native.make_interp_spline(x, unit, k, t, bc_type, 0, check_finite)
+
+    return _linear(fit, y, axis, start)
 
 
 def _without_numbers(end: Any, n: int) -> Any:
     """Return the conditions at an end with values 0, which are linear in y."""
     return end if end is None or isinstance(end, str) else [(nu, np.zeros(n)) for nu, _ in end]
+
+
+@computes(native.make_lsq_spline)
+def make_lsq_spline(
+    x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, *_: Any, **__: Any
+) -> Spline:
+    """Fit a spline with given knots, in the values."""
+    refuse(x, t, w)
+    return _linear(lambda e: native.make_lsq_spline(x, e, t, k, w), y, axis)
+
+
+@computes(native.make_smoothing_spline)
+def make_smoothing_spline(
+    x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0
+) -> Spline:
+    """Smooth with a given parameter, in the values."""
+    refuse(x, w, lam)
+    if lam is None:
+        reject(
+            "make_smoothing_spline chooses lam by the values; give lam, and it has a derivative",
+            UnsupportedKeywordError,
+        )
+    return _linear(lambda e: native.make_smoothing_spline(x, e, w, lam), y, axis)
 
 
 @constructs(native.interp1d)
@@ -104,34 +141,7 @@ def interp1d(
     fill_value: Any = math.nan,
     assume_sorted: bool = False,
 ) -> Callable[..., Any]:
-    """Interpolate by lines or splines.
-
-    Parameters
-    ----------
-    x : array, shape (n,)
-        The places.
-    y : array
-        The values, n of them along the axis.
-    kind : str or int
-        "linear", "slinear", "quadratic", "cubic", "nearest", "nearest-up", "previous", "next",
-        "zero", or the degree.
-    axis : int
-        Along which they are.
-    copy, bounds_error, assume_sorted
-        As SciPy has them.
-    fill_value : number, tuple of two or "extrapolate"
-        What is outside, where that is no error.
-
-    Returns
-    -------
-    callable
-        As ``scipy.interpolate.interp1d``.
-
-    Examples
-    --------
-    >>> print(interp1d([0.0, 1.0], [0.0, 2.0])(0.25))
-    0.5
-    """
+    """Interpolate by lines or splines."""
     degrees = {"linear": 1, "slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
     degree: Any = degrees.get(kind, kind)
     y, axis = first(y, axis)
@@ -147,8 +157,6 @@ def interp1d(
     else:
         line = CubicSpline(x, y) if degree == 3 and varies(x) else make_interp_spline(x, y, degree)
         line.axis, line.theirs = axis, None
-        if isinstance(line, Spline):
-            line.pieces.axis = axis
     ends = _ends(y, fill_value, kind)
     low, high = readable(x)[0], readable(x)[-1]
 
@@ -204,23 +212,16 @@ def _line(self: Any, x: Any) -> Any:
     return interp1d(self.x, self.y, kind, self.axis, True, False, self.fill_value, True)(x)
 
 
-@has_method(native.PPoly)
-def _piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    """Evaluate a polynomial of SciPy's at traced places."""
-    return _of_scipy(self)(x, nu, extrapolate)
+def _method_of_scipys(name: str) -> None:
+    """Have a spline of SciPy's take traced places."""
+
+    def function(self: Any, *args: Any, **options: Any) -> Any:
+        ours = Spline(self.t, self.c, self.k, self.extrapolate)
+        ours.axis = self.axis
+        return getattr(ours, name)(*args, **options)
+
+    has_method(native.BSpline, name)(function)
 
 
-@has_method(native.PPoly, "integrate")
-def _integrated(self: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
-    """Integrate a polynomial of SciPy's between traced limits."""
-    return _of_scipy(self).integrate(a, b, extrapolate)
-
-
-@has_method(native.PPoly, "solve")
-def _solved(self: Any, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
-    """Find the places where a polynomial of SciPy's is a traced number."""
-    return _of_scipy(self).solve(y, discontinuity, extrapolate)
-
-
-def _of_scipy(self: Any) -> PiecewisePolynomial:
-    return PiecewisePolynomial(self.c, self.x, self.extrapolate, self.axis)
+for _name in ("__call__", "integrate"):
+    _method_of_scipys(_name)

@@ -6,7 +6,7 @@ and here nothing is destroyed, and NumPy's routines are called where it has them
 pools of NumPy and SciPy get into each other's way.
 """
 
-from typing import Any
+import functools
 
 from chainrules_scipy.linalg.banded import (
     cho_solve_banded,
@@ -80,6 +80,7 @@ from chainrules_scipy.linalg.sylvester import (
     solve_discrete_lyapunov,
     solve_sylvester,
 )
+from chainrules_scipy.rows import attribute
 
 __all__ = [
     "block_diag",
@@ -146,8 +147,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

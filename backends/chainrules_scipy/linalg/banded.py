@@ -18,7 +18,7 @@ from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.matrices import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
-from chainrules_scipy.rows import checked, of_stacks, readable, stands_for
+from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
 from chainrules_scipy.sparse.patterns import Pattern
 from chainrules_scipy.sparse.words import sparse_solve
 
@@ -70,34 +70,11 @@ def solve_banded(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve a system whose matrix is given by its diagonals.
-
-    Parameters
-    ----------
-    l_and_u : tuple of two int
-        How many there are below and above the main one.
-    ab : array, shape (l + u + 1, n)
-        The diagonals, the uppermost first.
-    b : array, shape (n,) or (n, k)
-        The right side.
-    overwrite_ab, overwrite_b, check_finite : bool
-        As SciPy has them.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.solve_banded``.
-
-    Examples
-    --------
-    >>> print(solve_banded((0, 1), [[0.0, 1.0], [2.0, 4.0]], [4.0, 4.0]))
-    [1.5 1. ]
-    """
+    """Solve a system whose matrix is given by its diagonals."""
     ab, b = checked(check_finite, ab, b)
     below, above = l_and_u
     if ab.shape[0] != below + above + 1:
-        msg = f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}"
-        raise ValueError(msg)
+        reject(f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}", ValueError)
     return _solved(*_elements(ab, above), b)
 
 
@@ -111,29 +88,7 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve a system whose Hermitian matrix is given by the diagonals of one side.
-
-    Parameters
-    ----------
-    ab : array, shape (u + 1, n)
-        The diagonals.
-    b : array, shape (n,) or (n, k)
-        The right side.
-    lower : bool
-        Whether they are those below the main one.
-    overwrite_ab, overwrite_b, check_finite : bool
-        As SciPy has them.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.solveh_banded``.
-
-    Examples
-    --------
-    >>> print(solveh_banded([[2.0, 4.0]], [4.0, 4.0]))
-    [2. 1.]
-    """
+    """Solve a system whose Hermitian matrix is given by the diagonals of one side."""
     ab, b = checked(check_finite, ab, b)
     return _solved(*_both_sides(ab, lower), b)
 
@@ -142,27 +97,7 @@ def solveh_banded(
 def cho_solve_banded(
     cb_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve a system whose matrix has a factor that is given by its diagonals.
-
-    Parameters
-    ----------
-    cb_and_lower : tuple
-        The diagonals of a Cholesky factor, and whether it is a lower one.
-    b : array, shape (n,) or (n, k)
-        The right side.
-    overwrite_b, check_finite : bool
-        As SciPy has them.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.cho_solve_banded``.
-
-    Examples
-    --------
-    >>> print(cho_solve_banded((np.array([[2.0, 1.0]]), False), [4.0, 1.0]))
-    [1. 1.]
-    """
+    """Solve a system whose matrix has a factor that is given by its diagonals."""
     cb, lower = cb_and_lower
     return _cho_solved(*checked(check_finite, cb, b), lower)
 
@@ -180,27 +115,7 @@ def _cho_solved(cb: Any, b: Any, lower: bool) -> Any:
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
-    """Compute the Cholesky factor of a matrix that is given by its diagonals.
-
-    Parameters
-    ----------
-    ab : array, shape (u + 1, n)
-        The diagonals of one side.
-    lower : bool
-        Whether they are those below the main one.
-    overwrite_ab, check_finite : bool
-        As SciPy has them.
-
-    Returns
-    -------
-    array, shape (u + 1, n)
-        As ``scipy.linalg.cholesky_banded``.
-
-    Examples
-    --------
-    >>> print(cholesky_banded([[4.0, 9.0]]))
-    [[2. 3.]]
-    """
+    """Compute the Cholesky factor of a matrix that is given by its diagonals."""
     (ab,) = checked(check_finite, ab)
     n, count = ab.shape[-1], ab.shape[0]
     factor = v.cholesky(_dense(*_both_sides(ab, lower), n), upper=not lower)
@@ -239,29 +154,7 @@ def eig_banded(
     max_ev: int = 0,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the spectrum of a Hermitian matrix that is given by its diagonals.
-
-    Parameters
-    ----------
-    a_band : array, shape (u + 1, n)
-        The diagonals of one side.
-    lower : bool
-        Whether they are those below the main one.
-    eigvals_only : bool
-        Whether vectors are left out.
-    overwrite_a_band, select, select_range, max_ev, check_finite
-        As SciPy has them.
-
-    Returns
-    -------
-    array, or tuple of two arrays
-        As ``scipy.linalg.eig_banded``.
-
-    Examples
-    --------
-    >>> print(eig_banded([[2.0, 1.0]], eigvals_only=True))
-    [1. 2.]
-    """
+    """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
     (ab,) = checked(check_finite, a_band)
     known = None
     if not eigvals_only:
@@ -298,29 +191,7 @@ def eigh_tridiagonal(
     tol: float = 0.0,
     lapack_driver: str = "auto",
 ) -> Any:
-    """Compute the spectrum of a symmetric matrix of three diagonals.
-
-    Parameters
-    ----------
-    d : array, shape (n,)
-        The main diagonal.
-    e : array, shape (n - 1,)
-        The one beside it.
-    eigvals_only : bool
-        Whether vectors are left out.
-    select, select_range, check_finite, tol, lapack_driver
-        As SciPy has them.
-
-    Returns
-    -------
-    array, or tuple of two arrays
-        As ``scipy.linalg.eigh_tridiagonal``.
-
-    Examples
-    --------
-    >>> print(eigh_tridiagonal([2.0, 1.0], [0.0], eigvals_only=True))
-    [1. 2.]
-    """
+    """Compute the spectrum of a symmetric matrix of three diagonals."""
     d, e = checked(check_finite, d, e)
     n = d.shape[0]
     known = None
@@ -350,34 +221,11 @@ def eigvalsh_tridiagonal(
 
 @stands_for(native.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """Solve a system whose matrix is constant along its diagonals.
-
-    Parameters
-    ----------
-    c_or_cr : array, or tuple of two arrays
-        The first column, and the first row.
-    b : array, shape (n,) or (n, k)
-        The right side.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.solve_toeplitz``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the column has more than one axis.
-
-    Examples
-    --------
-    >>> print(solve_toeplitz([2.0, 0.0], [2.0, 4.0]))
-    [1. 2.]
-    """
+    """Solve a system whose matrix is constant along its diagonals."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     if np.ndim(c) != 1:
-        msg = "solve_toeplitz of several columns has no derivative here; solve one after another"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "solve_toeplitz of several columns has no derivative here; solve one after another",
+            UnsupportedKeywordError,
+        )
     return solve(toeplitz(c, r), b, check_finite=check_finite)

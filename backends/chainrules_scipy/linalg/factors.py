@@ -10,7 +10,15 @@ import scipy.linalg
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.linalg.solving import solve_twice
-from chainrules_scipy.rows import adjoint, array_of, checked, permutation_of, readable, stands_for
+from chainrules_scipy.rows import (
+    adjoint,
+    array_of,
+    checked,
+    permutation_of,
+    readable,
+    reject,
+    stands_for,
+)
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -19,30 +27,7 @@ from chainrules_scipy.rows import adjoint, array_of, checked, permutation_of, re
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Factor positive definite matrices into two triangular ones.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices, of which one triangle is read.
-    lower : bool
-        Which triangle, and which factor to give.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.cholesky``.
-
-    Examples
-    --------
-    >>> print(cholesky([[4.0, 2.0], [2.0, 2.0]], lower=True))
-    [[2. 0.]
-     [1. 1.]]
-    """
+    """Factor positive definite matrices into two triangular ones."""
     (a,) = checked(check_finite, a)
     return v.cholesky(a, upper=not lower)
 
@@ -51,31 +36,7 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Factor positive definite matrices, for `cho_solve`.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices, of which one triangle is read.
-    lower : bool
-        Which triangle, and which factor to give.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    tuple of array, shape (..., n, n), and bool
-        As ``scipy.linalg.cho_factor``; in the other triangle stands that of the matrix.
-
-    Examples
-    --------
-    >>> c, lower = cho_factor([[4.0, 2.0], [2.0, 2.0]])
-    >>> print(c, lower)
-    [[2. 1.]
-     [2. 1.]] False
-    """
+    """Factor positive definite matrices, for `cho_solve`."""
     (a,) = checked(check_finite, a)
     left = v.triu(a, k=1) if lower else v.tril(a, k=-1)
     return cholesky(a, lower, check_finite=False) + left, lower
@@ -85,29 +46,7 @@ def cho_factor(
 def cho_solve(
     c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve ``a @ x == b`` with the factor of a.
-
-    Parameters
-    ----------
-    c_and_lower : tuple of array, shape (..., n, n), and bool
-        What `cho_factor` gives.
-    b : array, shape (n,) or (..., n, k)
-        The right-hand sides.
-    overwrite_b : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, of the shape of b
-        As ``scipy.linalg.cho_solve``.
-
-    Examples
-    --------
-    >>> print(cho_solve(cho_factor([[4.0, 2.0], [2.0, 2.0]]), [8.0, 6.0]))
-    [1. 2.]
-    """
+    """Solve ``a @ x == b`` with the factor of a."""
     c, lower = c_and_lower
     lower = bool(np.all(lower))  # SciPy gives one for each matrix
     c, b = checked(check_finite, c, b)
@@ -148,29 +87,7 @@ def _rows(a: Any, p: Any) -> Any:
 
 @stands_for(scipy.linalg.lu_factor)
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Factor matrices into two triangular ones, for `lu_solve`.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrices.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    tuple of array, shape (..., m, n), and array of int
-        As ``scipy.linalg.lu_factor``: both factors in one, and the pivots, which are constant.
-
-    Examples
-    --------
-    >>> lu, pivots = lu_factor([[1.0, 0.0], [2.0, 4.0]])
-    >>> print(lu, pivots)
-    [[ 2.   4. ]
-     [ 0.5 -2. ]] [1 1]
-    """
+    """Factor matrices into two triangular ones, for `lu_solve`."""
     (a,) = checked(check_finite, a)
     return _packed(a)[:2]
 
@@ -183,31 +100,7 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a @ x == b`` with the factors of a.
-
-    Parameters
-    ----------
-    lu_and_piv : tuple of array, shape (..., n, n), and array of int
-        What `lu_factor` gives.
-    b : array, shape (n,) or (..., n, k)
-        The right-hand sides.
-    trans : {0, 1, 2}
-        Whether to solve with a, its transpose, or its adjoint.
-    overwrite_b : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, of the shape of b
-        As ``scipy.linalg.lu_solve``.
-
-    Examples
-    --------
-    >>> print(lu_solve(lu_factor([[1.0, 0.0], [2.0, 4.0]]), [1.0, 10.0]))
-    [1. 2.]
-    """
+    """Solve ``a @ x == b`` with the factors of a."""
     factors, pivots = lu_and_piv
     factors, b = checked(check_finite, factors, b)
     p = permutation_of(readable(pivots))
@@ -222,8 +115,7 @@ def lu_solve(
         y = v.solve_triangular(turned, y, upper=True, unit_diagonal=True)
         y = _rows(y, np.argsort(p, axis=-1))
     else:
-        msg = f"trans={trans!r}: there are 0, 1 and 2"
-        raise ValueError(msg)
+        reject(f"trans={trans!r}: there are 0, 1 and 2", ValueError)
     return v.squeeze(y, axis=-1) if vector else y
 
 
@@ -235,34 +127,7 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Any:
-    """Factor matrices into a permutation and two triangular ones.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrices.
-    permute_l : bool
-        Whether to give the product of the first two.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    p_indices : bool
-        Whether to give the permutation as indices of rows.
-
-    Returns
-    -------
-    tuple of arrays
-        As ``scipy.linalg.lu``; the permutation is constant.
-
-    Examples
-    --------
-    >>> p, l, u = lu([[1.0, 0.0], [2.0, 4.0]])
-    >>> print(l, u)
-    [[1.  0. ]
-     [0.5 1. ]] [[ 2.  4.]
-     [ 0. -2.]]
-    """
+    """Factor matrices into a permutation and two triangular ones."""
     (a,) = checked(check_finite, a)
     factors, _, p = _packed(a)
     m, k = a.shape[-2], min(a.shape[-2:])
@@ -287,42 +152,13 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Factor a matrix into a unitary and a triangular one.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrix.
-    overwrite_a, lwork : optional
-        Permissions that nobody makes use of.
-    mode : {"full", "r", "economic"}
-        Whether the first is square; "r" gives the second alone.
-    pivoting : bool
-        Whether to permute columns first, so that the diagonal falls; the permutation is constant.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    tuple of arrays
-        As ``scipy.linalg.qr``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the mode is "raw".
-
-    Examples
-    --------
-    >>> Q, R = qr([[3.0], [4.0]], mode="economic")
-    >>> print(Q @ R)
-    [[3.]
-     [4.]]
-    """
+    """Factor a matrix into a unitary and a triangular one."""
     (a,) = checked(check_finite, a)
     if mode not in ("full", "r", "economic"):
-        msg = f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'",
+            UnsupportedKeywordError,
+        )
     last: tuple[Any, ...] = ()
     if pivoting:
         last = (np.asarray(scipy.linalg.qr(readable(a), mode="r", pivoting=True)[-1]),)
@@ -343,33 +179,7 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Factor matrices into two unitary ones and singular values.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrices.
-    full_matrices : bool
-        Whether the unitary ones are square.
-    compute_uv : bool
-        Whether to give more than the singular values.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    lapack_driver : str
-        By which routine; here it is NumPy's.
-
-    Returns
-    -------
-    array, or tuple of arrays
-        As ``scipy.linalg.svd``.
-
-    Examples
-    --------
-    >>> print(svd([[3.0, 0.0], [0.0, 4.0]], compute_uv=False))
-    [4. 3.]
-    """
+    """Factor matrices into two unitary ones and singular values."""
     (a,) = checked(check_finite, a)
     if not compute_uv:
         return v.svdvals(a)
@@ -379,58 +189,16 @@ def svd(
 
 @stands_for(scipy.linalg.svdvals)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Compute singular values, in descending order.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrices.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (..., min(m, n))
-        As ``scipy.linalg.svdvals``.
-
-    Examples
-    --------
-    >>> print(svdvals([[3.0, 0.0], [0.0, 4.0]]))
-    [4. 3.]
-    """
+    """Compute singular values, in descending order."""
     (a,) = checked(check_finite, a)
     return v.svdvals(a)
 
 
 @stands_for(scipy.linalg.polar)
 def polar(a: Any, side: str = "right") -> Any:
-    """Factor a matrix into a unitary and a positive semidefinite one.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, n)
-        The matrix.
-    side : {"right", "left"}
-        On which side the latter stands.
-
-    Returns
-    -------
-    tuple of two arrays
-        As ``scipy.linalg.polar``; the derivative of the first is that of N. Higham, "Functions of
-        Matrices" (2008), chapter 8, which singular vectors have no part in.
-
-    Examples
-    --------
-    >>> u, p = polar([[0.0, 2.0], [-1.0, 0.0]])
-    >>> print(u @ p)
-    [[ 0.  2.]
-     [-1.  0.]]
-    """
+    """Factor a matrix into a unitary and a positive semidefinite one."""
     if side not in ("right", "left"):
-        msg = f"side={side!r}: there are 'right' and 'left'"
-        raise ValueError(msg)
+        reject(f"side={side!r}: there are 'right' and 'left'", ValueError)
     a = array_of(a)
     u = v.unitary_factor(a)
     p = adjoint(u) @ a if side == "right" else a @ adjoint(u)

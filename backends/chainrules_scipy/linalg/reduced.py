@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy.following import follow, follow_all
@@ -24,6 +23,7 @@ from chainrules_scipy.rows import (
     nested,
     of_stacks,
     readable,
+    reject,
     stands_for,
 )
 
@@ -45,13 +45,7 @@ def expm_frechet(
     compute_expm: bool = True,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``.
-
-    Examples
-    --------
-    >>> print(expm_frechet(np.zeros((1, 1)), np.ones((1, 1)))[1])
-    [[1.]]
-    """
+    """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``."""
     a, e = checked(check_finite, A, E)
     return (expm(a), v.expm_frechet(a, e)) if compute_expm else v.expm_frechet(a, e)
 
@@ -68,14 +62,7 @@ def expm_cond(A: Any, check_finite: bool = True) -> Any:
 
 @stands_for(native.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both.
-
-    Examples
-    --------
-    >>> print(fractional_matrix_power(np.diag([4.0, 9.0]), 0.5))
-    [[2. 0.]
-     [0. 3.]]
-    """
+    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both."""
     a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
     if type(t) is int or (type(t) is float and t == int(t)):
         return np.linalg.matrix_power(a, int(t))
@@ -85,14 +72,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 @stands_for(native.signm)
 def signm(A: Any, disp: Any = None) -> Any:
-    """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``.
-
-    Examples
-    --------
-    >>> print(signm(np.diag([4.0, -9.0])))
-    [[ 1.  0.]
-     [ 0. -1.]]
-    """
+    """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``."""
     a = array_of(A)
     y = a @ v.inv(sqrtm(a @ a))
     return y if kind_of(a) == "complex" else v.real(y)
@@ -101,14 +81,7 @@ def signm(A: Any, disp: Any = None) -> Any:
 @stands_for(native.funm)
 @of_stacks(A=2)
 def funm(A: Any, func: Any, disp: Any = True) -> Any:
-    """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``.
-
-    Examples
-    --------
-    >>> print(funm(np.diag([2.0, 3.0]), lambda x: x * x))
-    [[4. 0.]
-     [0. 9.]]
-    """
+    """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``."""
     a = array_of(A)
     w, u = eig(a)
     y = (u * func(w)) @ v.inv(u)
@@ -127,14 +100,7 @@ def matrix_balance(
     separate: bool = False,
     overwrite_a: bool = False,
 ) -> Any:
-    """Scale rows and columns by powers of two, which are constant: as SciPy's function.
-
-    Examples
-    --------
-    >>> print(matrix_balance(np.eye(2))[0])
-    [[1. 0.]
-     [0. 1.]]
-    """
+    """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
     a = array_of(A)
     _, change = native.matrix_balance(readable(a), permute, scale)
     parts = native.matrix_balance(readable(a), permute, scale, True)[1] if separate else change
@@ -146,27 +112,14 @@ def matrix_balance(
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If the matrix is complex, or a column has this form already, where a sign is free.
-
-    Examples
-    --------
-    >>> print(hessenberg(np.eye(2)))
-    [[1. 0.]
-     [0. 1.]]
-    """
+    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
     (a,) = checked(check_finite, a)
     n = a.shape[0]
     h, q = a, np.eye(n)
     for k in range(n - 2):
         x = h[k + 1 :, k]
         if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
-            msg = "hessenberg of a complex matrix, or of one that has the form, has no derivative"
-            raise NotDifferentiableError(msg)
+            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
         normal = (
             x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
         )
@@ -186,21 +139,13 @@ def ldl(
     overwrite_a: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Factor a symmetric matrix, with the blocks and the order of LAPACK: as ``scipy.linalg.ldl``.
-
-    Examples
-    --------
-    >>> print(ldl(np.diag([2.0, 3.0]))[1])
-    [[2. 0.]
-     [0. 3.]]
-    """
+    """Factor a symmetric matrix, with the blocks and the order of LAPACK."""
     (a,) = checked(check_finite, A)
     if not lower:
         flipped = ldl(a[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
         _, _, order = native.ldl(readable(a), False, hermitian)
         if not np.array_equal(native.ldl(readable(a)[::-1, ::-1], True, hermitian)[2], order):
-            msg = "ldl(lower=False) of a matrix that LAPACK reorders has no derivative here"
-            raise NotDifferentiableError(msg)
+            reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
         return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
     s = read(a, "hermitian" if hermitian else "symmetric", True)
     _, blocks, order = native.ldl(readable(a), True, hermitian)
@@ -227,14 +172,7 @@ def rq(
     mode: str = "full",
     check_finite: bool = True,
 ) -> Any:
-    """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``.
-
-    Examples
-    --------
-    >>> print(abs(rq(np.eye(2), mode="r")))
-    [[1. 0.]
-     [0. 1.]]
-    """
+    """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``."""
     (a,) = checked(check_finite, a)
     m, n = a.shape
     if m > n:  # the last rows are square, and have the same Q
@@ -266,13 +204,7 @@ def qr_multiply(
     overwrite_a: bool = False,
     overwrite_c: bool = False,
 ) -> Any:
-    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``.
-
-    Examples
-    --------
-    >>> print(abs(qr_multiply(np.eye(2), np.ones(2))[0]))
-    [1. 1.]
-    """
+    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
     a, c = array_of(a), array_of(c)
     q, *rest = qr(a, mode="economic", pivoting=pivoting)
     q = v.conj(q) if conjugate else q
@@ -291,37 +223,18 @@ def schur(
 ) -> Any:
     """Bring a real matrix with real and different eigenvalues to Schur's form.
 
-    Returns
-    -------
-    tuple of two arrays
-        As ``scipy.linalg.schur``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If eigenvalues are equal or complex: then phases or rotations are free.
-
-    Notes
-    -----
     With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
     L - Lᵀ. Every step brings one order more.
-
-    Examples
-    --------
-    >>> print(schur(np.diag([2.0, 3.0]))[0])
-    [[2. 0.]
-     [0. 3.]]
     """
     (a,) = checked(check_finite, a)
     known, z = native.schur(readable(a), output, sort=sort)[:2]
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
     if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
-        msg = (
+        reject(
             "schur is differentiated for real matrices with different real eigenvalues: at others "
             "phases and rotations are free"
         )
-        raise NotDifferentiableError(msg)
     rows, columns = np.tril_indices(n, -1)
     units = np.zeros((len(rows), n, n))
     units[np.arange(len(rows)), rows, columns] = 1

@@ -27,27 +27,7 @@ def solve_continuous_are(
 ) -> Any:
     """Solve Aᴴ X + X A - (X B + S) R⁻¹ (Bᴴ X + Sᴴ) + Q = 0.
 
-    Parameters
-    ----------
-    a, b, q, r, e, s : array
-        The matrices; of e, Aᴴ X E and the like.
-    balanced : bool
-        As SciPy has it.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.solve_continuous_are``.
-
-    Notes
-    -----
     D. Kleinman, "On an iterative technique for Riccati equation computations" (1968).
-
-    Examples
-    --------
-    >>> one = np.ones((1, 1))
-    >>> print(solve_continuous_are(0 * one, one, 4 * one, one))
-    [[2.]]
     """
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)
@@ -72,28 +52,8 @@ def solve_discrete_are(
 ) -> Any:
     """Solve Aᴴ X A - X - (Aᴴ X B + S) (R + Bᴴ X B)⁻¹ (Bᴴ X A + Sᴴ) + Q = 0.
 
-    Parameters
-    ----------
-    a, b, q, r, e, s : array
-        The matrices; of e, Eᴴ X E.
-    balanced : bool
-        As SciPy has it.
-
-    Returns
-    -------
-    array
-        As ``scipy.linalg.solve_discrete_are``.
-
-    Notes
-    -----
     G. Hewer, "An iterative technique for the computation of the steady state gains for the
     discrete optimal regulator" (1971).
-
-    Examples
-    --------
-    >>> one = np.ones((1, 1))
-    >>> print(solve_discrete_are(0 * one, one, 4 * one, one))
-    [[4.]]
     """
     plain = [x if x is None else readable(x) for x in (e, s)]
     a, b, q, r, e, s = operands = _operands(a, b, q, r, e, s)

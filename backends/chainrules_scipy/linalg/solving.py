@@ -10,7 +10,7 @@ import scipy.linalg
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
-from chainrules_scipy.rows import adjoint, checked, of_stacks, readable, stands_for
+from chainrules_scipy.rows import adjoint, checked, of_stacks, readable, reject, stands_for
 
 _STRUCTURES = {
     "gen": "general",
@@ -39,8 +39,7 @@ def read(a: Any, structure: str | None, lower: bool) -> Any:
     elif structure in ("hermitian", "positive definite"):
         other, diagonal = adjoint(half), v.real(diagonal)
     else:
-        msg = f"assume_a={structure!r} is no structure that SciPy knows"
-        raise ValueError(msg)
+        reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
     n = a.shape[-1]
     return half + other + v.from_diagonal(diagonal, rows=n, columns=n)
 
@@ -64,35 +63,7 @@ def solve(
     assume_a: str | None = None,
     transposed: bool = False,
 ) -> Any:
-    """Solve ``a @ x == b``.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    b : array, shape (n,) or (..., n, k)
-        The right-hand sides.
-    lower : bool
-        Which triangle is read, where ``assume_a`` says that one is.
-    overwrite_a, overwrite_b : bool
-        Permissions that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    assume_a : str, optional
-        The structure of the matrices, as SciPy names it; what it does not read has no derivative.
-    transposed : bool
-        Whether to solve ``a.T @ x == b``.
-
-    Returns
-    -------
-    array, of the shape of b
-        As ``scipy.linalg.solve``.
-
-    Examples
-    --------
-    >>> print(solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]))
-    [1.  0.5]
-    """
+    """Solve ``a @ x == b``."""
     a, b = checked(check_finite, a, b)
     if assume_a in ("upper triangular", "lower triangular"):
         trans = 1 if transposed else 0
@@ -116,43 +87,12 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve ``a @ x == b``, where one triangle of a is read.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    b : array, shape (n,) or (..., n, k)
-        The right-hand sides.
-    trans : {0, 1, 2, "N", "T", "C"}
-        Whether to solve with a, its transpose, or its adjoint.
-    lower : bool
-        Which triangle is read.
-    unit_diagonal : bool
-        Whether the diagonal is taken to be 1, and not read.
-    overwrite_b : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, of the shape of b
-        As ``scipy.linalg.solve_triangular``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> L = np.array([[2.0, 0.0], [1.0, 1.0]])
-    >>> print(grad(lambda b: solve_triangular(L, b, lower=True).sum())(np.ones(2)))
-    [0. 1.]
-    """
+    """Solve ``a @ x == b``, where one triangle of a is read."""
     a, b = checked(check_finite, a, b)
     kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
     kind = kinds.get(trans)
     if kind is None:
-        msg = f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'"
-        raise ValueError(msg)
+        reject(f"trans={trans!r}: there are 0, 1, 2, 'N', 'T' and 'C'", ValueError)
     if kind:
         a, lower = (v.matrix_transpose(a) if kind == 1 else adjoint(a)), not lower
     return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
@@ -167,59 +107,14 @@ def inv(
     assume_a: str | None = None,
     lower: bool = False,
 ) -> Any:
-    """Invert matrices.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    assume_a : str, optional
-        The structure of the matrices, as SciPy names it; what it does not read has no derivative.
-    lower : bool
-        Which triangle is read, where ``assume_a`` says that one is.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.inv``.
-
-    Examples
-    --------
-    >>> print(inv([[2.0, 0.0], [0.0, 4.0]]))
-    [[0.5  0.  ]
-     [0.   0.25]]
-    """
+    """Invert matrices."""
     (a,) = checked(check_finite, a)
     return v.inv(read(a, assume_a, lower))
 
 
 @stands_for(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Compute the determinant of matrices.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (...)
-        As ``scipy.linalg.det``.
-
-    Examples
-    --------
-    >>> print(round(det([[2.0, 0.0], [0.0, 4.0]]), 6))
-    8.0
-    """
+    """Compute the determinant of matrices."""
     (a,) = checked(check_finite, a)
     return v.det(a)
 
@@ -245,36 +140,7 @@ def lstsq(
     check_finite: bool = True,
     lapack_driver: str | None = None,
 ) -> Any:
-    """Find the shortest x that minimises ``norm(a @ x - b)``.
-
-    Parameters
-    ----------
-    a : array, shape (m, n)
-        The matrix.
-    b : array, shape (m,) or (m, k)
-        The right-hand sides.
-    cond : float, optional
-        Singular values below this share of the largest count as zero; the distance of neighbouring
-        numbers by default.
-    overwrite_a, overwrite_b : bool
-        Permissions that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    lapack_driver : str, optional
-        By which routine; with "gelsy", which has none, no residuals and no singular values are
-        returned.
-
-    Returns
-    -------
-    tuple
-        As ``scipy.linalg.lstsq``: x, the squared residuals, the rank, the singular values.
-
-    Examples
-    --------
-    >>> x, residual, rank, s = lstsq([[1.0], [1.0]], [1.0, 2.0])
-    >>> print(x, residual.round(6), rank, s)
-    [1.5] 0.5 1 [1.41421356]
-    """
+    """Find the shortest x that minimises ``norm(a @ x - b)``."""
     a, b = checked(check_finite, a, b)
     rcond = resolution(a) if cond is None else float(untraced(cond))
     x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
@@ -312,29 +178,7 @@ def pinv(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the pseudoinverse.
-
-    Parameters
-    ----------
-    a : array, shape (m, n)
-        The matrix.
-    atol, rtol : float, optional
-        Singular values below ``atol + rtol * (the largest)`` count as zero.
-    return_rank : bool
-        Whether to return the number of the others as well.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (n, m), or tuple of it and a number
-        As ``scipy.linalg.pinv``.
-
-    Examples
-    --------
-    >>> print(pinv([[2.0], [0.0]]))
-    [[0.5 0. ]]
-    """
+    """Compute the pseudoinverse."""
     (a,) = checked(check_finite, a)
     if a.ndim > 2 and (atol or return_rank):
         return _of_each(a, atol, rtol, return_rank)
@@ -357,32 +201,7 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Compute the pseudoinverse of a Hermitian matrix.
-
-    Parameters
-    ----------
-    a : array, shape (n, n)
-        The matrix, of which one triangle is read.
-    atol, rtol : float, optional
-        Eigenvalues of absolute value below ``atol + rtol * (the largest)`` count as zero.
-    lower : bool
-        Which triangle.
-    return_rank : bool
-        Whether to return the number of the others as well.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (n, n), or tuple of it and a number
-        As ``scipy.linalg.pinvh``.
-
-    Examples
-    --------
-    >>> print(pinvh([[2.0, 0.0], [0.0, 0.0]]))
-    [[0.5 0. ]
-     [0.  0. ]]
-    """
+    """Compute the pseudoinverse of a Hermitian matrix."""
     (a,) = checked(check_finite, a)
     a = a if lower else adjoint(a)
     scale = 0.0

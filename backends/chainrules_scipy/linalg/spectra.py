@@ -11,14 +11,13 @@ from scipy.optimize import linear_sum_assignment
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
-from chainrules_scipy.rows import adjoint, checked, readable, stands_for
+from chainrules_scipy.rows import adjoint, checked, readable, reject, stands_for
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
     """Which eigenvalues are asked for; those in an interval are constant in number."""
     if by_index is not None and by_value is not None:
-        msg = "Either index or value subset can be requested."
-        raise ValueError(msg)
+        reject("Either index or value subset can be requested.", ValueError)
     if by_index is not None:
         first, last = map(int, by_index)
         return slice(first, last + 1)
@@ -45,10 +44,9 @@ def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     inner = adjoint(factor) @ whole @ factor
     if type == 2:  # a b v = w v
         return inner, lambda y: v.solve_triangular(adjoint(factor), y, upper=True)
-    if type == 3:  # b a v = w v
-        return inner, lambda y: factor @ y
-    msg = f"type={type!r}: there are 1, 2 and 3"
-    raise ValueError(msg)
+    if type != 3:
+        reject(f"type={type!r}: there are 1, 2 and 3", ValueError)
+    return inner, lambda y: factor @ y  # b a v = w v
 
 
 @stands_for(scipy.linalg.eigh)
@@ -66,46 +64,7 @@ def eigh(
     subset_by_value: Any = None,
     driver: str | None = None,
 ) -> Any:
-    """Compute eigenvalues and eigenvectors of Hermitian matrices.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices, of which one triangle is read.
-    b : array, shape (..., n, n), optional
-        For ``a @ v == w * b @ v``: positive definite, read in the same triangle.
-    lower : bool
-        Which triangle.
-    eigvals_only : bool
-        Whether to give no eigenvectors.
-    overwrite_a, overwrite_b : bool
-        Permissions that nobody makes use of.
-    type : {1, 2, 3}
-        With b: a v = w b v, a b v = w v, or b a v = w v.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-    subset_by_index : (int, int), optional
-        The first and the last eigenvalue to give.
-    subset_by_value : (float, float), optional
-        Eigenvalues above the first and up to the second are given.
-    driver : str, optional
-        By which routine; here it is NumPy's.
-
-    Returns
-    -------
-    array, shape (..., n), or tuple of it and array, shape (..., n, n)
-        As ``scipy.linalg.eigh``: in ascending order, with eigenvectors up to a phase. With b the
-        problem is reduced by its Cholesky factor: G. Golub and C. Van Loan, "Matrix Computations"
-        (2013), section 8.7.2.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> a = np.diag([1.0, 3.0])
-    >>> print(grad(lambda b: eigh(a, b, eigvals_only=True)[1])(np.eye(2)))
-    [[ 0.  0.]
-     [ 0. -3.]]
-    """
+    """Compute eigenvalues and eigenvectors of Hermitian matrices."""
     back = None
     if b is None:
         (a,) = checked(check_finite, a)
@@ -136,25 +95,7 @@ def eigvalsh(
     subset_by_value: Any = None,
     driver: str | None = None,
 ) -> Any:
-    """Compute eigenvalues of Hermitian matrices.
-
-    Parameters
-    ----------
-    a, b, lower, overwrite_a, overwrite_b, type, check_finite
-        As of `eigh`.
-    subset_by_index, subset_by_value, driver
-        As of `eigh`.
-
-    Returns
-    -------
-    array, shape (..., n)
-        As ``scipy.linalg.eigvalsh``, in ascending order.
-
-    Examples
-    --------
-    >>> print(eigvalsh([[2.0, 0.0], [0.0, 1.0]]))
-    [1. 2.]
-    """
+    """Compute eigenvalues of Hermitian matrices."""
     return eigh(
         a,
         b,
@@ -170,8 +111,9 @@ def eigvalsh(
 def _only(name: str, **others: bool) -> None:
     given = [key for key, value in others.items() if value]
     if given:
-        msg = f"{name}({given[0]}=True) has no derivative here; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"{name}({given[0]}=True) has no derivative here; leave it out", UnsupportedKeywordError
+        )
 
 
 def _complex(x: Any) -> Any:
@@ -193,40 +135,7 @@ def eig(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Compute eigenvalues and right eigenvectors of matrices.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    b : array, shape (n, n), optional
-        The matrix of ``a @ v == w * b @ v``.
-    left : bool
-        Whether to give left eigenvectors, before the right ones.
-    homogeneous_eigvals : bool
-        Has no derivative here.
-    right : bool
-        Whether to give eigenvectors.
-    overwrite_a, overwrite_b : bool
-        Permissions that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (..., n), or tuple of it and array, shape (..., n, n)
-        As ``scipy.linalg.eig``; eigenvectors have length one.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``homogeneous_eigvals`` is given, or there are several matrices with b or ``left``.
-
-    Examples
-    --------
-    >>> print(eig([[2.0, 1.0], [0.0, 1.0]], right=False))
-    [2.+0.j 1.+0.j]
-    """
+    """Compute eigenvalues and right eigenvectors of matrices."""
     _only("eig", homogeneous_eigvals=homogeneous_eigvals)
     (a,) = checked(check_finite, a)
     if b is None and not left:
@@ -237,8 +146,10 @@ def eig(
     given = None if b is None else readable(b)  # by another routine, which has other phases
     (b,) = checked(check_finite, np.eye(a.shape[-1]) if b is None else b)
     if a.ndim > 2 or b.ndim > 2:
-        msg = "eig(a, b) and eig(left=True) have no derivative here for more than one matrix"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",
+            UnsupportedKeywordError,
+        )
     theirs = scipy.linalg.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
     order = linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
@@ -265,35 +176,6 @@ def eigvals(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Compute eigenvalues of matrices.
-
-    Parameters
-    ----------
-    a : array, shape (..., n, n)
-        The matrices.
-    b : array, shape (n, n), optional
-        As of `eig`.
-    homogeneous_eigvals : bool
-        Has no derivative here.
-    overwrite_a : bool
-        A permission that nobody makes use of.
-    check_finite : bool
-        Whether to raise ValueError for infinities and NaNs.
-
-    Returns
-    -------
-    array, shape (..., n)
-        As ``scipy.linalg.eigvals``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If ``homogeneous_eigvals`` is given.
-
-    Examples
-    --------
-    >>> print(eigvals([[2.0, 1.0], [0.0, 1.0]]))
-    [2.+0.j 1.+0.j]
-    """
+    """Compute eigenvalues of matrices."""
     _only("eigvals", homogeneous_eigvals=homogeneous_eigvals)
     return eig(a, b, right=False, check_finite=check_finite)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.rows import adjoint, array_of, readable, stands_for
+from chainrules_scipy.rows import adjoint, array_of, readable, reject, stands_for
 
 _solve_sylvester, _solve_lyapunov = (
     scipy.linalg.solve_sylvester,
@@ -23,60 +23,23 @@ def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
     if len({kind_of(x) == "complex" for x in operands}) == 2:
         known = theirs(*map(readable, operands))
         if not np.allclose(readable(found), known, rtol=1e-3, atol=1e-3 * np.max(np.abs(known))):
-            msg = (
+            reject(
                 f"{theirs.__name__} of real matrices beside complex ones gives in SciPy what does "
                 "not solve the equation; make all of them complex"
             )
-            raise NotDifferentiableError(msg)
     return found
 
 
 @stands_for(scipy.linalg.solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ b == q``.
-
-    Parameters
-    ----------
-    a : array, shape (..., m, m)
-        The left matrix.
-    b : array, shape (..., n, n)
-        The right matrix.
-    q : array, shape (..., m, n)
-        The right-hand side.
-
-    Returns
-    -------
-    array, shape (..., m, n)
-        As ``scipy.linalg.solve_sylvester``.
-
-    Examples
-    --------
-    >>> print(solve_sylvester([[1.0]], [[2.0]], [[6.0]]))
-    [[2.]]
-    """
+    """Solve ``a @ x + x @ b == q``."""
     a, b, q = array_of(a), array_of(b), array_of(q)
     return _as_scipy(_solve_sylvester, v.solve_sylvester(a, b, q), a, b, q)
 
 
 @stands_for(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve ``a @ x + x @ a.conj().T == q``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_continuous_lyapunov``.
-
-    Examples
-    --------
-    >>> print(solve_continuous_lyapunov([[1.0]], [[4.0]]))
-    [[2.]]
-    """
+    """Solve ``a @ x + x @ a.conj().T == q``."""
     a = array_of(a)
     q = array_of(q)
     return _as_scipy(_solve_lyapunov, v.solve_sylvester(a, adjoint(a), q), a, q)
@@ -84,31 +47,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
 
 @stands_for(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    """Solve ``a @ x @ a.conj().T - x + q == 0``.
-
-    Parameters
-    ----------
-    a, q : array, shape (..., n, n)
-        The matrix, and the right-hand side.
-    method : {None, "direct", "bilinear"}
-        By one system of n² equations, or by a continuous equation; the former by default where n is
-        below 10.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        As ``scipy.linalg.solve_discrete_lyapunov``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is no such method.
-
-    Examples
-    --------
-    >>> print(solve_discrete_lyapunov([[0.5]], [[3.0]]))
-    [[4.]]
-    """
+    """Solve ``a @ x @ a.conj().T - x + q == 0``."""
     a, q = array_of(a), array_of(q)
     n = a.shape[-1]
     method = ("direct" if n < 10 else "bilinear") if method is None else method.lower()
@@ -119,8 +58,10 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
         column = v.reshape(q, shape=(*q.shape[:-2], n * n, 1))
         return v.reshape(v.solve(system, column), shape=shape)
     if method != "bilinear":
-        msg = f"solve_discrete_lyapunov(method={method!r}): there are 'direct' and 'bilinear'"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"solve_discrete_lyapunov(method={method!r}): there are 'direct' and 'bilinear'",
+            UnsupportedKeywordError,
+        )
     ah, one = adjoint(a), v.eye_like(a, rows=n)
     inverse = v.inv(ah + one)
     b = adjoint((ah - one) @ inverse)

@@ -1,6 +1,6 @@
 """Filters and interpolation of ``scipy.ndimage``, in images, coefficients and coordinates."""
 
-from typing import Any
+import functools
 
 from chainrules_scipy.ndimage.linear import (
     affine_transform,
@@ -36,6 +36,7 @@ from chainrules_scipy.ndimage.ranks import (
     maximum_filter1d,
     minimum_filter1d,
 )
+from chainrules_scipy.rows import attribute
 
 __all__ = [
     "affine_transform",
@@ -70,8 +71,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -14,7 +14,7 @@ from scipy import special
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.agreeing import agreeing, refuse_output
-from chainrules_scipy.rows import anchored, array_of, part, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, part, readable, reject, stands_for
 
 _OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
 _MODES = ("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")
@@ -51,8 +51,7 @@ def _each(value: Any, n: int) -> list[Any]:
         return [value] * n
     found = list(value)
     if len(found) != n:
-        msg = f"{len(found)} values for {n} axes; give one for each"
-        raise ValueError(msg)
+        reject(f"{len(found)} values for {n} axes; give one for each", ValueError)
     return found
 
 
@@ -79,8 +78,7 @@ def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) ->
         widths = tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
         return v.pad(x, cval, widths=widths)
     if mode not in ("reflect", "nearest", "mirror", "wrap", "grid-wrap"):
-        msg = f"boundary mode not supported: {mode!r}"
-        raise RuntimeError(msg)
+        reject(f"boundary mode not supported: {mode!r}", RuntimeError)
     return v.take(x, _places(n, np.arange(-before, n + behind), mode), axis=axis)
 
 
@@ -90,8 +88,9 @@ def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) ->
     size = w.shape[0]
     before = size // 2 + origin
     if not 0 <= before < size:
-        msg = f"Invalid origin; -{size // 2} <= origin <= {(size - 1) // 2} has to hold"
-        raise ValueError(msg)
+        reject(
+            f"Invalid origin; -{size // 2} <= origin <= {(size - 1) // 2} has to hold", ValueError
+        )
     whole = around(x, axis, before, size - 1 - before, mode, cval)
     total: Any = None
     for k in range(size):
@@ -122,8 +121,7 @@ def convolve1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: in
 def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, turn: bool) -> Any:
     axes, w = _axes(x, axes), array_of(w)
     if w.ndim != len(axes):
-        msg = f"weights of {w.ndim} axes for {len(axes)} of the input"
-        raise RuntimeError(msg)
+        reject(f"weights of {w.ndim} axes for {len(axes)} of the input", RuntimeError)
     origins, modes = _each(origin, len(axes)), _each(mode, len(axes))
     if turn:
         w = v.flip(w, axis=tuple(range(w.ndim)))
@@ -329,14 +327,12 @@ def _interpolated(
     """Interpolate at coordinates, one array for each axis; along some axes, if not along all."""
     axes = range(x.ndim) if axes is None else axes
     if order not in range(6):
-        msg = "spline order not supported"
-        raise RuntimeError(msg)
+        reject("spline order not supported", RuntimeError)
     if mode == "wrap":  # SciPy's period is one less than the number of elements
         at = [_wrapped(c, n - 1) for c, n in zip(at, x.shape, strict=True)]
     mode = "reflect" if mode == "grid-mirror" else mode
     if mode not in _MODES:
-        msg = f"boundary mode not supported: {mode!r}"
-        raise RuntimeError(msg)
+        reject(f"boundary mode not supported: {mode!r}", RuntimeError)
     if mode in ("nearest", "grid-constant") and prefilter and order > 1:
         how = "nearest" if mode == "nearest" else "constant"
         for axis in axes:

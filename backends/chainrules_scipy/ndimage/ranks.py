@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy._private import private
 from chainrules_scipy.agreeing import agreeing, refuse_output
 from chainrules_scipy.following import follow_all, instead_of
 from chainrules_scipy.ndimage.linear import _axes, _each, _like, map_coordinates
-from chainrules_scipy.rows import array_of, constant, readable, stands_for
+from chainrules_scipy.rows import array_of, constant, readable, reject, stands_for
 
 _PADS = {
     "reflect": "symmetric",
@@ -131,8 +130,7 @@ def of_rank(
         rank = n - 1 if share == 100.0 else int(float(n) * share / 100.0)
     rank = n // 2 if operation == "median" else rank
     if not -n <= rank < n:
-        msg = "rank not within filter footprint size"
-        raise RuntimeError(msg)
+        reject("rank not within filter footprint size", RuntimeError)
     return _chosen(x, rank % n, footprint, mode, cval, origin, axes)
 
 
@@ -283,8 +281,7 @@ fourier_shift = _in_frequencies("fourier_shift", lambda s, f: v.exp(-2j * np.pi 
 def fourier_ellipsoid(x: Any, size: Any, n: int, axis: int) -> Any:
     """Multiply a transform, as ``scipy.ndimage.fourier_ellipsoid`` does; sizes are constant."""
     if varies(size):
-        msg = "fourier_ellipsoid has derivatives in the transform, and none in the size"
-        raise NotDifferentiableError(msg)
+        reject("fourier_ellipsoid has derivatives in the transform, and none in the size")
     return x * native.fourier_ellipsoid(np.ones(x.shape), size, n, axis)
 
 

@@ -4,7 +4,7 @@ SciPy finds the solution, of plain values. Its derivatives, in the arguments and
 function holds, are those of the word `root` or `minimize`: they do not depend on how it was found.
 """
 
-from typing import Any
+import functools
 
 from chainrules_scipy.optimize.least import curve_fit, least_squares, minimize, minimize_scalar
 from chainrules_scipy.optimize.others import (
@@ -31,6 +31,7 @@ from chainrules_scipy.optimize.roots import (
     root_scalar,
     toms748,
 )
+from chainrules_scipy.rows import attribute
 
 __all__ = [
     "bisect",
@@ -58,8 +59,4 @@ __all__ = [
 _OTHERS = EQUATIONS | EVERYWHERE | FOLLOWED | SEARCHES
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OTHERS:
-        return _OTHERS[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, _OTHERS)

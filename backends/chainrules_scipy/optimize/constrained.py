@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import default_engine
-from chainrules_scipy.rows import array_of, readable
+from chainrules_scipy.rows import array_of, readable, reject
 
 _root: Any = scipy.optimize.root
 _NEAR = 1e-6
@@ -94,8 +93,7 @@ def ends(bounds: Any, n: int) -> tuple[Any, Any]:
         return array_of(bounds.lb), array_of(bounds.ub)
     pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
     if len(pairs) != n:
-        msg = f"{len(pairs)} bounds for {n} numbers"
-        raise ValueError(msg)
+        reject(f"{len(pairs)} bounds for {n} numbers", ValueError)
     low, high = zip(*pairs, strict=True)
     return v.stack(*map(array_of, low)), v.stack(*map(array_of, high))
 
@@ -130,6 +128,5 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
     start = np.concatenate([x, forces])
     weak = (signs != 0) & (np.abs(forces) <= 1e-7 * (1 + np.max(np.abs(at), initial=0)))
     if weak.any() or np.any((signs * forces) < 0):
-        msg = "a constraint is met at the solution, and does not hold it: its sides differ there"
-        raise NotDifferentiableError(msg)
+        reject("a constraint is met at the solution, and does not hold it: its sides differ there")
     return v.root(system, start, solver=found, tol=1e-5)[:n]

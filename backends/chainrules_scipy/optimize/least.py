@@ -14,7 +14,7 @@ from chainrules_py.extend import default_engine, varies
 from chainrules_scipy.optimize.constrained import Constraints, held_place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple
 from chainrules_scipy.results import Later, answer
-from chainrules_scipy.rows import anchored, array_of, of_values, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, of_values, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _curve_fit: Any = scipy.optimize.curve_fit
@@ -70,44 +70,7 @@ def minimize(
     callback: Any = None,
     options: Any = None,
 ) -> Any:
-    """Find where a function is least.
-
-    Parameters
-    ----------
-    fun : callable
-        Gives a number.
-    x0 : array, shape (n,)
-        Where to start.
-    args : tuple
-        Further arguments.
-    method, tol, callback, options
-        As SciPy has them.
-    jac : callable or bool, optional
-        For SciPy's search; derivatives of the solution are ours.
-    hess, hessp : callable, optional
-        Not used: SciPy takes differences.
-    bounds : sequence or Bounds, optional
-        Of the numbers, which may be traced.
-    constraints : dict, LinearConstraint, NonlinearConstraint, or sequence of them
-        Equations and inequalities, whose functions may hold traced values.
-
-    Returns
-    -------
-    OptimizeResult
-        As ``scipy.optimize.minimize``; ``x``, ``fun`` and the gradient there have derivatives.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If the solution meets a bound or an inequality that does not hold it.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> f = lambda a: minimize(lambda x: np.sum((x - a) ** 2 + x**4), np.ones(1)).x[0]
-    >>> round(float(grad(f)(6.0)), 4)
-    0.0865
-    """
+    """Find where a function is least."""
     args = as_tuple(args)
     kept: list[Any] = []
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
@@ -169,34 +132,7 @@ def minimize_scalar(
     tol: Any = None,
     options: Any = None,
 ) -> Any:
-    """Find where a function of one number is least.
-
-    Parameters
-    ----------
-    fun : callable
-        Of a number, and ``args``.
-    bracket, method, tol, options
-        As SciPy has them.
-    bounds : tuple of two numbers, optional
-        Between which it lies.
-    args : tuple
-        Further arguments.
-
-    Returns
-    -------
-    OptimizeResult
-        As ``scipy.optimize.minimize_scalar``, with ``x`` and ``fun``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If the solution meets a bound that does not hold it.
-
-    Examples
-    --------
-    >>> round(float(minimize_scalar(lambda x: (x - 2.0) ** 2).x), 6)
-    2.0
-    """
+    """Find where a function of one number is least."""
     args = as_tuple(args)
     kept: list[Any] = []
 
@@ -260,45 +196,12 @@ def least_squares(
     kwargs: Any = None,
     **options: Any,
 ) -> Any:
-    """Find where a sum of squares is least.
-
-    Parameters
-    ----------
-    fun : callable
-        Gives the residuals.
-    x0 : array, shape (n,)
-        Where to start.
-    bounds : tuple of two or Bounds
-        Of the numbers, which may be traced.
-    jac, method, ftol, xtol, gtol, x_scale, f_scale, **options
-        As SciPy has them; a Jacobian is for SciPy's search.
-    loss : str
-        "linear", "soft_l1", "huber", "cauchy" or "arctan".
-    args, kwargs
-        Further arguments.
-
-    Returns
-    -------
-    OptimizeResult
-        As ``scipy.optimize.least_squares``; ``x``, ``fun``, ``cost`` and ``grad`` have derivatives,
-        and ``jac``, if the loss is linear.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If the loss is another one.
-    NotDifferentiableError
-        If the solution meets a bound that does not hold it.
-
-    Examples
-    --------
-    >>> t = np.arange(4.0)
-    >>> print(least_squares(lambda p: p[0] * t - 2.0 * t, [1.0]).x.round(6))
-    [2.]
-    """
+    """Find where a sum of squares is least."""
     if not isinstance(loss, str) or loss not in _LOSSES:
-        msg = f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"least_squares(loss={loss!r}) is not for traced values; take one of {list(_LOSSES)}",
+            UnsupportedKeywordError,
+        )
     kwargs = kwargs or {}
     args = as_tuple(args)
     kept: list[Any] = []
@@ -349,44 +252,10 @@ def curve_fit(
     absolute_sigma: bool = False,
     **options: Any,
 ) -> Any:
-    """Fit the parameters of a function to data.
-
-    Parameters
-    ----------
-    f : callable
-        Of the places and the parameters.
-    xdata, ydata : array
-        Places, and values there.
-    p0 : array, optional
-        Where to start; ones by default.
-    sigma : array, shape (m,) or (m, m), optional
-        The errors of the values, or their covariance.
-    absolute_sigma : bool
-        Whether these are absolute.
-    **options
-        Bounds, and what says how SciPy is to search; no loss.
-
-    Returns
-    -------
-    tuple of two arrays
-        The parameters, and their covariance, as ``scipy.optimize.curve_fit``; with
-        ``full_output`` also what SciPy says of its search.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If something else is given.
-
-    Examples
-    --------
-    >>> t = np.arange(4.0)
-    >>> print(curve_fit(lambda t, a: a * t, t, 2.0 * t)[0].round(6))
-    [2.]
-    """
+    """Fit the parameters of a function to data."""
     rest = {k for k, value in options.items() if value is not None} - _SEARCHED
     if rest:
-        msg = f"curve_fit with {sorted(rest)} is not for traced values"
-        raise UnsupportedKeywordError(msg)
+        reject(f"curve_fit with {sorted(rest)} is not for traced values", UnsupportedKeywordError)
     start = readable(p0) if p0 is not None else np.ones(f.__code__.co_argcount - 1)
     y = array_of(ydata)
     if isinstance(xdata, (list, tuple, np.ndarray)):  # of which SciPy makes floats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
 from chainrules_scipy.following import follow_all
@@ -19,7 +19,7 @@ from chainrules_scipy.optimize.constrained import Constraints, ends, held_place
 from chainrules_scipy.optimize.least import least_squares, minimized
 from chainrules_scipy.optimize.roots import as_tuple, solved
 from chainrules_scipy.results import answer
-from chainrules_scipy.rows import anchored, array_of, readable, stands_for
+from chainrules_scipy.rows import anchored, array_of, readable, reject, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(
     native, "approx_fprime", "rosen", "rosen_der", "rosen_hess", "rosen_hess_prod"
@@ -63,11 +63,15 @@ def _search(name: str) -> Callable[..., Any]:
         given = dict(signature.bind(*args, **options).arguments)
         f, operands = given.pop(of), as_tuple(given.pop("args", ()))
         if name == "fmin_slsqp" and (set(given) & {"eqcons", "f_eqcons", "ieqcons", "f_ieqcons"}):
-            msg = "fmin_slsqp with constraints has no derivative here; call minimize with them"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                "fmin_slsqp with constraints has no derivative here; call minimize with them",
+                UnsupportedKeywordError,
+            )
         if name == "fmin_cobyla":
-            msg = "fmin_cobyla has no derivative here; call minimize with constraints"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                "fmin_cobyla has no derivative here; call minimize with constraints",
+                UnsupportedKeywordError,
+            )
         for slope in slopes:
             if given.get(slope) is not None:
                 given[slope] = _plain(functools.partial(_after, given[slope], operands))
@@ -117,8 +121,10 @@ def _everywhere(name: str) -> Callable[..., Any]:
         func, operands = given.pop("func"), as_tuple(given.pop("args", ()))
         local = dict(given.get("minimizer_kwargs") or {})
         if given.get("constraints") or set(local) - {"args", "bounds", "method", "options", "tol"}:
-            msg = f"{name} with constraints or a minimizer of its own has no derivative here"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                f"{name} with constraints or a minimizer of its own has no derivative here",
+                UnsupportedKeywordError,
+            )
         operands = as_tuple(local.pop("args", operands))
         if local or "minimizer_kwargs" in given:
             given["minimizer_kwargs"] = local
@@ -175,8 +181,10 @@ def leastsq(
 ) -> tuple[Any, ...]:
     """Find where a sum of squares is least: as ``scipy.optimize.leastsq``."""
     if full_output:
-        msg = "leastsq(full_output=True) has no derivative here; call curve_fit or least_squares"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "leastsq(full_output=True) has no derivative here; call curve_fit or least_squares",
+            UnsupportedKeywordError,
+        )
     return least_squares(func, x0, args=as_tuple(args), method="lm").x, 1
 
 
@@ -188,8 +196,7 @@ def _free_least_squares(a: Any, b: Any, x: Any, low: Any, high: Any) -> Any:
     full = v.where(at_low, low, v.where(at_high, high, 0.0))
     slope = readable(a).T @ (readable(a) @ x - readable(b))
     if np.any(np.abs(slope[at_low | at_high]) <= 1e-10 * (1 + np.max(np.abs(slope), initial=0))):
-        msg = "a bound is met at the solution, and does not hold it: its sides differ there"
-        raise NotDifferentiableError(msg)
+        reject("a bound is met at the solution, and does not hold it: its sides differ there")
     if not free.size:
         return full
     columns = a[:, free]
@@ -245,16 +252,9 @@ def linprog(
     x0: Any = None,
     integrality: Any = None,
 ) -> Any:
-    """Solve a linear program: as ``scipy.optimize.linprog``; a corner moves with what meets there.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If there are integers, or if the solution is no corner of just as many constraints.
-    """
+    """Solve a linear program: a corner moves with the constraints that meet there."""
     if integrality is not None and np.any(integrality):
-        msg = "solutions in integers jump, and have no derivative"
-        raise NotDifferentiableError(msg)
+        reject("solutions in integers jump, and have no derivative")
     c = array_of(c)
     n = c.shape[0]
     given: list[Any] = [None if x is None else array_of(x) for x in (A_ub, b_ub, A_eq, b_eq)]
@@ -282,11 +282,10 @@ def linprog(
         limited.append(end[at])
     matrix, right = v.concat(*rows, axis=0), v.concat(*limited, axis=0)
     if matrix.shape[0] != n or np.linalg.matrix_rank(readable(matrix)) < n:
-        msg = (
+        reject(
             f"{matrix.shape[0]} constraints meet at the solution, of {n} numbers: a derivative "
             "has a corner where just as many do"
         )
-        raise NotDifferentiableError(msg)
     x = anchored(found.x, v.solve(matrix, right))
     slack = found.slack if above is None else limits - v.matmul(above, x)
     con = found.con if equal is None else sums - v.matmul(equal, x)

@@ -15,7 +15,7 @@ import scipy.optimize
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.results import answer
-from chainrules_scipy.rows import array_of, of_values, readable, stands_for
+from chainrules_scipy.rows import array_of, of_values, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
 _fixed_point, _fsolve, _newton, _root, _root_scalar = (
@@ -94,40 +94,12 @@ def newton(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any:
-    """Find a root by the method of Newton, Halley, or the secant.
-
-    Parameters
-    ----------
-    func : callable
-        Of a number, and ``args``.
-    x0 : number
-        Where to start.
-    fprime, tol, maxiter, fprime2, x1, rtol, disp
-        As SciPy has them.
-    args : tuple
-        Further arguments.
-    full_output : bool
-        Not taken: False.
-
-    Returns
-    -------
-    number
-        As ``scipy.optimize.newton``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If all is asked for.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> round(float(grad(lambda a: newton(lambda x: x * x - a, 1.0))(4.0)), 6)
-    0.25
-    """
+    """Find a root by the method of Newton, Halley, or the secant."""
     if full_output:
-        msg = "newton(full_output=True) is not for traced values; leave it out"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "newton(full_output=True) is not for traced values; leave it out",
+            UnsupportedKeywordError,
+        )
     args = as_tuple(args)
 
     slopes = [None if g is None else of_values(g, args) for g in (fprime, fprime2)]
@@ -141,29 +113,7 @@ def newton(
 
 @stands_for(scipy.optimize.root_scalar)
 def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> Any:
-    """Find a root of a function of one number.
-
-    Parameters
-    ----------
-    f : callable
-        Of a number, and ``args``.
-    args : tuple
-        Further arguments.
-    method : str, optional
-        Which one.
-    **options
-        As SciPy has them.
-
-    Returns
-    -------
-    RootResults
-        As ``scipy.optimize.root_scalar``, with the root.
-
-    Examples
-    --------
-    >>> round(float(root_scalar(lambda x: x * x - 4.0, bracket=(0.0, 5.0)).root), 6)
-    2.0
-    """
+    """Find a root of a function of one number."""
     args = as_tuple(args)
     kept: list[Any] = []
 
@@ -205,33 +155,7 @@ def root(
     callback: Any = None,
     options: Any = None,
 ) -> Any:
-    """Find a root of a function of several numbers.
-
-    Parameters
-    ----------
-    fun : callable
-        Gives as many numbers as x has.
-    x0 : array
-        Where to start.
-    args : tuple
-        Further arguments.
-    method, tol, callback, options
-        As SciPy has them.
-    jac : callable or bool, optional
-        With which SciPy searches; derivatives of the root are ours.
-
-    Returns
-    -------
-    OptimizeResult
-        As ``scipy.optimize.root``, with ``x``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> f = lambda a: root(lambda x: x**2 - a, np.ones(1)).x[0]
-    >>> round(float(grad(f)(4.0)), 6)
-    0.25
-    """
+    """Find a root of a function of several numbers."""
     args = as_tuple(args)
     kept: list[Any] = []
     slopes = of_values(jac, args) if callable(jac) else None
@@ -254,29 +178,7 @@ def root(
 def fsolve(
     func: Any, x0: Any, args: Any = (), fprime: Any = None, full_output: Any = 0, **options: Any
 ) -> Any:
-    """Find a root of a function of several numbers.
-
-    Parameters
-    ----------
-    func : callable
-        Gives as many numbers as x has.
-    x0 : array
-        Where to start.
-    args : tuple
-        Further arguments.
-    fprime, full_output, **options
-        As SciPy has them.
-
-    Returns
-    -------
-    array
-        As ``scipy.optimize.fsolve``.
-
-    Examples
-    --------
-    >>> print(fsolve(lambda x: x**2 - 4.0, 1.0).round(6))
-    [2.]
-    """
+    """Find a root of a function of several numbers."""
     args = as_tuple(args)
     kept: list[Any] = []
     slopes = None if fprime is None else of_values(fprime, args)
@@ -300,29 +202,7 @@ def fsolve(
 def fixed_point(
     func: Any, x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
 ) -> Any:
-    """Find what a function gives if it is given it.
-
-    Parameters
-    ----------
-    func : callable
-        Gives as many numbers as x has.
-    x0 : array
-        Where to start.
-    args : tuple
-        Further arguments.
-    xtol, maxiter, method
-        As SciPy has them.
-
-    Returns
-    -------
-    array
-        As ``scipy.optimize.fixed_point``.
-
-    Examples
-    --------
-    >>> print(fixed_point(np.cos, 1.0).round(6))
-    0.739085
-    """
+    """Find what a function gives if it is given it."""
     args = as_tuple(args)
 
     def solver(residual: Any, start: Any) -> Any:

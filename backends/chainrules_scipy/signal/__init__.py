@@ -1,7 +1,8 @@
 """Filters and transforms of ``scipy.signal``, in signals and coefficients."""
 
-from typing import Any
+import functools
 
+from chainrules_scipy.rows import attribute
 from chainrules_scipy.signal.convolving import (
     convolve,
     convolve2d,
@@ -10,17 +11,14 @@ from chainrules_scipy.signal.convolving import (
     fftconvolve,
     oaconvolve,
 )
-from chainrules_scipy.signal.filters import filtfilt, lfilter, sosfilt, sosfiltfilt
+from chainrules_scipy.signal.filters import lfilter, sosfilt
 from chainrules_scipy.signal.followed import FOLLOWED, chirp, lfilter_zi, lfiltic
 from chainrules_scipy.signal.linear import (
     cspline2d,
     detrend,
-    hilbert,
-    medfilt,
     medfilt2d,
     order_filter,
     qspline2d,
-    resample,
     savgol_filter,
     sepfir2d,
     spline_filter,
@@ -61,15 +59,14 @@ __all__ = [
     "cspline2d",
     "dbode",
     "detrend",
+    "medfilt2d",
     "dfreqresp",
     "dimpulse",
     "dlsim",
     "dstep",
     "fftconvolve",
-    "filtfilt",
     "find_peaks",
     "freqresp",
-    "hilbert",
     "impulse",
     "invres",
     "invresz",
@@ -77,21 +74,17 @@ __all__ = [
     "lfilter_zi",
     "lfiltic",
     "lsim",
-    "medfilt",
-    "medfilt2d",
     "oaconvolve",
     "order_filter",
     "peak_prominences",
     "peak_widths",
     "qspline2d",
     "recursive_filter",
-    "resample",
     "residue",
     "residuez",
     "savgol_filter",
     "sepfir2d",
     "sosfilt",
-    "sosfiltfilt",
     "spline_filter",
     "step",
     "symiirorder1",
@@ -100,8 +93,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in FOLLOWED:
-        return FOLLOWED[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -11,7 +11,7 @@ import scipy.signal as native
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
 from chainrules_scipy.ndimage.linear import around
-from chainrules_scipy.rows import array_of, stands_for
+from chainrules_scipy.rows import array_of, reject, stands_for
 
 _DIRECT = 1 << 18
 """So many products at most are added one by one; above, Fourier transforms are multiplied."""
@@ -20,8 +20,7 @@ _DIRECT = 1 << 18
 def _cut(full: Any, mode: str, x: tuple[int, ...], k: tuple[int, ...], axes: Any) -> Any:
     """Take the part of a whole convolution that a mode asks for."""
     if mode not in ("full", "same", "valid"):
-        msg = f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'"
-        raise ValueError(msg)
+        reject(f"mode is {mode!r}, and has to be 'full', 'same' or 'valid'", ValueError)
     if mode == "full":
         return full
     index = [slice(None)] * full.ndim
@@ -36,14 +35,15 @@ def convolved(x: Any, k: Any, mode: str, axes: Any = None) -> Any:
     """Convolve along axes: all by default."""
     x, k = array_of(x), array_of(k)
     if x.ndim != k.ndim:
-        msg = f"arrays of {x.ndim} and {k.ndim} axes; give both as many"
-        raise ValueError(msg)
+        reject(f"arrays of {x.ndim} and {k.ndim} axes; give both as many", ValueError)
     axes = range(x.ndim) if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
     if mode == "valid" and not (
         all(x.shape[i] >= k.shape[i] for i in axes) or all(x.shape[i] <= k.shape[i] for i in axes)
     ):
-        msg = "For 'valid' mode, one must be at least as large as the other in every dimension"
-        raise ValueError(msg)
+        reject(
+            "For 'valid' mode, one must be at least as large as the other in every dimension",
+            ValueError,
+        )
     if x.ndim == 0:
         return x * k
     taps = math.prod(k.shape[i] for i in axes)
@@ -73,106 +73,25 @@ def _multiplied(x: Any, k: Any, axes: Any) -> Any:
 
 @stands_for(native.convolve)
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Convolve two arrays along all axes.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    method : str
-        How SciPy computes it; here what is faster.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.convolve``.
-
-    Examples
-    --------
-    >>> from chainrules_tape import grad
-    >>> print(grad(lambda k: convolve([1.0, 2.0], k)[1])(np.array([3.0, 4.0])))
-    [2. 1.]
-    """
+    """Convolve two arrays along all axes."""
     return convolved(in1, in2, mode)
 
 
 @stands_for(native.fftconvolve)
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    axes : int or tuple of int, optional
-        Along which; all by default. Along the others they are broadcast.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.fftconvolve``.
-
-    Examples
-    --------
-    >>> print(fftconvolve([1.0, 2.0], [3.0, 4.0]).round(9))
-    [ 3. 10.  8.]
-    """
+    """Convolve two arrays along some axes."""
     return convolved(in1, in2, mode, axes)
 
 
 @stands_for(native.oaconvolve)
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays along some axes, as `fftconvolve` does.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    axes : int or tuple of int, optional
-        Along which; all by default.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.oaconvolve``.
-
-    Examples
-    --------
-    >>> print(oaconvolve([1.0, 2.0], [3.0, 4.0]).round(9))
-    [ 3. 10.  8.]
-    """
+    """Convolve two arrays along some axes, as `fftconvolve` does."""
     return convolved(in1, in2, mode, axes)
 
 
 @stands_for(native.correlate)
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlate two arrays along all axes: convolve with the second one's conjugate, turned.
-
-    Parameters
-    ----------
-    in1, in2 : array
-        With as many axes.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    method : str
-        How SciPy computes it.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.correlate``.
-
-    Examples
-    --------
-    >>> print(correlate([1.0, 2.0], [3.0, 4.0]))
-    [ 4. 11.  6.]
-    """
+    """Correlate two arrays along all axes: convolve with the second one's conjugate, turned."""
     k = array_of(in2)
     return convolved(in1, v.conj(v.flip(k, axis=tuple(range(k.ndim)))) if k.ndim else k, mode)
 
@@ -191,8 +110,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
     """Convolve what goes on behind its edges: the parts that need nothing from there are valid."""
     x, k = array_of(in1), array_of(in2)
     if boundary not in _BOUNDARIES:
-        msg = f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'"
-        raise ValueError(msg)
+        reject(f"boundary is {boundary!r}, and has to be 'fill', 'wrap' or 'symm'", ValueError)
     boundary = _BOUNDARIES[boundary]
     plain = boundary == "constant" and not varies(fillvalue) and fillvalue == 0
     if plain or mode == "valid":
@@ -207,27 +125,7 @@ def _in_the_plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) 
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Convolve two matrices.
-
-    Parameters
-    ----------
-    in1, in2 : array, shape (m, n)
-        The two.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    boundary, fillvalue
-        What stands behind the edges.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.convolve2d``.
-
-    Examples
-    --------
-    >>> print(convolve2d([[1.0, 2.0]], [[3.0, 4.0]]))
-    [[ 3. 10.  8.]]
-    """
+    """Convolve two matrices."""
     return _in_the_plane(in1, in2, mode, boundary, fillvalue)
 
 
@@ -235,27 +133,7 @@ def convolve2d(
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Correlate two matrices.
-
-    Parameters
-    ----------
-    in1, in2 : array, shape (m, n)
-        The two.
-    mode : {"full", "same", "valid"}
-        Which part is wanted.
-    boundary, fillvalue
-        What stands behind the edges.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.correlate2d``.
-
-    Examples
-    --------
-    >>> print(correlate2d([[1.0, 2.0]], [[3.0, 4.0]]))
-    [[ 4. 11.  6.]]
-    """
+    """Correlate two matrices."""
     x, k = array_of(in1), v.conj(v.flip(array_of(in2), axis=(0, 1)))
     if mode != "same":
         return _in_the_plane(x, k, mode, boundary, fillvalue)

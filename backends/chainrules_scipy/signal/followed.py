@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from scipy.signal import windows
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import varies
 from chainrules_scipy.following import follow, follow_all, follow_class, instead_of
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 
+importlib.import_module("chainrules_scipy.fft")  # whose functions some texts call
 instead_of(native.besselap, native.besselap)  # of a whole number: nothing is traced in it
 
 CZT = follow_class(native.CZT, "__call__")
@@ -23,13 +25,22 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
     *("cspline1d_eval", "czt", "decimate", "deconvolve", "ellip", "ellipap", "ellipord"),
-    *("envelope", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
+    *("envelope", "filtfilt", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline"),
-    *("gausspulse", "get_window", "group_delay", "hilbert2", "iircomb", "iirdesign"),
+    *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
     *("iirfilter", "iirnotch", "iirpeak", "istft", "kaiser_atten", "kaiser_beta"),
     *("kaiserord", "lombscargle", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "minimum_phase", "periodogram"),
-    *("qspline1d", "qspline1d_eval", "resample_poly", "savgol_coeffs", "sawtooth"),
+    *(
+        "qspline1d",
+        "qspline1d_eval",
+        "medfilt",
+        "resample",
+        "resample_poly",
+        "savgol_coeffs",
+        "sawtooth",
+        "sosfiltfilt",
+    ),
     *("sos2tf", "sos2zpk", "sosfilt_zi", "sosfreqz", "spectrogram", "square", "ss2tf"),
     *("ss2zpk", "stft", "sweep_poly", "tf2sos", "tf2zpk", "vectorstrength"),
     *("welch", "wiener", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf"),
@@ -71,13 +82,7 @@ _LEFT_OUT = (
 
 @stands_for(native.normalize)
 def normalize(b: Any, a: Any) -> tuple[Any, Any]:
-    """Divide by the first coefficient, as ``scipy.signal.normalize``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where SciPy leaves out zeros that vary.
-    """
+    """Divide by the first coefficient, as ``scipy.signal.normalize``."""
     num, den = _normalize(b, a)
     if varies(b) and np.ndim(b) and num.shape[-1] < np.shape(b)[-1]:
         raise NotDifferentiableError(_LEFT_OUT)
@@ -93,16 +98,11 @@ _chirp = follow(native.chirp)
 
 @stands_for(native.chirp)
 def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", *args: Any, **how: Any) -> Any:
-    """Compute a wave of changing frequency: as ``scipy.signal.chirp``.
-
-    Raises
-    ------
-    NotDifferentiableError
-        Where SciPy takes a shortcut, for two frequencies that are equal.
-    """
+    """Compute a wave of changing frequency: as ``scipy.signal.chirp``."""
     if method[:3] in ("log", "hyp") and varies((f0, f1)) and readable(f0) == readable(f1):
-        msg = f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
-        raise NotDifferentiableError(msg)
+        reject(
+            f"chirp(method={method!r}) of equal frequencies is SciPy's shortcut for a plain wave"
+        )
     return _chirp(t, f0, t1, f1, method, *args, **how)
 
 
@@ -111,16 +111,10 @@ def lfilter_zi(b: Any, a: Any) -> Any:
     """Compute the state of a filter at rest: as ``scipy.signal.lfilter_zi``, of any first a.
 
     SciPy divides by it where it is not 1: so its text has no derivative there.
-
-    Examples
-    --------
-    >>> print(lfilter_zi([1.0], [2.0, -1.0]))
-    [0.5]
     """
     b, a = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a))
     if not np.any(readable(a)):
-        msg = "There must be at least one nonzero `a` coefficient."
-        raise ValueError(msg)
+        reject("There must be at least one nonzero `a` coefficient.", ValueError)
     leading = int(np.flatnonzero(readable(a))[0])
     a = a[leading:]
     b, a = b / a[0], a / a[0]
@@ -133,25 +127,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @stands_for(native.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
-    """Compute the state of a filter from what it gave, of coefficients of any first one.
-
-    Parameters
-    ----------
-    b, a : array
-        The coefficients: a is divided by its first one, also where that is 1.
-    y, x : array
-        What came out and went in before, the last first.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.lfiltic``.
-
-    Examples
-    --------
-    >>> print(lfiltic([1.0], [1.0, -0.5], [2.0]))
-    [1.]
-    """
+    """Compute the state of a filter from what it gave, of coefficients of any first one."""
     b, a, y = np.atleast_1d(array_of(b)), np.atleast_1d(array_of(a)), np.atleast_1d(array_of(y))
     b, a = b / a[0], a / a[0]
     x = np.zeros(0) if x is None else np.atleast_1d(array_of(x))

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.signal as native
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, varies
 from chainrules_scipy.ndimage.linear import convolve1d
 from chainrules_scipy.ndimage.ranks import of_rank
-from chainrules_scipy.rows import array_of, real_array_of, stands_for
+from chainrules_scipy.rows import array_of, real_array_of, reject, stands_for
 from chainrules_scipy.signal.axes import back, last
 from chainrules_scipy.signal.convolving import convolved
+from chainrules_scipy.signal.followed import FOLLOWED
 
 
 def _matrix(function: Any, n: int) -> Any:
@@ -38,27 +38,7 @@ def savgol_filter(
     mode: str = "interp",
     cval: float = 0.0,
 ) -> Any:
-    """Fit polynomials to windows, in the signals.
-
-    Parameters
-    ----------
-    x : array
-        The signals.
-    window_length, polyorder, deriv, delta, mode, cval
-        As SciPy has them.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.savgol_filter``.
-
-    Examples
-    --------
-    >>> print(savgol_filter(np.arange(5.0) + 1, 3, 1).round(9))
-    [1. 2. 3. 4. 5.]
-    """
+    """Fit polynomials to windows, in the signals."""
     x = real_array_of(x, "savgol_filter")
 
     def smoothed(y: Any, beyond: float = 0.0) -> Any:
@@ -75,31 +55,7 @@ def savgol_filter(
 def detrend(
     data: Any, axis: int = -1, type: Any = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """Subtract a line, or the mean.
-
-    Parameters
-    ----------
-    data : array
-        The signals.
-    axis : int
-        Along which they are.
-    type : {"linear", "constant"}
-        What is subtracted.
-    bp : sequence of int
-        Where another line begins.
-    overwrite_data : bool
-        Nothing is overwritten here.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.detrend``.
-
-    Examples
-    --------
-    >>> print(abs(detrend(np.arange(4.0))).round(9))
-    [0. 0. 0. 0.]
-    """
+    """Subtract a line, or the mean."""
     x = array_of(data)
     matrix = _matrix(lambda e: native.detrend(e, -1, type, bp), x.shape[axis])
     return _applied(matrix, x, axis)
@@ -115,31 +71,7 @@ def upfirdn(
     mode: str = "constant",
     cval: Any = 0,
 ) -> Any:
-    """Put zeros between, filter, and take some.
-
-    Parameters
-    ----------
-    h : array, shape (m,)
-        The filter.
-    x : array
-        The signals.
-    up, down : int
-        How many elements one becomes, and of how many one is taken.
-    axis : int
-        Along which they are.
-    mode, cval
-        How the signals go on behind their ends.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.upfirdn``.
-
-    Examples
-    --------
-    >>> print(upfirdn([1.0, 1.0], [1.0, 2.0], 2))
-    [1. 1. 2. 2.]
-    """
+    """Put zeros between, filter, and take some."""
     h, signal = array_of(h), last(array_of(x), axis)
     native.upfirdn([1.0], [1.0], mode=mode)  # says which modes there are
     ends = mode != "constant" or varies(cval) or cval != 0
@@ -161,90 +93,6 @@ def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
     if mode == "constant":
         return v.pad(x, cval, widths=((0, 0),) * (x.ndim - 1) + ((more, more),))
     return v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
-
-
-@stands_for(native.resample)
-def resample(
-    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
-) -> Any:
-    """Give a periodic signal another number of elements, by its Fourier transform.
-
-    Parameters
-    ----------
-    x : array
-        The signals.
-    num : int
-        How many elements are wanted.
-    t : array, optional
-        The places of x; then those of the result are returned as well.
-    axis : int
-        Along which they are.
-    window
-        As SciPy has it.
-    domain
-        "time".
-
-    Returns
-    -------
-    array, or tuple of two
-        As ``scipy.signal.resample``.
-
-    Raises
-    ------
-    UnsupportedKeywordError
-        If there is another domain.
-
-    Examples
-    --------
-    >>> print(resample([1.0, 1.0, 1.0, 1.0], 2).round(9))
-    [1. 1.]
-    """
-    if domain != "time":
-        msg = f"resample(domain={domain!r}) has no derivative here; transform back before"
-        raise UnsupportedKeywordError(msg)
-    x = array_of(x)
-    n = x.shape[axis]
-    y = _applied(_matrix(lambda e: native.resample(e, num, axis=-1, window=window), n), x, axis)
-    if t is None:
-        return y
-    t = array_of(t)
-    return y, np.arange(num) * (t[1] - t[0]) * n / float(num) + t[0]
-
-
-@stands_for(native.hilbert)
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """Return the analytic signal: twice the part of positive frequencies.
-
-    Parameters
-    ----------
-    x : array
-        Real signals.
-    N : int, optional
-        How many elements are transformed.
-    axis : int
-        Along which they are.
-
-    Returns
-    -------
-    array
-        As ``scipy.signal.hilbert``.
-
-    Examples
-    --------
-    >>> print(hilbert([1.0, 0.0, -1.0, 0.0]).round(9).imag)
-    [ 0.  1.  0. -1.]
-    """
-    x = array_of(x)
-    if kind_of(x) == "complex":
-        msg = "x must be real."
-        raise ValueError(msg)
-    n = x.shape[axis] if N is None else int(N)
-    factors = np.zeros(n)
-    factors[0] = 1
-    factors[1 : (n + 1) // 2] = 2
-    factors[n // 2] = 1 if n % 2 == 0 else factors[n // 2]
-    factors = np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis % x.ndim))
-    return v.ifft(v.fft(x, n=n, axis=axis) * factors, axis=axis)
 
 
 def _of_images(name: str) -> Any:
@@ -271,8 +119,7 @@ def _ordered(x: Any, name: str) -> Any:
     """Make an array of a signal that has an order."""
     x = array_of(x)
     if kind_of(x) == "complex":
-        msg = f"dtype={x.dtype} is not supported by {name}"
-        raise ValueError(msg)
+        reject(f"dtype={x.dtype} is not supported by {name}", ValueError)
     return x
 
 
@@ -284,26 +131,17 @@ def order_filter(a: Any, domain: Any, rank: int) -> Any:
     )
 
 
-@stands_for(native.medfilt)
-def medfilt(volume: Any, kernel_size: Any = None) -> Any:
-    """Choose the median in windows, as ``scipy.signal.medfilt``."""
-    x = _ordered(volume, "medfilt")
-    size = 3 if kernel_size is None else kernel_size
-    return of_rank(x, 0, size=size, mode="constant", operation="median")
-
-
-@stands_for(native.medfilt2d)
-def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """Choose the median in windows, as ``scipy.signal.medfilt2d``."""
-    return medfilt(input, kernel_size)
-
-
 @stands_for(native.sepfir2d, parameters=dict.fromkeys(("input", "hrow", "hcol")))
 def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
     input, hrow, hcol = array_of(input), array_of(hrow), array_of(hcol)
     if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
-        msg = "sepfir2d of a real image takes real filters"
-        raise TypeError(msg)
+        reject("sepfir2d of a real image takes real filters", TypeError)
     rows = convolve1d(input, hrow, axis=1, mode="reflect")
     return convolve1d(rows, hcol, axis=0, mode="reflect")
+
+
+@stands_for(native.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    """Choose the median in windows."""
+    return FOLLOWED["medfilt"](input, kernel_size)

@@ -44,14 +44,7 @@ def find_peaks(
     rel_height: Any = 0.5,
     plateau_size: Any = None,
 ) -> Any:
-    """Find peaks: as ``scipy.signal.find_peaks``, with the derivatives of what it measures there.
-
-    Examples
-    --------
-    >>> peaks, found = find_peaks(np.array([0.0, 2.0, 1.0]), height=1.0)
-    >>> print(peaks, found["peak_heights"])
-    [1] [2.]
-    """
+    """Find peaks: what is measured at them is differentiated, their places are not."""
     x = real_array_of(x, "find_peaks")
     limits = (height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)
     peaks, known = native.find_peaks(readable(x), *map(_plain, limits))

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.signal as native
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, kind_of, varies
 from chainrules_scipy._private import common_base
 from chainrules_scipy.following import follow, follow_class, followed_class, numpy_with
 from chainrules_scipy.recorded import HOLDS
-from chainrules_scipy.rows import array_of, readable, stands_for
+from chainrules_scipy.rows import array_of, readable, reject, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED, with_all_powers
 
 _LINEAR = common_base(native.lti, native.dlti)
@@ -33,8 +32,10 @@ def _system(made: type, *system: Any, **how: Any) -> Any:
     is_discrete = name == "dlti" or how.get("dt") is not None
     if name in ("lti", "dlti"):
         if len(system) not in (2, 3, 4):
-            msg = f"`system` needs to be an instance of `{name}` or have 2, 3 or 4 arguments."
-            raise ValueError(msg)
+            reject(
+                f"`system` needs to be an instance of `{name}` or have 2, 3 or 4 arguments.",
+                ValueError,
+            )
         name = tuple(_CONVERSIONS)[len(system) - 2]
     return object.__new__(
         followed_class(_concrete(name, native.dlti if is_discrete else native.lti))
@@ -114,8 +115,7 @@ def _simple(p: Any, tol: float = 1e-3, rtype: str = "min") -> tuple[Any, Any]:
     """Return roots that are all different, as ``unique_roots`` does."""
     near = np.abs(readable(p)[:, None] - readable(p)) + 2 * tol * np.eye(len(p))
     if np.min(near, initial=np.inf) <= tol:
-        msg = "residues at a pole of a higher order have no derivative: such a pole falls apart"
-        raise NotDifferentiableError(msg)
+        reject("residues at a pole of a higher order have no derivative: such a pole falls apart")
     return p, np.ones(len(p), int)
 
 
@@ -123,8 +123,7 @@ def _leaving_out_none(x: Any, trim: Any) -> Any:
     """Leave out zeros; those that vary have derivatives, also of what is not there then."""
     kept = np.trim_zeros(x, trim)
     if varies(x) and kept.shape != x.shape:
-        msg = "residues of coefficients that are zero at the end have no derivative in these"
-        raise NotDifferentiableError(msg)
+        reject("residues of coefficients that are zero at the end have no derivative in these")
     return kept
 
 

@@ -7,8 +7,7 @@ from scipy.sparse import linalg
 
 from chainrules_py.extend import advise, advisers
 from chainrules_scipy.sparse.patterns import SPARSE
-from chainrules_scipy.sparse.products import CAN
-from chainrules_scipy.sparse.traced import TracedSparse
+from chainrules_scipy.sparse.traced import CAN, TracedSparse
 
 _SOLVERS = (
     "cg",

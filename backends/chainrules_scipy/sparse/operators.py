@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.extend import Tracer
-from chainrules_scipy.sparse.patterns import SPARSE, Pattern
-from chainrules_scipy.sparse.products import of_one, product
+from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.traced import (
     TracedSparse,
-    laid_like,
+    of_one,
+    product,
     sparse_by_sparse,
+    traced_of,
 )
 
 
@@ -25,10 +26,10 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
     @functools.wraps(dispatch)
     def _matmul_dispatch(self: Any, other: Any) -> Any:
         if isinstance(other, TracedSparse):
-            return laid_like(dispatch, sparse_by_sparse(self, other), self, other)
+            return sparse_by_sparse(self, other)
         if isinstance(other, Tracer):
-            a = self if self.format in ("csr", "csc", "coo") else self.tocsr()
-            return of_one(type(self), product(a.data, other, Pattern.of(a)))
+            a = traced_of(self)
+            return of_one(type(self), product(a.elements, other, a.pattern))
         return dispatch(self, other)
 
     return _matmul_dispatch
@@ -46,12 +47,8 @@ def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(native)
     def multiply(self: Any, other: Any) -> Any:
-        if isinstance(other, TracedSparse):
-            return laid_like(native, other.multiply(self), self, other)
-        if isinstance(other, Tracer):
-            a = self.tocoo()
-            y = TracedSparse(a.data, Pattern.of(a)).multiply(other)
-            return laid_like(native, y, self, other)
+        if isinstance(other, (TracedSparse, Tracer)):
+            return traced_of(self).multiply(other)
         return native(self, other)
 
     return multiply

@@ -8,19 +8,21 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import static_types
 from chainrules_scipy._private import common_base
+from chainrules_scipy.rows import reject
 
 SPARSE: Any = common_base(sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.dok_matrix)
 """The class of all sparse arrays and matrices."""
+STORED = ("csr", "csc", "coo")
+"""Formats in which the elements are one array, each at its place."""
+_FORMS = {
+    getattr(sparse, f"{form}_{kind}"): form
+    for form in (*STORED, "bsr", "dia", "dok", "lil")
+    for kind in ("array", "matrix")
+}
 _TRANSPOSED = {"csr": "csc", "csc": "csr", "coo": "coo"}
 _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
-
-_OTHERS = (
-    *(sparse.dia_array, sparse.dia_matrix, sparse.lil_array, sparse.lil_matrix),
-    *(sparse.dok_array, sparse.dok_matrix),
-)
 
 
 @final
@@ -39,7 +41,10 @@ class Pattern:
         That of the array.
     """
 
-    __slots__ = ("_factored", "_rows_columns", "_transposed", "cls", "format", "places", "shape")
+    __slots__ = (
+        *("_factored", "_repeats", "_rows_columns", "_transposed"),
+        *("cls", "format", "places", "shape"),
+    )
 
     def __init__(
         self, cls: type, format: str, places: tuple[Any, ...], shape: tuple[int, ...]
@@ -51,6 +56,7 @@ class Pattern:
         self._rows_columns: Any = None
         self._transposed: Pattern | None = None
         self._factored: Any = None
+        self._repeats: bool | None = None
 
     @classmethod
     def of(cls, x: Any) -> Pattern:
@@ -61,12 +67,11 @@ class Pattern:
         NotDifferentiableError
             If it is stored in another way, or has not two axes.
         """
-        if x.format not in _TRANSPOSED or len(x.shape) != 2:
-            msg = (
+        if x.format not in STORED or len(x.shape) != 2:
+            reject(
                 f"{type(x).__name__} of shape {x.shape}: derivatives are taken in the stored "
                 f"elements of csr, csc and coo arrays with two axes; write {_instead(x)}"
             )
-            raise NotDifferentiableError(msg)
         places = x.coords if x.format == "coo" else (x.indices, x.indptr)
         return cls(type(x), x.format, tuple(places), x.shape)
 
@@ -75,8 +80,8 @@ class Pattern:
         return self._made(self.cls, data)
 
     def _made(self, cls: Any, data: Any) -> Any:
-        if issubclass(cls, _OTHERS):  # is not made of places
-            return cls(self._made(_ARRAYS[self.format], data))
+        if cls not in _ARRAYS.values() and self.form in ("dia", "dok", "lil"):
+            return cls(self._made(_ARRAYS[self.format], data))  # they are not made of places
         places = self.places if self.format == "coo" else None
         given = (data, places) if places is not None else (data, *self.places)
         return cls(given, shape=self.shape, copy=False)
@@ -96,6 +101,19 @@ class Pattern:
             made._transposed = self
             self._transposed = made
         return self._transposed
+
+    @property
+    def form(self) -> str:
+        """The format of the class, of which the places are those of ``"coo"`` if it has others."""
+        return next(_FORMS[c] for c in self.cls.__mro__ if c in _FORMS)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether several elements stand at one place."""
+        if self._repeats is None:
+            r, c = (np.asarray(x, np.int64) for x in self.rows_columns)
+            self._repeats = len(np.unique(r * self.shape[1] + c)) < len(r)
+        return self._repeats
 
     @property
     def is_matrix(self) -> bool:

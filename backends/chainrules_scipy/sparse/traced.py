@@ -1,68 +1,126 @@
-"""Stand-in for a sparse array whose elements are being differentiated."""
+"""Stand-in for a sparse array whose elements are being differentiated.
+
+SciPy says where elements lie: its own operation is run on an array of the same form, in which the
+numbers are places, counted from 1, or ones.
+"""
 
 from __future__ import annotations
 
 import functools
-import operator
-from typing import Any, NoReturn, cast
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
 
+from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, type_info
-from chainrules_scipy.rows import array_of, readable
-from chainrules_scipy.sparse.layout import Stored, canonical, laid
-from chainrules_scipy.sparse.lines import TracedLine
-from chainrules_scipy.sparse.patterns import SPARSE
-from chainrules_scipy.sparse.products import (
-    element_pattern,
-    of_one,
-    product,
-    reversed_product,
-)
+from chainrules_py.extend import Tracer, forgets, type_info
+from chainrules_scipy.rows import array_of, readable, reject
+from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern
 from chainrules_scipy.sparse.words import sparse_product
 
+CAN = (
+    "it has @ and dot with arrays, + and -, multiply, power, abs and sin with its kin, products "
+    "with numbers, T, sum(), diagonal(), max(), reshape(), toarray(), parts and data; "
+    "scipy.sparse.linalg.spsolve is chainrules_scipy.sparse.spsolve"
+)
+"""What stands for a sparse array can do."""
+_READABLE = ("indices", "indptr", "row", "col", "coords", "nnz", "has_sorted_indices")
+"""What SciPy's arrays have of places."""
+_standing: dict[type, type[Any]] = {}
+forgets(lambda: (_standing,))
 
-class TracedSparse(Stored):
-    """A sparse array whose stored elements are traced, with what SciPy's can do."""
 
-    __slots__ = ()
+class TracedSparse:
+    """A sparse array whose stored elements are traced; of a subclass for each of SciPy's classes.
 
-    # -- what it can do
+    Parameters
+    ----------
+    elements : array
+        The elements, in the order of the pattern.
+    pattern : Pattern
+        Where they are.
+    drops : bool
+        Whether SciPy would have left out those that have become 0.
+    """
+
+    __slots__ = ("drops", "elements", "pattern")
+    ndim = 2
+
+    def __new__(cls, elements: Any, pattern: Pattern, drops: bool = False) -> Self:
+        """Make one of the class that stands for the pattern's, and has its tangents."""
+        theirs = pattern.cls
+        if theirs not in _standing:
+            names = {"__slots__": (), "__stands_for__": theirs, "__dispatch_type__": theirs}
+            _standing[theirs] = type(f"Traced[{theirs.__qualname__}]", (TracedSparse,), names)
+        made: Self = object.__new__(_standing[theirs])
+        return made
+
+    def __init__(self, elements: Any, pattern: Pattern, drops: bool = False) -> None:
+        self.elements, self.pattern, self.drops = elements, pattern, drops
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self.pattern.shape
+
+    @property
+    def dtype(self) -> Any:
+        """That of the elements."""
+        return self.elements.dtype
+
+    @property
+    def format(self) -> str:
+        """The format in which SciPy's array is stored."""
+        return self.pattern.form
+
+    @property
+    def data(self) -> Any:
+        """The elements, in the order in which SciPy's array has them."""
+        self._laid()
+        return self.elements
+
+    def _laid(self) -> Any:
+        """Return an array with the places of SciPy's; refuse those that it does not have."""
+        if self.format not in STORED:
+            self.refuse(f"data in the format {self.format} (write tocsr())")
+        if self.drops and not np.all(readable(self.elements)):
+            self.refuse("data of elements that SciPy leaves out, as zeros,")
+        return self.pattern.array(np.ones(self.elements.shape[0]))
+
+    def __as_result__(self) -> Self:
+        """Return it, if a tangent can be of its class: a function's result."""
+        if self.format not in STORED:
+            self.refuse(f"a result in the format {self.format} (write tocsr())")
+        return self
+
+    # -- products with dense arrays
 
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, (TracedSparse, SPARSE)):
             return sparse_by_sparse(self, x)
-        return self._vector(product(self.elements, x, self.pattern), after=True)
+        return of_one(self.pattern.cls, product(self.elements, x, self.pattern))
 
     def __rmatmul__(self, x: Any) -> Any:
         if isinstance(x, SPARSE):
             return sparse_by_sparse(x, self)
-        return self._vector(reversed_product(x, self.elements, self.pattern), after=False)
-
-    def _vector(self, y: Any, after: bool) -> Any:
-        """Return a product, of one element as a number where SciPy's format has a number."""
-        return y if self.like is None or y.shape != (1,) else of_one(type(self.plain()), y, after)
+        flipped = v.permute_dims(x) if type_info(type(x)).is_array and x.ndim == 2 else x
+        y = product(self.elements, flipped, self.pattern.T)  # the transposed of Aᵀ Xᵀ
+        return of_one(self.pattern.cls, v.permute_dims(y) if y.ndim == 2 else y, after=False)
 
     dot = __matmul__
 
-    @property
-    def T(self) -> TracedSparse:  # noqa: N802
-        """The transposed array, with the same elements."""
-        y = TracedSparse(self.elements, self.pattern.T)
-        return laid_like(operator.attrgetter("T"), y, self)  # type: ignore[no-any-return]
+    # -- element by element
 
-    def transpose(self) -> TracedSparse:
-        """Return the transpose, as ``T`` does."""
-        return self.T
+    def _with(self, elements: Any) -> TracedSparse:
+        return TracedSparse(elements, self.pattern, self.drops)
 
     def __mul__(self, c: Any) -> Any:
         if not _is_number(c):
-            if self.pattern.is_matrix:
-                return self @ c
-            return self.multiply(c)
-        return TracedSparse(self.elements * c, self.pattern)
+            return self @ c if self.pattern.is_matrix else self.multiply(c)
+        return self._with(self.elements * c)
 
     def __rmul__(self, c: Any) -> Any:
         if not _is_number(c) and self.pattern.is_matrix:
@@ -73,111 +131,104 @@ class TracedSparse(Stored):
         if not _is_number(c):
             return self.multiply(1 / c)
         if np.can_cast(np.dtype(self.dtype), np.float64):  # as SciPy does
-            return TracedSparse(v.astype(self.elements, dtype=np.dtype(float)), self.pattern) * (
-                1.0 / c
-            )
-        return TracedSparse(self.elements * (1.0 / c), self.pattern)
+            return self.astype(float) * (1.0 / c)
+        return self * (1.0 / c)
 
     def __neg__(self) -> TracedSparse:
-        return TracedSparse(-self.elements, self.pattern)
+        return self._with(-self.elements)
 
-    def multiply(self, other: Any) -> TracedSparse:
-        """Multiply element by element."""
-        if _is_number(other):
-            return TracedSparse(self.elements * other, self.pattern)
-        rows, columns = self.pattern.rows_columns
-        if isinstance(other, TracedSparse):
-            other = other.toarray()
-        elif isinstance(other, SPARSE):
-            return TracedSparse(self.elements * _elements(other, rows, columns), self.pattern)
-        other = array_of(other)
-        if np.broadcast_shapes(other.shape, self.shape) != self.shape:
-            self.refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
-        there = v.broadcast_to(other, shape=self.shape)
-        return TracedSparse(self.elements * there[rows, columns], self.pattern)
-
-    def __add__(self, other: Any) -> Any:
-        if not isinstance(other, (TracedSparse, SPARSE)):
-            if _is_number(other):
-                return self._with_number(other)
-            self._refuse_matrix("a sum with a dense array", "toarray() + x")
-            return self.toarray() + other
-        (rows, columns), data = self.pattern.rows_columns, array_of(coordinates(other)[0])
-        _, r, c = coordinates(other)
-        pattern = element_pattern(
-            self.pattern.cls, np.concatenate([rows, r]), np.concatenate([columns, c]), self.shape
-        )
-        return TracedSparse(v.concat(self.elements, data, axis=0), pattern)
-
-    __radd__ = __add__
-
-    def _with_number(self, c: Any) -> TracedSparse:
-        """Add 0; of another number SciPy raises."""
-        if isinstance(c, Tracer) or c != 0:
-            self.refuse("a sum with a number")
-        return self.copy()
-
-    def __sub__(self, other: Any) -> Any:
-        return self + (-other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return (-self) + other
-
-    def tocsr(self, copy: bool = False) -> TracedSparse:
-        """Return the array: what stands for one has one format."""
-        return self
-
-    tocsc = tocoo = tobsr = todia = tolil = todok = asformat = tocsr
-
-    def copy(self) -> TracedSparse:
-        """Return the array."""
-        return self
+    def __abs__(self) -> TracedSparse:
+        return _of_elements(self, v.abs)
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> TracedSparse:
         """Convert the elements to another type of floats."""
-        return TracedSparse(v.astype(self.elements, dtype=np.dtype(dtype)), self.pattern)
+        return self._with(v.astype(self.elements, dtype=np.dtype(dtype)))
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> TracedSparse:
-        """Give the array other numbers of rows and columns."""
-        places = self.pattern.operator(np.arange(1, self.elements.shape[0] + 1)).tocoo()
-        moved = places.reshape(*shape, order=order)
-        data = v.take(self.elements, moved.data - 1, axis=0)
-        rows, columns = moved.coords
-        return TracedSparse(data, element_pattern(self.pattern.cls, rows, columns, moved.shape))
+    def conj(self, copy: bool = True) -> TracedSparse:
+        """Conjugate each element."""
+        return self._with(v.conj(self.elements))
 
-    def trace(self, offset: int = 0) -> Any:
-        """Sum the elements in a diagonal."""
-        return v.sum(self.diagonal(offset))
+    conjugate = conj
 
     def power(self, n: Any, dtype: Any = None) -> TracedSparse:
         """Raise each element to a power, which is greater than 0."""
         if np.any(np.asarray(n) <= 0):
             self.refuse("a power that is not greater than 0")
-        a = canonical(self)
-        return TracedSparse(a.elements**n, a.pattern)
+        return _of_elements(self, lambda x: x**n)
 
-    def conj(self, copy: bool = True) -> TracedSparse:
-        """Conjugate each element."""
-        return TracedSparse(v.conj(self.elements), self.pattern)
+    def __pow__(self, n: Any) -> TracedSparse:
+        if self.pattern.is_matrix:
+            self.refuse("a power of matrices")
+        return self.power(n)
 
-    conjugate = conj
+    def multiply(self, other: Any) -> TracedSparse:
+        """Multiply element by element."""
+        if _is_number(other):
+            return self._with(self.elements * other)
+        a = once(self) if self.pattern.repeats else self
+        is_sparse = isinstance(other, (TracedSparse, SPARSE))
+        other = other if is_sparse else array_of(other)
+        if np.broadcast_shapes(other.shape, self.shape) != self.shape:
+            self.refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
+        y = ones_of(a).multiply(ones_of(other) if is_sparse else np.ones(other.shape))
+        pattern = pattern_of(y if sparse.issparse(y) else sparse.coo_array(y))
+        rows, columns = pattern.rows_columns
+        if is_sparse:
+            factors = _at(once(traced_of(other)), rows, columns)
+        else:
+            factors = v.broadcast_to(other, shape=self.shape)[rows, columns]
+        return TracedSparse(_at(a, rows, columns) * factors, pattern, True)
 
-    def _extreme(self, choose: Any, axis: Any) -> Any:
-        """Return an extreme element, also of those that are not stored."""
-        return choose(canonical(self).toarray(), axis=axis)
+    # -- sums
 
-    def max(self, axis: int | None = None) -> Any:
-        """Return the greatest element."""
-        return self._extreme(v.max, axis) if axis is None else self.refuse("max along an axis")
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (TracedSparse, SPARSE)):
+            (x, i, j), (y, r, c) = coordinates(self), coordinates(other)
+            union = ones_of(self) + ones_of(other)
+            places = np.concatenate([i, r]), np.concatenate([j, c])
+            return onto(union, *places, v.concat(x, y, axis=0))
+        if not _is_number(other):
+            self._refuse_matrix("a sum with a dense array", "toarray() + x")
+            return self.toarray() + other
+        if isinstance(other, Tracer) or other != 0:
+            self.refuse("a sum with a number")
+        return self
 
-    def min(self, axis: int | None = None) -> Any:
-        """Return the least element."""
-        return self._extreme(v.min, axis) if axis is None else self.refuse("min along an axis")
+    def __radd__(self, other: Any) -> Any:
+        return traced_of(other) + self if isinstance(other, SPARSE) else self + other
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other + (-self)
+
+    def sum(self, axis: int | None = None) -> Any:
+        """Sum all elements, or those of the columns (0) or rows (1)."""
+        if axis is None:
+            return v.sum(self.elements)
+        self._refuse_matrix(f"sum or mean along axis {axis}", "M @ np.ones(n)")
+        pattern = self.pattern.T if axis % 2 == 0 else self.pattern
+        ones = np.ones(pattern.shape[1], np.dtype(self.dtype))
+        return sparse_product(self.elements, ones, pattern=pattern)
 
     def mean(self, axis: int | None = None) -> Any:
         """Return the mean of all elements, or along an axis."""
-        n = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
-        return self.sum(axis) / n
+        return self.sum(axis) / (math.prod(self.shape) if axis is None else self.shape[axis])
+
+    def trace(self, offset: int = 0) -> Any:
+        """Sum the elements in a diagonal."""
+        return v.sum(self.diagonal(offset))
+
+    def max(self, axis: int | None = None) -> Any:
+        """Return the greatest element, also of those that are not stored."""
+        return v.max(self.toarray()) if axis is None else self.refuse("max along an axis")
+
+    def min(self, axis: int | None = None) -> Any:
+        """Return the least element, also of those that are not stored."""
+        return v.min(self.toarray()) if axis is None else self.refuse("min along an axis")
+
+    # -- parts, and other forms
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """All elements, in a dense array; those that stand at one place are added up."""
@@ -190,29 +241,42 @@ class TracedSparse(Stored):
         self._refuse_matrix("todense()", "toarray(), and @ for * of matrices")
         return self.toarray()
 
-    def sum(self, axis: int | None = None) -> Any:
-        """Sum all elements, or those of the columns (0) or rows (1)."""
-        if axis is None:
-            return v.sum(self.elements)
-        self._refuse_matrix(f"sum or mean along axis {axis}", "M @ np.ones(n)")
-        pattern = self.pattern.T if axis % 2 == 0 else self.pattern
-        ones = np.ones(pattern.shape[1], np.dtype(self.dtype))
-        return sparse_product(self.elements, ones, pattern=pattern)
+    @property
+    def T(self) -> TracedSparse:  # noqa: N802
+        """The transposed array, with the same elements."""
+        return moved(lambda a: a.T, self)  # type: ignore[no-any-return]
+
+    def transpose(self) -> TracedSparse:
+        """Return the transpose, as ``T`` does."""
+        return self.T
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> TracedSparse:
+        """Give the array other numbers of rows and columns."""
+        return moved(lambda a: a.reshape(*shape, order=order), self)  # type: ignore[no-any-return]
+
+    def copy(self) -> TracedSparse:
+        """Return the array."""
+        return self
+
+    def asformat(self, format: str | None, copy: bool = False) -> TracedSparse:
+        """Return the array in a format."""
+        if format in (None, self.format):
+            return self
+        return moved(lambda a: a.asformat(format), self)  # type: ignore[no-any-return]
 
     def diagonal(self, k: int = 0) -> Any:
         """Return the elements in the diagonal, or in the k-th above it."""
-        rows, columns = self.pattern.rows_columns
-        (on,) = np.nonzero(columns - rows == k)
-        index, places = v.Index.split(np.minimum(rows, columns)[on])
-        n, m = self.shape
-        length = max(0, min(n + min(k, 0), m - max(k, 0)))
-        zeros = v.full_like(self.elements, shape=(length,), fill=0)
-        return v.scatter_add(zeros, v.take(self.elements, on, axis=0), *places, index=index)
+        return moved(lambda a: a.diagonal(k), self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return moved(lambda a: a[index], self)
 
     # -- what it cannot
 
-    def __init_subclass__(cls) -> None:
-        cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]  # see `Beside`
+    def refuse(self, what: str, *_: Any) -> NoReturn:
+        """Raise for what has no derivative here."""
+        name = self.pattern.cls.__name__
+        reject(f"{what} of a {name} that is being differentiated has no derivative here; {CAN}")
 
     def _refuse_matrix(self, what: str, instead: str) -> None:
         """Refuse what SciPy gives as a ``np.matrix``, if it is of one of the older classes."""
@@ -221,53 +285,29 @@ class TracedSparse(Stored):
             array = name.replace("matrix", "array")
             self.refuse(f"{what}, which is a np.matrix: write {instead}, or {array} for {name};")
 
+    def __init_subclass__(cls) -> None:
+        cls.__getattr__ = cls.__getattr__  # type: ignore[method-assign]  # see `Beside`
+
     def __getattr__(self, name: str) -> Any:
-        if name in Stored.__slots__:  # it is being made
-            raise AttributeError(name)
-        if name in _PLACES:
-            return getattr(laid(self).places(), name)
-        return self._lacking(name)
-
-    def _lacking(self, name: str) -> NoReturn:
-        if name.startswith("_") or not hasattr(self.pattern.cls, name):
-            msg = f"{type(self).__name__} has no attribute {name}"
-            raise AttributeError(msg)
-        self.refuse(f"{name}")
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        self.refuse("a dense copy by NumPy")
+        if name in _READABLE:
+            return getattr(self._laid(), name)
+        if name[0] == "_" or name in TracedSparse.__slots__ or not hasattr(self.pattern.cls, name):
+            reject(f"{type(self).__name__} has no attribute {name}", AttributeError)
+        self.refuse(name)
+        return None
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **keywords: Any) -> Any:
-        if ufunc is np.matmul and method == "__call__" and not keywords:
-            left, right = operands
-            return self @ right if left is self else right.__rmatmul__(left)
-        turned = _TURNED.get(ufunc)
-        if turned and method == "__call__" and not keywords and operands[1] is self:
-            return getattr(self, turned)(operands[0])  # an array's operator comes here
-        return self.refuse(f"np.{ufunc.__name__}")
+        name = _TURNED.get(ufunc)
+        if name is None or method != "__call__" or keywords:
+            self.refuse(f"np.{ufunc.__name__}")
+        left, right = operands  # an array's operator comes here
+        return self @ right if left is self else getattr(right, name)(left)
 
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
         self.refuse(f"np.{f.__name__}")
 
-    def __getitem__(self, index: Any) -> Any:
-        is_other = self.like is not None and self.format not in ("csr", "csc")
-        theirs = self.plain()[index] if is_other else None  # most raise
-        a = canonical(self)
-        places: Any = a.pattern.operator(np.arange(1, a.elements.shape[0] + 1))
-        is_old = a.pattern.is_matrix
-        places = (sparse.csr_matrix if is_old else sparse.csr_array)(places)[index]
-        if isinstance(places, np.matrix):
-            self._refuse_matrix("elements at pairs of places", "A.toarray()[rows, columns]")
-        if not isinstance(places, SPARSE):
-            y = v.where(cast("Any", places > 0), a.elements[np.maximum(places, 1) - 1], 0.0)
-            return TracedLine(y) if isinstance(theirs, SPARSE) and y.ndim == 1 else y
-        found: Any = cast("Any", places).tocoo()
-        data = v.take(a.elements, found.data - 1, axis=0)
-        if found.ndim == 1:
-            zeros = v.full_like(data, shape=found.shape, fill=0)
-            at, where = v.Index.split(found.coords)
-            return TracedLine(v.scatter_add(zeros, data, *where, index=at))
-        return TracedSparse(data, element_pattern(a.pattern.cls, found.row, found.col, found.shape))
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        self.refuse("a dense copy by NumPy")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.refuse("a write to a part")
@@ -275,26 +315,14 @@ class TracedSparse(Stored):
     def __iter__(self) -> Any:
         self.refuse("a loop over the rows")
 
-    def __len__(self) -> int:  # noqa: PLE0303
-        self.refuse("the length, which sparse arrays do not have,")
-
     def __bool__(self) -> bool:  # noqa: PLE0304
         self.refuse("the truth")
-
-    def __pow__(self, other: Any) -> Any:
-        if self.pattern.is_matrix:
-            self.refuse("a power of matrices")
-        return self.power(other)
 
     def __rtruediv__(self, other: Any) -> Any:
         self.refuse("a quotient")
 
     def __eq__(self, other: object) -> Any:
         self.refuse("a comparison")
-
-    def __abs__(self) -> TracedSparse:
-        a = canonical(self)
-        return TracedSparse(v.abs(a.elements), a.pattern)
 
     __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
     __hash__ = None  # type: ignore[assignment]
@@ -303,82 +331,200 @@ class TracedSparse(Stored):
         return f"<{self.pattern.cls.__name__} of shape {self.shape}, elements {self.elements!r}>"
 
 
-_TURNED = {np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__"}
-_PLACES = ("indices", "indptr", "row", "col", "coords", "has_sorted_indices")
-"""What SciPy's arrays have of places."""
+_TURNED = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.matmul: "__rmatmul__",
+}
 
 
-def plain_of(x: Any) -> Any:
-    """Return what SciPy is given in place of traced values."""
-    if isinstance(x, TracedSparse):
-        return x.plain().copy()  # SciPy's methods sort what they are given
-    if type(x) in (list, tuple):
-        return type(x)([plain_of(item) for item in x])
-    return np.array(readable(x)) if isinstance(x, Tracer) else x
-
-
-def laid_like(theirs: Any, y: Any, *operands: Any, **options: Any) -> Any:
-    """Have SciPy's function say, when that is asked for, how the elements of a result lie."""
-    if not isinstance(y, TracedSparse):
-        return y
-
-    def like() -> Any:
-        return theirs(*plain_of(operands), **{k: plain_of(x) for k, x in options.items()})
-
-    return TracedSparse(y.elements, y.pattern, like)
-
-
-def _laid_method(name: str, theirs: Any = None) -> None:
-    method: Any = getattr(TracedSparse, name)
-    theirs = theirs or (lambda a, *args, **options: getattr(a, name)(*args, **options))
-
-    @functools.wraps(method)
-    def function(self: TracedSparse, *args: Any, **options: Any) -> Any:
-        return laid_like(theirs, method(self, *args, **options), self, *args, **options)
-
-    setattr(TracedSparse, name, function)
-
-
-def _of_elements(word: Any) -> Any:
-    """Make a method that computes a function of each element, which is 0 at 0."""
-
-    def method(self: TracedSparse) -> TracedSparse:
-        a = canonical(self)
-        return TracedSparse(word(a.elements), a.pattern)
-
-    method.__name__ = word.__name__
-    return method
-
-
-_ELEMENTWISE = (
-    *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt", "tan"),
-    *("tanh", "deg2rad", "rad2deg"),
-)
-for _name in _ELEMENTWISE:
-    setattr(TracedSparse, _name, _of_elements(getattr(np, _name)))
+def _of_elements(a: TracedSparse, word: Callable[[Any], Any]) -> TracedSparse:
+    """Compute a function of each element, which is 0 at 0."""
+    a = once(a)
+    return a._with(word(a.elements))
 
 
 for _name in (
-    *("dot", "transpose", "multiply", "tocsr", "tocsc", "tocoo", "tobsr", "todia", "asformat"),
-    *("tolil", "todok"),
-    *("copy", "astype", "reshape", "power", "conj", "conjugate", "__getitem__"),
-    *_ELEMENTWISE,
+    *("arcsin", "arcsinh", "arctan", "arctanh", "expm1", "log1p", "sin", "sinh", "sqrt", "tan"),
+    *("tanh", "deg2rad", "rad2deg"),
 ):
-    _laid_method(_name)
-for _name in ("matmul", "mul", "add", "sub"):
-    _operator = getattr(operator, _name)
-    _laid_method(f"__{_name}__", _operator)
-    _laid_method(f"__r{_name}__", lambda a, x, _operator=_operator: _operator(x, a))
-for _name in ("truediv", "neg", "abs", "pow"):
-    _laid_method(f"__{_name}__", getattr(operator, _name))
+    setattr(TracedSparse, _name, functools.partialmethod(_of_elements, getattr(np, _name)))
+for _name in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
+    setattr(TracedSparse, f"to{_name}", functools.partialmethod(TracedSparse.asformat, _name))
+
+
+# ------------------------------------------------------------------ where elements are, and go
+
+
+def pattern_of(y: Any) -> Pattern:
+    """Return the pattern of a sparse array of SciPy's, in any format."""
+    if y.format in STORED:
+        return Pattern.of(y)
+    places = y.tocoo()
+    return Pattern(type(y), "coo", (places.row, places.col), y.shape)
+
+
+def traced_of(a: Any) -> TracedSparse:
+    """Return a sparse array of SciPy's as its stand-in."""
+    if isinstance(a, TracedSparse):
+        return a
+    return TracedSparse(_numbers(a), pattern_of(a))
+
+
+def _numbers(a: Any) -> Any:
+    return (a if a.format in STORED else a.tocoo()).data
 
 
 def coordinates(a: Any) -> tuple[Any, Any, Any]:
     """Return the elements of a sparse array, with rows and columns."""
-    if isinstance(a, TracedSparse):
-        return a.elements, *a.pattern.rows_columns
-    a = a.tocoo()
-    return a.data, a.row, a.col
+    a = traced_of(a)
+    return (array_of(a.elements), *(np.asarray(x, np.int64) for x in a.pattern.rows_columns))
+
+
+def ones_of(a: Any) -> Any:
+    """Return an array of SciPy's with ones where another one has elements."""
+    pattern = traced_of(a).pattern
+    return pattern.array(np.ones(len(pattern.rows_columns[0]))).copy()  # SciPy sorts operands
+
+
+def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
+    """Return which of a pattern's elements stand at some places."""
+    r, c = (np.asarray(x, np.int64) for x in pattern.rows_columns)
+    keys = r * pattern.shape[1] + c
+    order = np.argsort(keys, kind="stable")
+    wanted = np.asarray(rows, np.int64) * pattern.shape[1] + columns
+    return order[np.searchsorted(keys[order], wanted)]
+
+
+def _at(a: TracedSparse, rows: Any, columns: Any) -> Any:
+    """Return the elements at some places, which are stored."""
+    return v.take(a.elements, _found(a.pattern, rows, columns), axis=0)
+
+
+def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
+    """Add numbers up at their places, in the form of an array of SciPy's."""
+    pattern = pattern_of(y)
+    index, places = v.Index.split((_found(pattern, rows, columns),))
+    zeros = v.full_like(data, shape=(len(pattern.rows_columns[0]),), fill=0)
+    return TracedSparse(v.scatter_add(zeros, data, *places, index=index), pattern, drops)
+
+
+def once(a: TracedSparse) -> TracedSparse:
+    """Add up the elements that stand at one place, and sort them as SciPy does with it."""
+    if a.format not in STORED:
+        return a
+    y = ones_of(a)
+    if y.has_canonical_format:
+        return a
+    if a.format != "coo" and a.pattern.repeats:
+        a.refuse("elements of which several stand at one place (sum_duplicates() adds them up)")
+    y.sum_duplicates()
+    return onto(y, *a.pattern.rows_columns, a.elements, a.drops)
+
+
+class Places:
+    """Numbers of arrays, for which SciPy's operations are given their places.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether elements that stand at one place have places of their own.
+    """
+
+    def __init__(self, apart: bool = True) -> None:
+        self.apart, self.drops, self.repeats, self.count = apart, False, False, 0
+        self.parts: list[Any] = []
+
+    def of(self, x: Any) -> Any:
+        """Return the places of the numbers of an array, or of several, in its form."""
+        if x is None:
+            return None
+        if isinstance(x, (list, tuple)):
+            return type(x)([self.of(item) for item in x])
+        if isinstance(x, (TracedSparse, SPARSE)):
+            a = traced_of(x) if self.apart else once(traced_of(x))
+            self.drops |= a.drops or a.format in ("dia", "dok", "lil")
+            self.repeats |= a.pattern.repeats
+            return a.pattern.array(self._counted(array_of(a.elements))).copy()
+        x = array_of(x)
+        self.drops |= x.ndim == 2  # dense, of which SciPy stores what is not 0
+        return self._counted(x)
+
+    def _counted(self, data: Any) -> Any:
+        start, self.count = self.count, self.count + math.prod(data.shape)
+        self.parts.append(v.reshape(data, shape=(-1,)))
+        return np.arange(start + 1, self.count + 1).reshape(data.shape)
+
+    def made(self, y: Any) -> Any:
+        """Return what SciPy has made of the places, of the numbers."""
+        data = v.concat(*self.parts, axis=0)
+        if not sparse.issparse(y):
+            if isinstance(y, np.matrix):
+                msg = "elements at pairs of places, which are a np.matrix: write A.toarray()[rows, "
+                raise NotDifferentiableError(f"{msg}columns], or csr_array for csr_matrix")
+            return _chosen(data, y)
+        if y.ndim == 1:
+            reject(
+                "a row or column, as a sparse array of one axis, has no derivative here: write "
+                "A[[0]] or A[:, [0]] for A[0] or A[:, 0], or A.toarray()[0]"
+            )
+        return TracedSparse(_chosen(data, _numbers(y)), pattern_of(y), self.drops)
+
+
+def _chosen(data: Any, places: Any) -> Any:
+    """Return the numbers at places; those that SciPy has filled in are 0."""
+    places = np.asarray(places, np.int64)
+    found = v.take(data, np.maximum(places, 1) - 1, axis=0)
+    return found if np.all(places) else v.where(places > 0, found, 0.0)
+
+
+class _Ones(Places):
+    """Ones for the numbers: they show what an operation adds up."""
+
+    def _counted(self, data: Any) -> Any:
+        return np.ones(data.shape, int)
+
+
+def moved(operation: Callable[..., Any], array: Any) -> Any:
+    """Run an operation of SciPy's that moves elements, of an array or a list of arrays."""
+    places = Places()
+    y = operation(places.of(array))
+    if places.repeats:
+        ones = operation(_Ones().of(array))
+        if np.max(_numbers(ones) if sparse.issparse(ones) else ones, initial=0) > 1:
+            places = Places(apart=False)
+            y = operation(places.of(array))
+    return places.made(y)
+
+
+# -------------------------------------------------------------------------------- products
+
+
+@functools.cache
+def _shape_of_one(cls: Any, after: bool) -> tuple[int, ...]:
+    """Return the shape of SciPy's product with a vector, which has one element."""
+    row = cls(np.ones((1, 2)) if after else np.ones((2, 1)))
+    return np.shape(row @ np.ones(2) if after else np.ones(2) @ row)
+
+
+def of_one(cls: Any, y: Any, after: bool = True) -> Any:
+    """Return a product with a vector, of one element in the shape that it has of SciPy's class."""
+    return v.reshape(y, shape=_shape_of_one(cls, after)) if y.shape == (1,) else y
+
+
+def product(data: Any, x: Any, pattern: Pattern) -> Any:
+    """Compute A x, for a dense x."""
+    if isinstance(x, (list, tuple)):
+        x = np.asarray(x)
+    if not type_info(type(x)).is_array:
+        TracedSparse(data, pattern).refuse(f"the product with a {type(x).__name__}")
+    if x.ndim not in (1, 2) or x.shape[0] != pattern.shape[1]:
+        reject(
+            f"matmul: a sparse array of shape {pattern.shape} and an array of shape {x.shape}",
+            ValueError,
+        )
+    return sparse_product(data, x, pattern=pattern)
 
 
 def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
@@ -390,13 +536,8 @@ def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
     left = np.repeat(np.arange(len(k)), counts)
     inner = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
     right = order[starts[k[left]] + inner]
-    data = v.take(array_of(x), left, axis=0) * v.take(array_of(y), right, axis=0)
-    cls = a.pattern.cls if isinstance(a, TracedSparse) else b.pattern.cls
-    return TracedSparse(data, element_pattern(cls, i[left], j[right], (a.shape[0], b.shape[1])))
-
-
-def _elements(a: Any, rows: Any, columns: Any) -> Any:
-    return np.asarray(a.tocsr()[rows, columns]).reshape(-1)
+    data = v.take(x, left, axis=0) * v.take(y, right, axis=0)
+    return onto(ones_of(a) @ ones_of(b), i[left], j[right], data)
 
 
 def _is_number(x: Any) -> bool:

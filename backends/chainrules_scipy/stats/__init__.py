@@ -138,12 +138,6 @@ def __getattr__(name: str) -> Any:
         return Distribution(native)
     if name == "invwishart" or name in multivariate.OF:
         return multivariate.Multivariate(native)
-    if native is not None:
-        msg = (
-            f"chainrules_scipy.stats has no {name}: SciPy's takes plain numbers, or traced ones "
-            "after chainrules_scipy.install(); write 'from scipy.stats import "
-            f"{name}'"
-        )
-        raise AttributeError(msg)
-    msg = f"module {__name__!r} has no attribute {name!r}"
+    line = f"; write 'from scipy.stats import {name}', after chainrules_scipy.install()"
+    msg = f"module {__name__!r} has no attribute {name!r}{line if native is not None else ''}"
     raise AttributeError(msg)

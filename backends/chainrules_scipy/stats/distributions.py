@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_py import ChainRulesError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import static_types
 from chainrules_scipy._private import common_base
-from chainrules_scipy.rows import anchored, array_of, asked, method_of, nested, readable, truths
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    asked,
+    method_of,
+    nested,
+    readable,
+    reject,
+    truths,
+)
 from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
 from chainrules_scipy.stats.densities import LOG_DENSITIES
 from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
@@ -64,11 +73,10 @@ class _Call:
         place = (self.x, self.loc, self.scale)
         shape = np.broadcast_shapes(*map(np.shape, (*place, *self.shapes)))
         if np.broadcast_shapes(self.valid.shape, *map(np.shape, place)) != shape:
-            msg = (
+            reject(
                 f"scipy.stats.{dist.name} looks at one element of a shape parameter that is an "
                 f"array, as its conditions leave it out; give it an x of shape {shape}"
             )
-            raise NotDifferentiableError(msg)
 
     def plainly(self, name: str) -> Any:
         """Call SciPy's own method on the values."""
@@ -115,11 +123,10 @@ def refuse(dist: Any, density: bool = True) -> None:
     """
     what, why = _REFUSED.get(dist.name, ("", ""))
     if what and (density or what == _ALL):
-        msg = (
+        reject(
             f"scipy.stats.{dist.name} has no derivative here of {what}: {why}; hold its arguments "
             "fixed, or draw from it"
         )
-        raise NotDifferentiableError(msg)
 
 
 def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
@@ -129,8 +136,7 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     if own is not None:
         return own(z, *shapes)
     if not (_is_own(dist, "_pdf") or _is_own(dist, "_logpdf")):
-        msg = f"SciPy has the density of {dist.name} by differences, which have no derivative"
-        raise NotDifferentiableError(msg)
+        reject(f"SciPy has the density of {dist.name} by differences, which have no derivative")
     return dist._logpdf(z, *shapes)
 
 
@@ -188,8 +194,7 @@ def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
     if dist.name in INTEGRATED:
         return _integral(dist, z, *shapes)
     if not _is_own(dist, "_cdf"):
-        msg = f"SciPy integrates the density of {dist.name}, of which there is no derivative here"
-        raise NotDifferentiableError(msg)
+        reject(f"SciPy integrates the density of {dist.name}, of which there is no derivative here")
     return dist._cdf(z, *shapes)
 
 
@@ -276,8 +281,9 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
                 missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
                 density = pdf(dist, x, *shapes, loc=loc, scale=scale)
                 if not np.all((asked(density) > 0) & np.isfinite(asked(density))):
-                    msg = f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
-                    raise NotDifferentiableError(msg)
+                    reject(
+                        f"{dist.name}.{name} has no derivative where the density is 0 or infinite"
+                    )
                 x = x + sign * missing / density
             return x
 

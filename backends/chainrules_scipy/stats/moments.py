@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy.following import followed
 from chainrules_scipy.integrate.adaptive import quad
 from chainrules_scipy.keeping import beside
 from chainrules_scipy.optimize.least import minimized
-from chainrules_scipy.rows import anchored, array_of, readable
+from chainrules_scipy.rows import anchored, array_of, readable, reject
 from chainrules_scipy.stats.distributions import logpdf, pdf, pmf, ppf, refuse
 
 _NUMBERS = 100_000
@@ -39,8 +39,9 @@ def _probabilities(dist: Any, shapes: tuple[Any, ...]) -> tuple[Any, Any]:
     """Return the numbers of a finite support, and their probabilities on a new axis."""
     low, high = dist._get_support(*map(readable, shapes))
     if not np.max(high) - np.min(low) < _NUMBERS:
-        msg = f"{dist.name} has a moment or entropy that is a sum of over {_NUMBERS} probabilities"
-        raise NotDifferentiableError(msg)
+        reject(
+            f"{dist.name} has a moment or entropy that is a sum of over {_NUMBERS} probabilities"
+        )
     numbers = np.arange(np.min(low), np.max(high) + 1)
     wide = [v.expand_dims(s, axis=-1) for s in shapes]
     return numbers, pmf(dist, numbers, *wide)
@@ -96,10 +97,9 @@ def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
     shapes, loc, scale = dist._parse_args(*args, **options)
     found = dict(zip("mvsk", _standard(dist, tuple(map(array_of, shapes))), strict=True))
     if any(found[m] is None for m in moments):
-        msg = (
+        reject(
             f"SciPy integrates the moments {moments!r} of {dist.name}, which has no derivative here"
         )
-        raise NotDifferentiableError(msg)
     found["m"] = None if found["m"] is None else loc + scale * found["m"]
     found["v"] = None if found["v"] is None else scale * scale * found["v"]
     y = [array_of(found[m]) for m in moments]
@@ -124,8 +124,10 @@ def std(dist: Any, *args: Any, **options: Any) -> Any:
 def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
     """Compute a moment up to the fourth in the parameters."""
     if order not in range(5):
-        msg = f"moment({order}) has no derivative here; it has up to the fourth"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            f"moment({order}) has no derivative here; it has up to the fourth",
+            UnsupportedKeywordError,
+        )
     wanted = "mvsk"[: max(order, 1)]
     found = stats(dist, *args, moments=wanted, **options)
     m, *rest = found if len(wanted) > 1 else (found,)
@@ -146,8 +148,7 @@ def entropy(dist: Any, *args: Any, **options: Any) -> Any:
     if dist.name == "binom" or (_is_discrete(dist) and type(dist)._entropy is general._entropy):
         return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
     if type(dist)._entropy is general._entropy:
-        msg = f"SciPy integrates the entropy of {dist.name}, which has no derivative here"
-        raise NotDifferentiableError(msg)
+        reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
     is_integral = dist.name == "tukeylambda"  # of numbers
     many = [v.reshape(s, shape=(1,)) if s.ndim == 0 and not is_integral else s for s in found]
     with beside(many):
@@ -172,10 +173,9 @@ def rvs(dist: Any, *args: Any, **options: Any) -> Any:
     size, seed = options.pop("size", None), options.pop("random_state", None)
     shapes, loc, scale = dist._parse_args(*args, **options)
     if any(map(varies, shapes)):
-        msg = (
+        reject(
             f"draws of {dist.name} have no derivative in its shapes {dist.shapes}; hold them fixed"
         )
-        raise NotDifferentiableError(msg)
     if size is None:
         size = np.broadcast_shapes(*map(np.shape, (*shapes, readable(loc), readable(scale))))
     return loc + scale * array_of(dist.rvs(*shapes, size=size, random_state=seed))
@@ -189,8 +189,10 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
         or any(map(varies, (*args, *options.values())))
         or held
     ):
-        msg = "fit of data that are differentiated takes floc, fscale and first guesses alone"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "fit of data that are differentiated takes floc, fscale and first guesses alone",
+            UnsupportedKeywordError,
+        )
     x, known = array_of(data), dist.fit(readable(data), *args, **options)
     n = len(known)
     at_end = "floc" not in options and known[-2] in (np.min(readable(x)), np.max(readable(x)))
@@ -225,8 +227,10 @@ def expect(
     lb, ub, conditional = ends
     lb, ub = how.pop("lb", lb), how.pop("ub", ub)
     if how.pop("conditional", conditional):
-        msg = "expect(conditional=True) has no derivative here; divide by the probability"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "expect(conditional=True) has no derivative here; divide by the probability",
+            UnsupportedKeywordError,
+        )
     args = args if isinstance(args, tuple) else (args,)
     low, high = (loc + scale * end for end in dist._get_support(*map(readable, args)))
     low, high = (low if lb is None else lb), (high if ub is None else ub)
@@ -261,8 +265,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         low = _lowest(dist, at, *plain)
         count = int(np.max(at, initial=low)) - low + 1
         if count > _NUMBERS:
-            msg = f"{dist.name}.{name} at {low + count} is a sum of over {_NUMBERS} probabilities"
-            raise NotDifferentiableError(msg)
+            reject(f"{dist.name}.{name} at {low + count} is a sum of over {_NUMBERS} probabilities")
         places = low + np.arange(max(count, 1))
         shapes = [v.expand_dims(array_of(s), axis=-1) for s in shapes]
         below = np.where(
@@ -272,11 +275,10 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         native = getattr(dist, name.removeprefix("log"))
         known = native(at, *plain)
         if not np.array_equal(known, native(readable(k) - readable(loc), *plain), equal_nan=True):
-            msg = (
+            reject(
                 f"SciPy's {dist.name}.{name} of numbers that are not whole is no sum of "
                 "probabilities: give it np.floor(k)"
             )
-            raise NotDifferentiableError(msg)
         y = anchored(known, -total if upper else total)
         return v.log(y) if is_log else y
 

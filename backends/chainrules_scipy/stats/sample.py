@@ -9,7 +9,6 @@ import numpy as np
 import scipy.stats as native
 from scipy.stats import contingency
 
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy._private import private
@@ -23,7 +22,7 @@ from chainrules_scipy.following import (
     with_shortcut,
     with_shortcuts,
 )
-from chainrules_scipy.rows import array_of, constant, readable, stands_for
+from chainrules_scipy.rows import array_of, constant, readable, reject, stands_for
 
 
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:
@@ -112,8 +111,7 @@ _pmean = FOLLOWED["pmean"]
 def pmean(a: Any, p: Any, **how: Any) -> Any:
     """Compute a mean of powers, as ``scipy.stats.pmean``, in the numbers and the weights."""
     if varies(p):
-        msg = "pmean has no derivative in the power; write np.mean(a**p)**(1 / p)"
-        raise NotDifferentiableError(msg)
+        reject("pmean has no derivative in the power; write np.mean(a**p)**(1 / p)")
     return _pmean(a, p, **how)
 
 

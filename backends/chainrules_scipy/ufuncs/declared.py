@@ -14,7 +14,6 @@ import scipy.special
 from chainrules_py import (
     LinearMap,
     NoTangent,
-    NotDifferentiableError,
     Primitive,
     ZeroTangent,
     is_zero,
@@ -25,6 +24,7 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import UFUNC_KEYWORDS, Tracer, alias, around, kind_of, type_info
 from chainrules_scipy.implementations import of_numbers
+from chainrules_scipy.rows import reject
 from chainrules_scipy.ufuncs.asked import asking
 
 Partial = Callable[..., Any]
@@ -185,8 +185,7 @@ def _state(
 
     def maps(*xs: Any) -> Any:
         if complex is None and "complex" in map(kind_of, xs):
-            msg = f"scipy.special.{word.__name__} is differentiated at real operands alone"
-            raise NotDifferentiableError(msg)
+            reject(f"scipy.special.{word.__name__} is differentiated at real operands alone")
         y, at = word(*xs), tuple(map(_counted, xs))
         found: list[Any] = []
         for x, slope, refusal in zip(xs, slopes, refusals, strict=True):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of
 from chainrules_scipy._private import private
 from chainrules_scipy.implementations import FUNCTIONS
+from chainrules_scipy.rows import reject
 from chainrules_scipy.ufuncs.asked import asking
 from chainrules_scipy.ufuncs.declared import cut, row
 from chainrules_scipy.ufuncs.functions import zetac
@@ -59,16 +60,14 @@ for _name, _word in (("kn", v.kv), ("yn", v.yv)):
 def _zeta(x: Any, q: Any = None) -> Any:
     """Riemann's function is that of q = 1; where that has no series, by `zetac`."""
     if q is None and kind_of(x) == "complex":
-        msg = "zeta(x) of complex x has no derivative here"
-        raise NotDifferentiableError(msg)
+        reject("zeta(x) of complex x has no derivative here")
     return zetac(x) + 1 if q is None else v.zeta(x, q)
 
 
 def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
     """Compute a branch of Lambert's W; refuse a tolerance, which the word does not have."""
     if tol != 1e-8:
-        msg = "lambertw(tol=...) has no derivative here; leave tol out"
-        raise UnsupportedKeywordError(msg)
+        reject("lambertw(tol=...) has no derivative here; leave tol out", UnsupportedKeywordError)
     return v.lambertw(z, k)
 
 

@@ -30,7 +30,6 @@ A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, 0.2], [0.1, 0.6, 1.1]])
 SPLINES = ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "make_interp_spline")
 SPLINES += (
     "interp1d",
-    "UnivariateSpline",
     "InterpolatedUnivariateSpline",
     "BarycentricInterpolator",
 )
@@ -45,13 +44,13 @@ CALLS: dict[str, tuple[Any, Any]] = {
     },
     **{
         f"{n}.derivative": (lambda y, n=n: getattr(interpolate, n)(K, y).derivative()(2.3), Y)
-        for n in (*SPLINES[:4], "UnivariateSpline")
+        for n in (*SPLINES[:4], "InterpolatedUnivariateSpline")
     },
     "BSpline": (lambda c: interpolate.BSpline(np.arange(9.0), c, 2)(3.3), Y),
     "PPoly": (lambda c: interpolate.PPoly(c.reshape(3, 2), [0.0, 1.0, 2.0])(1.3), Y),
     "splev": (lambda t: interpolate.splev(t, interpolate.splrep(K, Y)), 2.3),
     "splint": (lambda t: interpolate.splint(0.0, t, interpolate.splrep(K, Y)), 2.3),
-    "UnivariateSpline.integral": (lambda y: interpolate.UnivariateSpline(K, y).integral(0, 2), Y),
+    "UnivariateSpline.integral": (lambda t: interpolate.UnivariateSpline(K, Y).integral(0, t), 2.0),
     "RegularGridInterpolator": (
         lambda y: interpolate.RegularGridInterpolator((K,), y)([2.3]),
         Y,

@@ -60,7 +60,6 @@ MADE: dict[str, Callable[..., Any]] = {
     "PPoly(falling)": lambda q, **e: theirs.PPoly(
         np.stack([q[:3], q[3:6]]), [5.2, 2.5, 1.0, 0.0], **e
     ),
-    "BPoly": lambda q, **e: theirs.BPoly(np.stack([q[:3], q[3:6]]), [0.0, 1.0, 2.5, 5.2], **e),
     "BSpline": lambda q, **e: theirs.BSpline(K, q, 3, **e),
     "BSpline(2)": lambda q, **e: theirs.BSpline(K[:-1], q, 2, **e),
     "BSpline(0)": lambda q, **e: theirs.BSpline(np.append(X, 6.0), q, 0, **e),
@@ -94,16 +93,8 @@ UNIVARIATE: dict[str, Callable[..., Any]] = {
         for k in range(1, 6)
     },
     "UnivariateSpline(s=0)": lambda q, **e: theirs.UnivariateSpline(X, q, s=0, **e),
-    "UnivariateSpline(s=100)": lambda q, **e: theirs.UnivariateSpline(X, q, s=100, **e),
     "InterpolatedUnivariateSpline(bbox)": lambda q, **e: theirs.InterpolatedUnivariateSpline(
         X, q, bbox=[-1.0, 6.0], **e
-    ),
-    "InterpolatedUnivariateSpline(w)": lambda q, **e: theirs.InterpolatedUnivariateSpline(
-        X, q, np.arange(1.0, 8.0), **e
-    ),
-    "LSQUnivariateSpline": lambda q, **e: theirs.LSQUnivariateSpline(X, q, [2.0], **e),
-    "LSQUnivariateSpline(w, k=2)": lambda q, **e: theirs.LSQUnivariateSpline(
-        X, q, [2.0], np.arange(1.0, 8.0), k=2, **e
     ),
 }
 
@@ -190,34 +181,17 @@ def univariate() -> Iterator[Call]:
                 lambda q, a, b, made=made, given=given: made(q, **given).integral(a, b),
                 (Y, np.float64(a), np.float64(b)),
             )
-        for at in (0.3, 2.0, 0.0, 5.2, 5.9, -1.0):
-            yield Call(
-                f"{name} {ext} derivatives {at}",
-                lambda q, x, made=made, given=given: made(q, **given).derivatives(x),
-                (Y, np.float64(at)),
-            )
-        for method in ("roots", "get_coeffs", "get_knots", "get_residual"):
-            yield Call(
-                f"{name} {ext} {method}",
-                lambda q, made=made, given=given, m=method: getattr(made(q, **given), m)(),
-                (Y,),
-            )
 
 
 TCK: dict[str, Callable[..., Any]] = {
     "rep": lambda q: theirs.splrep(X, q),
     "rep(1)": lambda q: theirs.splrep(X, q, k=1),
     "rep(5)": lambda q: theirs.splrep(X, q, k=5),
-    "rep(t)": lambda q: theirs.splrep(X, q, t=[2.0]),
-    "rep(per)": lambda q: theirs.splrep(X, _closed(q), per=1),
-    "rep(s)": lambda q: theirs.splrep(X, q, s=100.0),
     "plain": lambda q: (K, q, 3),
     "padded": lambda q: (K, np.concatenate([q, 3.0 + q[:4]]), 3),
     "square": lambda q: (_clamped(7, 2), q, 2),
-    "curve": lambda q: (_clamped(7, 3), [q, 2 * q], 3),
     "spline": lambda q: theirs.BSpline(_clamped(7, 3), q, 3),
     "spline(made)": lambda q: theirs.make_interp_spline(X, q),
-    "prep": lambda q: theirs.splprep([q, q[::-1]], u=X, s=0)[0],
 }
 
 
@@ -236,14 +210,6 @@ def forms() -> Iterator[Call]:
                 lambda q, a, b, tck=tck: theirs.splint(a, b, tck(q)),
                 (Y, np.float64(a), np.float64(b)),
             )
-        for at in (0.3, 2.0, 0.0, 5.2, 5.9, -1.0, [0.3, 2.0], [0.3], [[0.3, 0.5]]):
-            yield Call(
-                f"spalde {name} {at}",
-                lambda q, x, tck=tck: theirs.spalde(x, tck(q)),
-                (Y, np.array(at)),
-            )
-        yield Call(f"sproot {name}", lambda q, tck=tck: theirs.sproot(tck(q)), (Y,))
-        yield Call(f"insert {name}", lambda q, tck=tck: theirs.insert(0.7, tck(q))[1], (Y,))
         for n, f in itertools.product((0, 1, 2, -1, 6), ("splder", "splantider")):
             yield Call(
                 f"{f} {name} {n}",
@@ -368,24 +334,6 @@ def surfaces() -> Iterator[Call]:
             lambda z, a, b, f=made: f(z).ev(a, b, 1, 0),
             (Z, a, b),
         )
-        for ends in ((0.2, 1.0, -0.5, 2.0), (1.0, 0.2, -0.5, 2.0), (-4.0, 9.0, -4.0, 9.0)):
-            yield Call(
-                f"RectBivariateSpline {kx} {ky} integral {ends}",
-                lambda z, e, f=made: f(z).integral(*e),
-                (Z, np.array(ends)),
-            )
-        for d in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 2), (4, 0)):
-            yield Call(
-                f"RectBivariateSpline {kx} {ky} partial {d}",
-                lambda z, a, b, f=made, d=d: f(z).partial_derivative(*d)(a, b),
-                (Z, a, b),
-            )
-        for method in ("get_coeffs", "get_knots", "get_residual"):
-            yield Call(
-                f"RectBivariateSpline {kx} {ky} {method}",
-                lambda z, f=made, m=method: getattr(f(z), m)(),
-                (Z,),
-            )
     yield Call(
         "RectBivariateSpline bbox",
         lambda z, a, b: theirs.RectBivariateSpline(*GRID, z, bbox=[-1, 3, -2, 5])(a, b),

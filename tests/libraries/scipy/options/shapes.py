@@ -65,27 +65,7 @@ def _now(f: Any) -> Any:
 MAKERS: dict[str, Any] = {
     "PPoly": lambda c: interpolate.PPoly(c.reshape(3, 2), [0.0, 1.0, 2.5]),
     "PPoly of several": lambda c: interpolate.PPoly(c.reshape(3, 1, 2), [0.0, 2.5]),
-    "PPoly fast": lambda c: interpolate.PPoly.construct_fast(c.reshape(3, 2), np.arange(3.0)),
-    "BPoly": lambda c: interpolate.BPoly(c.reshape(3, 2), [0.0, 1.0, 2.5]),
-    "BPoly of several": lambda c: interpolate.BPoly(c.reshape(3, 1, 2), [0.0, 2.5]),
-    "BPoly of powers": lambda c: interpolate.BPoly.from_power_basis(
-        interpolate.PPoly(c.reshape(3, 2), [0.0, 1.0, 2.5])
-    ),
-    "PPoly of Bernstein's": lambda c: interpolate.PPoly.from_bernstein_basis(
-        interpolate.BPoly(c.reshape(3, 2), [0.0, 1.0, 2.5])
-    ),
-    "PPoly of a spline": lambda y: interpolate.PPoly.from_spline(
-        interpolate.make_interp_spline(K, y)
-    ),
-    "PPoly of FITPACK's": lambda y: interpolate.PPoly.from_spline(interpolate.splrep(K, y)),
     "BSpline": lambda c: interpolate.BSpline(np.arange(9.0), c, 2),
-    "BSpline fast": lambda c: interpolate.BSpline.construct_fast(np.arange(9.0), c, 2),
-    **{
-        f"BSpline of powers {bc}": lambda y, bc=bc: interpolate.BSpline.from_power_basis(
-            interpolate.CubicSpline(K, y, bc_type=bc), bc_type=bc
-        )
-        for bc in ("not-a-knot", "natural", "clamped", "other")
-    },
     "CubicSpline": lambda y: interpolate.CubicSpline(K, y),
     "PchipInterpolator": lambda y: interpolate.PchipInterpolator(K, y),
     "make_interp_spline": lambda y: interpolate.make_interp_spline(K, y),

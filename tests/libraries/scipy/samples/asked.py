@@ -100,14 +100,6 @@ sample(
     VALUES,
     call=lambda f, y: f(KNOTS, y, bc_type=([(2, 0.3)], [(1, 0.1)]))(Q),
 )
-sample("interpolate.UnivariateSpline", VALUES, call=lambda f, y: f(KNOTS, y)(Q))
-sample(
-    "interpolate.LSQUnivariateSpline", VALUES, call=lambda f, y: f(KNOTS, y, [2.0], w=KNOTS + 1)(Q)
-)
-sample("interpolate.splrep", VALUES, call=lambda f, y: f(KNOTS, y, w=KNOTS + 1, s=99.0)[1][:4])
-sample(
-    "interpolate.UnivariateSpline", VALUES, call=lambda f, y: f(KNOTS, y, w=KNOTS + 1, s=99.0)(Q)
-)
 for _kind in ("nearest", "nearest-up", "previous", "next", "zero"):
     sample("interpolate.interp1d", VALUES, Q, call=lambda f, y, q, k=_kind: f(KNOTS, y, kind=k)(q))
 sample(
@@ -131,7 +123,7 @@ for _method in ("cubic", "quintic", "pchip"):
 SURFACE = "interpolate.RectBivariateSpline"
 sample(SURFACE, GRID, np.array(0.3), call=lambda f, z, a: f(GX, GY, z)(a, 0.5))
 sample(SURFACE, np.array(0.3), call=lambda f, a: f(GX, GY, GRID)(a, 0.5, dx=1)[0, 0])
-sample(SURFACE, GRID, call=lambda f, z: f(GX, GY, z).integral(0.1, 0.5, 0.3, 1.0))
+sample(SURFACE, np.array(0.3), call=lambda f, a: f(GX, GY, GRID).ev([a, 0.4], [0.5, a]))
 PLACES, HEIGHTS = np.random.default_rng(0).uniform(size=(12, 2)), draw(12)
 sample(
     "interpolate.RBFInterpolator",

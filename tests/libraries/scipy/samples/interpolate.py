@@ -38,32 +38,20 @@ sample("interpolate.make_splprep", Y, call=lambda f, y: f([Y, y], u=X)[0](AT))
 sample("interpolate.BSpline", Y[:6], AT, call=lambda f, c, at: f(KNOTS, c, 3)(at))
 sample("interpolate.BSpline", Y[:6], call=lambda f, c: f(KNOTS, c, 3).integrate(0.2, 2.0))
 sample("interpolate.PPoly", draw(3, 2), AT, call=lambda f, c, at: f(c, [0.0, 1.0, 3.0])(at))
-sample("interpolate.BPoly", draw(3, 2), AT, call=lambda f, c, at: f(c, [0.0, 1.0, 3.0])(at))
-sample(
-    "interpolate.NdPPoly",
-    draw(2, 2, 1, 1),
-    call=lambda f, c: f(c, ([0.0, 1.0], [0.0, 1.0]))([[0.3, 0.4]]),
-)
-sample("interpolate.NdBSpline", draw(6, 6), call=lambda f, c: f((KNOTS, KNOTS), c, 3)([[0.3, 0.4]]))
 sample("interpolate.UnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y, s=0)(at))
-sample("interpolate.UnivariateSpline", Y, call=lambda f, y: f(X, y)(AT))
+sample("interpolate.UnivariateSpline", AT, call=lambda f, at: f(X, Y)(at))
+sample("interpolate.UnivariateSpline", AT, call=lambda f, at: f(X, Y).integral(at[0], at[1]))
+sample("interpolate.LSQUnivariateSpline", AT, call=lambda f, at: f(X, Y, [2.0])(at, 1))
 sample("interpolate.InterpolatedUnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y)(at))
-sample("interpolate.LSQUnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y, [2.0])(at))
 sample(
     "interpolate.splrep",
     Y,
     AT,
     call=lambda f, y, at: __import__("scipy").interpolate.splev(at, f(X, y)),
 )
-sample(
-    "interpolate.splprep",
-    Y,
-    call=lambda f, y: __import__("scipy").interpolate.splev(AT, f([Y, y], u=X, s=0)[0])[1],
-)
 sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3)))
 sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3), der=1))
 sample("interpolate.splint", Y[:6], call=lambda f, c: f(0.2, 2.0, (KNOTS, c, 3)))
-sample("interpolate.spalde", Y[:6], call=lambda f, c: f(1.2, (KNOTS, c, 3)))
 sample("interpolate.splder", Y[:6], call=lambda f, c: f((KNOTS, c, 3))[1])
 sample("interpolate.splantider", draw(10), call=lambda f, c: f((KNOTS, c, 3))[1])
 sample("interpolate.interp1d", Y, AT, call=lambda f, y, at: f(X, y)(at))

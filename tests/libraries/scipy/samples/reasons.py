@@ -123,7 +123,6 @@ NOT_DIFFERENTIABLE = {
         ),
         *(
             "sparse.swapaxes",
-            "sparse.linalg.onenormest",
             "stats.Covariance",
         ),
         *(
@@ -182,6 +181,10 @@ NOT_DIFFERENTIABLE = {
     "SciPy's new classes of random variables take plain numbers: write stats.norm and kin": (
         *("stats.Uniform", "stats.Binomial", "stats.Logistic", "stats.abs", "stats.exp"),
         *("stats.log", "stats.make_distribution", "stats.truncate"),
+    ),
+    "FITPACK's, and other bases: write make_interp_spline, make_lsq_spline, PPoly": (
+        *("interpolate.BPoly", "interpolate.NdBSpline", "interpolate.NdPPoly"),
+        *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot"),
     ),
     "solutions in integers jump": ("optimize.milp", "optimize.quadratic_assignment"),
     "phases or rotations are free": (

@@ -163,7 +163,6 @@ sample(
 sample("interpolate.bisplrep", Z, call=lambda f, z: f(gx, gy, z, kx=2, ky=2, s=0)[2])
 _t = scipy.interpolate.splrep(xs, np.sin(6 * xs))
 sample("interpolate.insert", np.array(_t[1]), call=lambda f, c: f(0.42, (_t[0], c, 3))[1])
-sample("interpolate.sproot", np.array(_t[1]), call=lambda f, c: f((_t[0], c, 3)))
 
 # optimize
 sample(

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import linalg
 
+import chainrules_scipy
 from chainrules_py import ChainRulesError, ProjectionError, Tangent, rrule
 from chainrules_py.testing import check_rule
 from chainrules_py.values.structure import fields_of, rebuild
@@ -441,3 +442,16 @@ def test_when_it_is_there(lines, says):
         check=False,
     )
     assert says in run.stdout + run.stderr
+
+
+def test_singular_values_of_a_diagonal():
+    """In another format first; it said to write what was written."""
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+    def largest(x):
+        a = sparse.diags_array(x).tocsr()  # pyright: ignore[reportArgumentType]
+        return linalg.svds(a, k=2, v0=np.ones(5))[1].sum()
+
+    with chainrules_scipy.install():
+        agree(grad(largest)(x), [0.0, 0.0, 0.0, 1.0, 1.0])
+        agree(grad(lambda x: linalg.onenormest(sparse.diags_array(x)))(x), [0, 0, 0, 0, 1])

@@ -1,7 +1,7 @@
 """The functions of ``scipy.sparse.linalg``: SciPy finds the solution, of plain numbers.
 
-Solutions of systems are differentiated by the system, whatever found them. Eigenvalues, singular
-values, and inverses are those of the dense matrix, up to 2,000 rows.
+What is differentiated is the equation that it fulfils; of eigenvalues, inverses and least squares
+that of the dense matrix, up to 2,000 rows.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.rows import adjoint, anchored, array_of, readable
-from chainrules_scipy.sparse.making import tril, triu
-from chainrules_scipy.sparse.products import element_pattern
-from chainrules_scipy.sparse.solving import spsolve
-from chainrules_scipy.sparse.traced import TracedSparse
+from chainrules_scipy.rows import adjoint, anchored, array_of, readable, reject
+from chainrules_scipy.sparse.making import MAKING
+from chainrules_scipy.sparse.traced import TracedSparse, moved, traced_of
+from chainrules_scipy.sparse.words import sparse_solve
 
 _DENSE = 2000
 
@@ -35,8 +34,7 @@ def _plain(a: Any) -> Any:
 
 def _dense(a: Any) -> Any:
     if max(a.shape) > _DENSE:
-        msg = f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}"
-        raise NotDifferentiableError(msg)
+        reject(f"of a matrix with {max(a.shape)} rows there is no derivative here; it has {_DENSE}")
     return array_of(a.toarray() if isinstance(a, TracedSparse) or sparse.issparse(a) else a)
 
 
@@ -44,8 +42,19 @@ def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by what A is."""
     if isinstance(a, (native.LinearOperator, Operator)):
         return v.linear_solve(a.matvec, array_of(b))
-    known = not sparse.issparse(a) or a.format in ("csr", "csc", "coo")
-    return spsolve(a if known else a.tocsr(), array_of(b))
+    return spsolve(a, array_of(b))
+
+
+def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
+    """Solve A x = b, by a sparse LU factorization that derivatives share."""
+    b = array_of(b)
+    b = v.reshape(b, shape=(b.shape[0],)) if b.ndim == 2 and b.shape[1] == 1 else b
+    if not (isinstance(A, TracedSparse) or sparse.issparse(A)):
+        return v.solve(array_of(A), b)
+    a = traced_of(A)
+    if a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0]:
+        reject(f"spsolve of arrays of shapes {a.shape} and {b.shape}", ValueError)
+    return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
 
 
 def _iterative(name: str) -> Callable[..., Any]:
@@ -106,7 +115,7 @@ def spsolve_triangular(
     unit_diagonal: bool = False,
 ) -> Any:
     """Solve a triangular system: as ``scipy.sparse.linalg.spsolve_triangular``."""
-    part = (tril if lower else triu)(A, k=(-1 if lower else 1) if unit_diagonal else 0)
+    part = MAKING["tril" if lower else "triu"](A, k=(-1 if lower else 1) if unit_diagonal else 0)
     return spsolve(part + sparse.eye_array(A.shape[0]) if unit_diagonal else part, b)
 
 
@@ -151,7 +160,7 @@ def factorized(A: Any) -> Callable[[Any], Any]:
 native_splu = native.splu
 place(native.splu, splu, always=True)
 place(native.factorized, factorized, always=True)
-place(native.spsolve, lambda A, b, *_, **__: spsolve(A, b))
+place(native.spsolve, spsolve)
 place(native.spsolve_triangular, spsolve_triangular)
 
 
@@ -175,8 +184,10 @@ def _eigen(name: str) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def function(A: Any, k: int = 6, M: Any = None, **options: Any) -> Any:
         if M is not None or options.get("mode", "normal") != "normal":
-            msg = f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh"
-            raise UnsupportedKeywordError(msg)
+            reject(
+                f"{name}(M=..., mode=...) has no derivative here; take scipy.linalg.eigh",
+                UnsupportedKeywordError,
+            )
         found = theirs(_plain(A), k, **options)
         wants = options.get("return_eigenvectors", True)
         known, vectors = found if wants else (found, None)
@@ -201,8 +212,10 @@ def svds(A: Any, k: int = 6, *args: Any, **options: Any) -> Any:
     at = _matched(readable(s), values)
     phases = np.sum(np.conj(readable(u)[:, at]) * known, axis=0) if known is not None else None
     if phases is None or other is None:
-        msg = "svds(return_singular_vectors=...) of one side has no derivative here; take both"
-        raise UnsupportedKeywordError(msg)
+        reject(
+            "svds(return_singular_vectors=...) of one side has no derivative here; take both",
+            UnsupportedKeywordError,
+        )
     phases = phases / np.abs(phases)
     return u[:, at] * phases, s[at], vh[at] * np.conj(phases)[:, None]
 
@@ -262,9 +275,7 @@ def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         y = function(_dense(A))
         if not (isinstance(A, TracedSparse) or sparse.issparse(A)):
             return y
-        rows, columns = np.indices(y.shape).reshape(2, -1)
-        cls = A.pattern.cls if isinstance(A, TracedSparse) else type(A)
-        return TracedSparse(v.reshape(y, shape=(-1,)), element_pattern(cls, rows, columns, y.shape))
+        return moved(A.pattern.cls if isinstance(A, TracedSparse) else type(A), y)
 
     return made
 
@@ -293,6 +304,23 @@ for _name, _function in (
     ("matrix_power", matrix_power),
 ):
     place(getattr(native, _name), _function)
+
+
+def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) -> Any:
+    """Estimate the 1-norm: the derivative is that of the norm."""
+    if any(which) or any(wants.values()):
+        reject(
+            "onenormest(compute_v=True, compute_w=True) has no derivative here; leave them out",
+            UnsupportedKeywordError,
+        )
+    known = _onenormest(_plain(A), t, itmax)
+    a = A if isinstance(A, TracedSparse) or sparse.issparse(A) else array_of(A)
+    return anchored(known, v.max(abs(a).sum(axis=0)))
+
+
+_onenormest = native.onenormest
+place(native.onenormest, onenormest)
+
 
 # ------------------------------------------------------------------------------------ operators
 
