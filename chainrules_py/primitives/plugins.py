@@ -73,6 +73,18 @@ def _layers() -> dict[str, Layer]:
     return layers
 
 
+@functools.cache
+def is_library(name: Any) -> bool:
+    """Tell whether a module is installed, rather than part of somebody's program."""
+    root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
+    if root == "__main__":  # whatever was started: a tool that runs somebody's program, maybe
+        return False
+    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
+        return True
+    file = getattr(sys.modules.get(name), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
 def layer_of(module: str | None) -> Layer:
     """Return the layer of a module: that of the entry point it came through, else the user's.
 

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.integrate
 
+from chainrules_bridge.reach import Reach
 from chainrules_py import Array, LinearMap, NoTangent, primitive, rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Reach, Tracer, Tree, closed
+from chainrules_py.extend import Tracer, Tree, closed
 from chainrules_scipy.integrate.systems import NotLinesError, System, differentiated, recorded
 from chainrules_scipy.rows import readable
 
