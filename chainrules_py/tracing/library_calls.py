@@ -99,8 +99,10 @@ class Site:
             return (self.primal or self.primitive)(*operands, **options)
         if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
             operands = _with_arrays(operands, self.primal)
-        operands, options = self.primitive.normalise(operands, options)
-        return tracer.__trace__(self.primitive, operands, options, self.primal)
+        word = self.primitive
+        operands, options = word.normalise(operands, options)
+        y = tracer.__trace__(word, operands, options, self.primal)
+        return word.unmixed(y) if word.has_body else y
 
 
 SEQUENCES = (list, tuple)

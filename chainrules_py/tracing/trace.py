@@ -12,7 +12,7 @@ operands settle; modes whose tracers are `SettledCalls` trace by it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, final
 
 from chainrules_py.config import Config
@@ -212,6 +212,24 @@ class Trace(ABC):
                 if type(value) is type(payload):
                     part.note_shared(x, f, value, payload)
 
+    def sharing(self, primitive: Primitive[..., Any], settled: Settled) -> Any:
+        """Return the places of arrays, and what notes that a result is memory of theirs.
+
+        None where more has to be asked than an array's ``base``, as of tracers.
+        """
+        arrays = [i for i, of in enumerate(settled.payloads) if type_info(of).is_array]
+        for of in [settled.payloads[i] for i in arrays]:
+            if issubclass(of, Tracer) or type_info(of).host or not hasattr(of, "base"):
+                return None
+
+        def share(made: Any, operands: Sequence[Any], y: Any, payloads: Sequence[Any]) -> None:
+            if may_share(y, payloads):
+                if settled.views and isinstance(made, self.tracer):
+                    made.note_view(primitive, operands, {}, y, payloads[0])
+                self.note_shared(made, primitive, operands, y, payloads)
+
+        return arrays, share
+
     # -- the algorithm, where types settle it
 
     def settle(
@@ -302,6 +320,44 @@ def may_share(y: Any, payloads: Sequence[Any]) -> bool:
         if memory.owner(x) is owner if type(x) is cls else is_structure_type(type(x)):
             return True
     return False
+
+
+class Unmixed(dict[type, Any]):
+    """Classes of tracers by the type of what they stand for, for results of a person's function.
+
+    A plain array or number holds no tracer; anything else is looked at (`Primitive.unmixed`).
+
+    Parameters
+    ----------
+    classes : mapping
+        Those of the engine.
+    primitive : Primitive
+        Whose results they are for.
+    """
+
+    def __init__(self, classes: Mapping[type, Any], primitive: Primitive[..., Any]) -> None:
+        super().__init__()
+        self.classes = classes
+        self.primitive = primitive
+
+    def __missing__(self, cls: type) -> Any:
+        made, info, unmixed = self.classes[cls], type_info(cls), self.primitive.unmixed
+        found = made
+        if issubclass(cls, Tracer) or not (info.is_array or info.is_number):
+            found = lambda *of: unmixed(made(*of))
+        self[cls] = found
+        return found
+
+
+def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
+    """Return what traces calls, and of a function that people wrote looks at the result."""
+    if not primitive.has_body:
+        return record
+
+    def unmixed(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
+        return primitive.unmixed(record(operands, options, at))
+
+    return unmixed
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
@@ -412,7 +468,8 @@ class SettledCalls(ArrayLike):
                 issubclass(c, Tracer) and not issubclass(c, cls.tracing.tracer)
             ):
                 return None
-        return _without_truths(site.primitive, cls.recorder(site.primitive, site.primal, classes))
+        record = cls.recorder(site.primitive, site.primal, classes)
+        return _unmixed(site.primitive, _without_truths(site.primitive, record))
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import is_zero, unthunk
+from chainrules_py import NoTangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import AbstractTangent, PullInto
 from chainrules_tape.core.cotangents import Cotangents
 
@@ -23,12 +23,13 @@ class Leaf:
 
 
 LEAF = Leaf()
+ZERO, NONE = ZeroTangent(), NoTangent()
 UNASKED = (None, LEAF)
 """The record of an input that no gradient is asked for, one object."""
 
 
 class Links:
-    """Links to any number of records, of a pull that gives as many cotangents, none zero."""
+    """Links to any number of records, of a pull that gives as many cotangents."""
 
     __slots__ = ("parents",)
 
@@ -42,7 +43,7 @@ class Links:
         for link, bar in zip(self.parents, record[0](y_bar, *record[2:]), strict=True):
             total = bars[link]
             if total is None:
-                bars[link] = bar
+                bars[link] = None if bar is ZERO or bar is NONE else bar
             elif link in plain and type(bar) is type(total):
                 total += bar
             else:

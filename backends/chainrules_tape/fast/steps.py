@@ -3,19 +3,31 @@
 They are one function, unrolled: a frame is a tenth of an operation. Each is made of what runs and
 records a call (``run``, of a bound rule), of the general way, for operands of several tapes, and of
 the classes of variables by the type of what they stand for.
+
+A function that people wrote may give memory of its operands, and may have captured a traced value:
+its steps look at the result, without a call of ours where it is an array of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from chainrules_py.extend import Site, note_step, type_info
-from chainrules_tape.core.links import DEEP, pair
+from chainrules_py.extend import (
+    PullInto,
+    Settled,
+    Site,
+    Unmixed,
+    note_step,
+    type_info,
+)
+from chainrules_tape.core.links import DEEP, Links, OneMaybeZero, pair
 from chainrules_tape.core.variable import BareVariable
 
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]
+Share: TypeAlias = Callable[[Any, Any, Any, Any], None]
+"""``share(made, operands, y, payloads)`` notes whose memory a result is."""
 
 
 def _step_of_one(run: Run, general: Run, classes: Classes) -> Run:
@@ -120,6 +132,79 @@ STEPS_BESIDE_PLAIN: dict[tuple[bool, ...], Callable[..., Run]] = {
 """The same, where the other operand is an array that somebody may write to."""
 
 
+def _step_of_written(
+    run: Run,
+    general: Run,
+    classes: Classes,
+    settled: Settled,
+    closes: bool,
+    arrays: Sequence[int],
+    share: Share,
+) -> Run:
+    """Return the step of a function that people wrote, with any operands and options.
+
+    Parameters
+    ----------
+    closes : bool
+        Whether a pull may hold any array.
+    arrays, share
+        As `Trace.sharing` gives them.
+    """
+    places, plain, n = settled.places, settled.plain, len(settled.places)
+    first, second = places[0], places[-1]
+
+    def step(*operands: Any, **options: Any) -> Any:
+        tape = operands[first].tape
+        payloads = [*operands]
+        for i in places:
+            x = operands[i]
+            if x.tape is not tape:
+                return general(*operands, **options)
+            payloads[i] = x.payload
+        if n == 1:
+            links: Any = operands[first].place
+        elif n == 2:
+            i, j = operands[first].place, operands[second].place
+            links = (i, j) if i | j < DEEP else pair(i, j)
+        else:
+            links = Links(tuple([operands[i].place for i in places]))
+        y, record = run(links, *payloads, **options)
+        if n == 1 and closes and type(record[2]) is PullInto:
+            record = (record[0], OneMaybeZero(links), *record[2:])
+        index = len(tape)
+        tape.append(record)
+        for i in plain:
+            if id(operands[i]) not in tape.held:
+                tape.capture(operands[i], record, closes)
+        made = classes[type(y)](y, tape, index)
+        for i in arrays:
+            x = payloads[i]
+            if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+                share(made, operands, y, payloads)
+                break
+        return made
+
+    return step
+
+
+def _step_of_one_written(run: Run, classes: Classes, closes: bool, share: Share) -> Run:
+    """Return the same for one operand and no options."""
+
+    def step(a: Any) -> Any:
+        tape, x = a.tape, a.payload
+        y, record = run(a.place, x)
+        if closes and type(record[2]) is PullInto:
+            record = (record[0], OneMaybeZero(a.place), *record[2:])
+        index = len(tape)
+        tape.append(record)
+        made = classes[type(y)](y, tape, index)
+        if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+            share(made, (a,), y, (x,))
+        return made
+
+    return step
+
+
 class FastSteps(BareVariable):
     """Variables whose calls without options take a step that is written out."""
 
@@ -129,6 +214,8 @@ class FastSteps(BareVariable):
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Return the step of a call with one or two operands, all options at their defaults."""
         primitive = site.primitive
+        if primitive.has_body and (step := cls.make_written_step(site, classes)) is not None:
+            return step
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
         settled = cls.tracing.settle(primitive, site.primal, classes)
@@ -145,3 +232,22 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
         return steps[settled.mine](bound.run, site.general, cls.results)
+
+    @classmethod
+    def make_written_step(cls, site: Site, classes: tuple[type, ...]) -> Run | None:
+        """Return the step of a function that people wrote; None where it has none."""
+        primitive = site.primitive
+        settled = cls.tracing.settle(primitive, site.primal, classes)
+        bound = None if settled is None or settled.others else settled.bound
+        if settled is None or bound is None or bound.always or bound.wanted != settled.mine:
+            return None
+        if bound.pull_into is not None or (bound.may_be_zero and not bound.is_plain):
+            return None
+        shared = cls.tracing.sharing(primitive, settled)
+        if shared is None:
+            return None
+        (arrays, share), closes = shared, bound.may_be_zero
+        results = Unmixed(cls.results, primitive)
+        if len(arrays) == len(classes) == 1 and not primitive.options:
+            return _step_of_one_written(bound.run, results, closes, share)
+        return _step_of_written(bound.run, site.general, results, settled, closes, arrays, share)
