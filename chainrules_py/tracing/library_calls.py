@@ -77,7 +77,11 @@ class Site:
             and number_home(self.primal)
             and all([type_info(cls).is_python_number for cls in classes])
         ):
-            step = self.lifted
+            step = None
+            if len({getattr(type(t), "engine", None) for t in tracers}) == 1:
+                scalar = type(scalar_at_home(1.0, number_home(self.primal)))
+                step = type(tracers[0]).make_lifted(self, classes, scalar)
+            step = step or self.lifted
         elif (between := beside(self.primal, classes, self.general)) is not None:
             step = between
         elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:

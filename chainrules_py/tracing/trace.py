@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
 from chainrules_py.config import Config
@@ -237,13 +238,19 @@ class Trace(ABC):
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
+        scalar: type | None = None,
     ) -> Settled | None:
-        """Settle calls whose tracers of this mode are of one differentiation; None if none is."""
+        """Settle calls whose tracers of this mode are of one differentiation; None if none is.
+
+        With ``scalar``, Python's floats are settled as if they were of that class.
+        """
         if any(map(is_structure_type, classes)):
             return None
         mine = tuple([issubclass(cls, self.tracer) for cls in classes])
         own: list[Any] = [*classes]
         payloads = tuple([c.payload_type if m else c for c, m in zip(own, mine, strict=True)])
+        if scalar is not None:
+            payloads = tuple([scalar if c is float else c for c in payloads])
         found, bound = self.find(primitive, primal, payloads, mine)
         return Settled(payloads, classes, mine, bound) if found else None
 
@@ -479,6 +486,37 @@ class SettledCalls(ArrayLike):
             return None
         call = cls.make_call(site, classes)
         return None if call is None else lambda *operands: call(operands, {})
+
+    @classmethod
+    def make_lifted(
+        cls, site: Site, classes: tuple[type, ...], scalar: Any
+    ) -> Callable[..., Any] | None:
+        """Make the step of an elementwise call on floats, computed with a library's scalars.
+
+        The cotangent of a float is such a scalar as well.
+        """
+        kinds = {getattr(c, "payload_type", c) for c in classes}
+        if site.primitive.options or not kinds <= {float, scalar}:
+            return None
+        if type(site.primal) is FunctionType or len(classes) != len(site.primitive.operands):
+            return None
+        settled = cls.tracing.settle(site.primitive, site.primal, classes, scalar)
+        bound = None if settled is None or settled.others else settled.bound
+        if settled is None or bound is None or bound.wanted != settled.mine:
+            return None
+        if not bound.is_elementwise or bound.may_share or len(classes) > 2:
+            return None
+        run, lifted = bound.run, lambda links, a, b: run(links, scalar(a), scalar(b))
+        if len(classes) == 1:
+            lifted = lambda links, a: run(links, scalar(a))
+        return cls.short_step(settled.mine, lifted, site.general)
+
+    @classmethod
+    def short_step(
+        cls, mine: tuple[bool, ...], run: Callable[..., Any], general: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """Return the step of one or two operands, where it is written out."""
+        return None
 
 
 def plain_arrays(x: Any) -> list[Any]:

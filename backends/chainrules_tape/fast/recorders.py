@@ -74,8 +74,12 @@ class FastCalls(SettledCalls, BareVariable):
             tape.append(record)
             for i in plain:
                 a = operands[i]
-                if id(a) not in tape.held and not (closes and not may_read(record, a)):
-                    tape.capture(a, record, closes)
+                if id(a) in tape.held:
+                    continue
+                if not closes:
+                    tape.guard.capture(a, record)
+                elif may_read(record, a):
+                    tape.guard.hold(a, record[:1])
             made = results[type(y)](y, tape, index)
             if views:
                 note_view(made, primitive, operands, options, y, payload)

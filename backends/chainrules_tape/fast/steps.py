@@ -55,48 +55,28 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def _step_of_left(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_left(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
+    """Return the step where the other is no variable; ``plain`` if somebody may write to it."""
+
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
         y, record = run(a.place, a.payload, b)
         index = len(tape)
         tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_right(run: Run, general: Run, classes: Classes) -> Run:
-    def step(a: Any, b: Any) -> Any:
-        tape = b.tape
-        y, record = run(b.place, a, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.place, a.payload, b)
-        index = len(tape)
-        tape.append(record)
-        if len(record) > 2 and id(b) not in tape.held:
+        if plain and len(record) > 2 and id(b) not in tape.held:
             tape.guard.capture(b, record)
         return classes[type(y)](y, tape, index)
 
     return step
 
 
-def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_right(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
         y, record = run(b.place, a, b.payload)
         index = len(tape)
         tape.append(record)
-        if len(record) > 2 and id(a) not in tape.held:
+        if plain and len(record) > 2 and id(a) not in tape.held:
             tape.guard.capture(a, record)
         return classes[type(y)](y, tape, index)
 
@@ -125,11 +105,6 @@ STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (False, True): _step_of_right,
 }
 """What makes the step of a call, by which of its operands are variables."""
-STEPS_BESIDE_PLAIN: dict[tuple[bool, ...], Callable[..., Run]] = {
-    (True, False): _step_of_left_beside_plain,
-    (False, True): _step_of_right_beside_plain,
-}
-"""The same, where the other operand is an array that somebody may write to."""
 
 
 def _step_of_written(
@@ -218,6 +193,12 @@ class FastSteps(BareVariable):
             return step
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
+        kinds = {getattr(c, "payload_type", c) for c in classes}
+        for scalar in kinds - {float} if float in kinds else ():
+            if issubclass(scalar, float) and hasattr(scalar, "dtype"):
+                lifted = cls.make_lifted(site, classes, scalar)
+                if lifted is not None:
+                    return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:
             return super().make_step(site, classes)
@@ -230,8 +211,13 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         if bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]):
             return super().make_step(site, classes)
-        steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
-        return steps[settled.mine](bound.run, site.general, cls.results)
+        beside = (True,) if settled.plain else ()
+        return STEPS[settled.mine](bound.run, site.general, cls.results, *beside)
+
+    @classmethod
+    def short_step(cls, mine: tuple[bool, ...], run: Run, general: Run) -> Run:
+        """Return the step of one or two operands, written out."""
+        return STEPS[mine](run, general, cls.results)
 
     @classmethod
     def make_written_step(cls, site: Site, classes: tuple[type, ...]) -> Run | None:
