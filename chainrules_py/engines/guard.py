@@ -69,13 +69,9 @@ class Guard:
         self.mode = "full" if debugging.checks is not None and mode == "sample" else mode
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.undo: Callable[[], object] = bool
-        if mode == "lock":
-            key = id(self)
-            self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
-            self._locks: list[Any] = [functools.partial(_locking.pop, key, None)]
-            self.undo = self.__del__ = at_once(self._locks)
-            _locking[key] = self._places, self._locks
-        elif mode not in MODES:
+        self._locks: list[Any] = []  # made when there is something to lock: numbers have nothing
+        self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
+        if mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
 
@@ -96,7 +92,7 @@ class Guard:
         if memory is None:
             return
         if mode == "lock" and memory.lock is not None:
-            locks = self._locks
+            locks = self._locks or self._begin()
             count = len(locks)
             owner = memory.lock(x, locks)
             if len(locks) > count:
@@ -107,6 +103,14 @@ class Guard:
                 self.held[key] = x, name, memory, None, count
                 return
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
+
+    def _begin(self) -> list[Any]:
+        """Prepare what undoes the locks, before there is one."""
+        key = id(self)
+        self._locks.append(functools.partial(_locking.pop, key, None))
+        self.undo = self.__del__ = at_once(self._locks)
+        _locking[key] = self._places, self._locks
+        return self._locks
 
     def _shares(self, owner: int) -> bool:
         """Tell whether another guard has locked an array, and share its lock."""

@@ -506,7 +506,8 @@ class SettledCalls(ArrayLike):
             return None
         if not bound.is_elementwise or bound.may_share or len(classes) > 2:
             return None
-        run, lifted = bound.run, lambda links, a, b: run(links, scalar(a), scalar(b))
+        run: Any = bound.run
+        lifted: Any = lambda links, a, b: run(links, scalar(a), scalar(b))
         if len(classes) == 1:
             lifted = lambda links, a: run(links, scalar(a))
         return cls.short_step(settled.mine, lifted, site.general)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from chainrules_py.extend import describe, note_rule
-from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.cotangents import Cotangents, numbers
 from chainrules_tape.core.links import LEAF, NONE, ZERO, parents
 from chainrules_tape.core.tape import BareTape
 
@@ -104,7 +104,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 elif links in plain and type(bar) is type(total):
                     total += bar  # a sum of our own; projection has made shape and dtype agree
                     bar = None
-                elif type(bar) is float is type(total):
+                elif type(bar) is type(total) in numbers:
                     bars[links] = total + bar
                 else:
                     y_bar = total = None
@@ -126,7 +126,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 elif link in plain and type(bar) is type(total):
                     total += bar
                     bar = None
-                elif type(bar) is float is type(total):
+                elif type(bar) is type(total) in numbers:
                     bars[link] = total + bar
                 else:
                     y_bar = total = None
@@ -138,7 +138,7 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                         bars[other] = right
                 elif other in plain and type(right) is type(total):
                     total += right
-                elif type(right) is float is type(total):
+                elif type(right) is type(total) in numbers:
                     bars[other] = total + right
                 else:
                     y_bar = total = None

@@ -24,8 +24,8 @@ class Leaf:
 
 LEAF = Leaf()
 ZERO, NONE = ZeroTangent(), NoTangent()
-UNASKED = (None, LEAF)
-"""The record of an input that no gradient is asked for, one object."""
+INPUT = (None, LEAF)
+"""The record of an input, one object."""
 
 
 class Links:
@@ -50,8 +50,8 @@ class Links:
                 bars.add(link, bar)
 
 
-class OneMaybeZero:
-    """Link of a record whose pull may give a zero, or the tangent of a structure."""
+class AddWhereSummed:
+    """Link of a record whose pull can add to a sum of our own, where there is one (`PullInto`)."""
 
     __slots__ = ("parents",)
 
@@ -59,18 +59,11 @@ class OneMaybeZero:
         self.parents = index
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add what the pull gives, if it gives something."""
+        """Add in place, or add what the pull gives."""
         bars[index] = None
         link = self.parents
-        if link in bars.plain and PullInto.added(bars[link], y_bar, record[2:]):
-            return
-        bar = record[0](y_bar, *record[2:])
-        if isinstance(bar, AbstractTangent):
-            _send(bars, link, unthunk(bar))
-        elif bars[link] is None:
-            bars[link] = bar
-        else:
-            bars.add(link, bar)
+        if link not in bars.plain or not PullInto.added(bars[link], y_bar, record[2:]):
+            _send(bars, link, record[0](y_bar, *record[2:]))
 
 
 class Structured:

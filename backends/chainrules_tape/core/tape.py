@@ -19,7 +19,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.config import recorders
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.links import INPUT
 
 Fetch = Callable[[int], tuple[Any, ...]]
 """Gives the record at an index."""
@@ -140,7 +140,7 @@ class BareTape(list[tuple[Any, ...]]):
     def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
         """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
-        self.extend([(None, LEAF)] * len(values))
+        self.extend([INPUT] * len(values))
         hold = self.guard.hold
         for x in values:
             hold(x, name)

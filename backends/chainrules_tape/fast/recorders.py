@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrules_py import Primitive
 from chainrules_py.extend import PullInto, Recorder, SettledCalls, Space, type_info
-from chainrules_tape.core.links import OneMaybeZero
+from chainrules_tape.core.links import AddWhereSummed
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.view import note_view
@@ -53,7 +53,7 @@ class FastCalls(SettledCalls, BareVariable):
             links = x.place if into is None else AddInto(x.place, into)
             y, record = run(links, payload, **options)
             if closes and type(record[2]) is PullInto:
-                record = (record[0], OneMaybeZero(x.place), *record[2:])
+                record = (record[0], AddWhereSummed(x.place), *record[2:])
             index = len(tape)
             tape.append(record)
             made = results[type(y)](y, tape, index)
@@ -69,7 +69,7 @@ class FastCalls(SettledCalls, BareVariable):
             links = x.place if into is None else AddInto(x.place, into)
             y, record = run(links, *payloads, **options)
             if closes and type(record[2]) is PullInto:
-                record = (record[0], OneMaybeZero(x.place), *record[2:])
+                record = (record[0], AddWhereSummed(x.place), *record[2:])
             index = len(tape)
             tape.append(record)
             for i in plain:

@@ -21,7 +21,7 @@ from chainrules_py.extend import (
     note_step,
     type_info,
 )
-from chainrules_tape.core.links import DEEP, Links, OneMaybeZero, pair
+from chainrules_tape.core.links import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
 
 Run: TypeAlias = Callable[..., Any]
@@ -145,7 +145,7 @@ def _step_of_written(
             links = Links(tuple([operands[i].place for i in places]))
         y, record = run(links, *payloads, **options)
         if n == 1 and closes and type(record[2]) is PullInto:
-            record = (record[0], OneMaybeZero(links), *record[2:])
+            record = (record[0], AddWhereSummed(links), *record[2:])
         index = len(tape)
         tape.append(record)
         for i in plain:
@@ -169,7 +169,7 @@ def _step_of_one_written(run: Run, classes: Classes, closes: bool, share: Share)
         tape, x = a.tape, a.payload
         y, record = run(a.place, x)
         if closes and type(record[2]) is PullInto:
-            record = (record[0], OneMaybeZero(a.place), *record[2:])
+            record = (record[0], AddWhereSummed(a.place), *record[2:])
         index = len(tape)
         tape.append(record)
         made = classes[type(y)](y, tape, index)
@@ -205,11 +205,12 @@ class FastSteps(BareVariable):
         bound = settled.bound
         if bound is None:
             return _step_of_constant(site.primal or primitive, settled.mine, site.general)
-        if bound.wanted != settled.mine:
-            return super().make_step(site, classes)
-        if bound.pull_into is not None or bound.may_be_zero:
-            return super().make_step(site, classes)
-        if bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]):
+        if (
+            bound.wanted != settled.mine
+            or bound.pull_into is not None
+            or bound.may_be_zero
+            or (bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]))
+        ):
             return super().make_step(site, classes)
         beside = (True,) if settled.plain else ()
         return STEPS[settled.mine](bound.run, site.general, cls.results, *beside)
@@ -225,12 +226,16 @@ class FastSteps(BareVariable):
         primitive = site.primitive
         settled = cls.tracing.settle(primitive, site.primal, classes)
         bound = None if settled is None or settled.others else settled.bound
-        if settled is None or bound is None or bound.always or bound.wanted != settled.mine:
-            return None
-        if bound.pull_into is not None or (bound.may_be_zero and not bound.is_plain):
-            return None
-        shared = cls.tracing.sharing(primitive, settled)
-        if shared is None:
+        shared = None if settled is None else cls.tracing.sharing(primitive, settled)
+        if (
+            settled is None
+            or bound is None
+            or shared is None
+            or bound.always
+            or bound.wanted != settled.mine
+            or bound.pull_into is not None
+            or (bound.may_be_zero and not bound.is_plain)
+        ):
             return None
         (arrays, share), closes = shared, bound.may_be_zero
         results = Unmixed(cls.results, primitive)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -15,14 +13,12 @@ from chainrules_py import (
     RuleError,
     TracerError,
     ZeroTangent,
-    frule,
     primitive,
     rrule,
     rule,
     scalar_rule,
 )
 from chainrules_tape import Tape, grad, jacobian, jvp, vjp
-from tests.plain import needs_short_ways
 
 X = np.array([0.3, 0.5, 0.7])
 COSINE = np.cos(X)
@@ -272,80 +268,3 @@ def test_a_plain_operand_that_is_written_to_before_the_pull():
     c[:] = 7.0
     with pytest.raises(MutationError, match="written to"):
         pull(np.ones(3))
-
-
-# -------------------------------------------------------------------------------- what it costs
-
-turn = stated(np.sin, lambda _y, x: COSINE)
-mapped = primitive(lambda x, *, k=1.0: np.sin(k * x))
-pushed = primitive(np.sin)
-scaled = primitive(lambda x, k: k * x)
-times = lambda t, c: c * t
-
-
-@rule(mapped)
-def _mapped_rule(x: np.ndarray, *, k):
-    return np.sin(k * x), (LinearMap(times, times, k * np.cos(k * x)),)
-
-
-@frule.register(pushed)
-def _pushed_rule(ts, x: np.ndarray):
-    return np.sin(x), np.cos(x) * ts[0]
-
-
-@rrule.register(pushed)
-def _pulled_rule(x: np.ndarray):
-    c = np.cos(x)
-    return np.sin(x), lambda y_bar: (c * y_bar,)
-
-
-@rule(scaled)
-def _scaled_rule(x: np.ndarray, k):
-    return k * x, (LinearMap(times, times, k), NoTangent())
-
-
-CALLS = {
-    "scalar_rule": turn,
-    "an option": mapped,
-    "an option that is given": lambda x: mapped(x, k=0.5),
-    "frule and rrule": pushed,
-    "a number beside it": lambda x: scaled(x, 0.5),
-}
-
-
-def frames(f, mode):
-    """Project frames of a call, from the difference of chains of two lengths."""
-
-    def chain(n):
-        def loss(x):
-            for _ in range(n):
-                x = f(x)
-            return np.sum(x)
-
-        gradient = grad(loss)
-        return lambda: gradient(X) if mode == "reverse" else jvp(loss, (X,), (X,))
-
-    def count(call):
-        seen = 0
-
-        def profile(frame, event, _arg):
-            nonlocal seen
-            seen += event == "call" and "chainrules_" in frame.f_globals.get("__name__", "")
-
-        for _ in range(3):
-            call()
-        sys.setprofile(profile)
-        try:
-            call()
-        finally:
-            sys.setprofile(None)
-        return seen
-
-    return (count(chain(11)) - count(chain(1))) / 10
-
-
-@needs_short_ways
-@pytest.mark.parametrize("mode", ["reverse", "forward"])
-@pytest.mark.parametrize("name", CALLS)
-def test_a_call_costs_at_most_eight_frames(name, mode):
-    assert frames(CALLS[name], mode) <= 8
