@@ -34,6 +34,9 @@ class Watcher(Protocol):
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on."""
 
+    def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
+        """Watch over several arrays from now on."""
+
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
 
@@ -141,9 +144,7 @@ class BareTape(list[tuple[Any, ...]]):
         """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
         self.extend([INPUT] * len(values))
-        hold = self.guard.hold
-        for x in values:
-            hold(x, name)
+        self.guard.hold_all(values, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

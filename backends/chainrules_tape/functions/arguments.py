@@ -224,6 +224,15 @@ def can_vary(x: Any) -> bool:
     return True
 
 
+def all_vary(leaves: list[Any]) -> bool:
+    """Tell whether leaves are arrays of dtypes that are known to vary: without a call for each."""
+    try:
+        return {*zip(map(type, leaves), map(_dtype, leaves), strict=True)} <= _varying
+    except (AttributeError, TypeError):  # without a dtype, or without a hash
+        return False
+
+
+_dtype = operator.attrgetter("dtype")
 _varying: set[tuple[type, Any]] = set()
 forgets(lambda: (_varying, numbers))
 

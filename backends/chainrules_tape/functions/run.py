@@ -56,7 +56,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
-from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
+from chainrules_tape.functions.arguments import all_vary, can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
@@ -121,12 +121,11 @@ class Run:
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
         self.leaves = given
-        for x in given:
-            if issubclass(type(x), Tracer):
-                self.leaves = list(map(frozen, given))
-                if (outer := notes.get(x.level)) is not None:
-                    outer.inside = True
-                break
+        if any([issubclass(cls, Tracer) for cls in set(map(type, given))]):
+            self.leaves = list(map(frozen, given))
+            x = next(x for x in given if issubclass(type(x), Tracer))
+            if (outer := notes.get(x.level)) is not None:
+                outer.inside = True
         under_way = recorders.under_way
         outside = len(under_way)
         check = None
@@ -222,7 +221,9 @@ class Run:
         """Return a leaf that f gave without a tracer of this run, and nobody else's."""
         return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
-    def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
+    def delivered(
+        self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any], dense: bool = True
+    ) -> Any:
         """Hand derivatives out: dense, in the form of a tree, each array the person's own.
 
         Parameters
@@ -233,8 +234,10 @@ class Run:
             One for each leaf; maybe a thunk or a zero.
         given : list
             What they were made of, which is the person's already.
+        dense : bool
+            Whether zeros are written out.
         """
-        mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves))
+        mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves), dense=dense)
         return unflatten_tangent(tree, mine, plain="own")
 
 
@@ -319,11 +322,8 @@ class Recorded(Run):
         watched = [i for i in self.inputs if i is not None] if watch else ()
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
         at = dict.fromkeys(watched) | seen if watch else bars
-        found = []
-        for i in self.inputs:
-            bar = None if i is None else at[i]
-            found.append(_ZERO if bar is None else bar)
-        return found
+        found = [None if i is None else at[i] for i in self.inputs]
+        return [_ZERO if bar is None else bar for bar in found]
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""
@@ -387,7 +387,7 @@ class ReverseRun(Recorded):
                 tape.append(INPUT)
                 traced.append(tape.classes[type(x)](x, tape, i))
             return traced
-        vary = list(map(can_vary, leaves))
+        vary = [True] * len(leaves) if all_vary(leaves) else list(map(can_vary, leaves))
         if all(vary):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))
