@@ -110,8 +110,13 @@ class Guard:
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
         """Watch several arrays; many that have memory of their own are locked together."""
         memory = type_info(type(xs[0])).memory if len(set(map(type, xs))) == 1 else None
-        many = len(xs) > _FEW and self.mode == "lock" and memory is not None
-        if many and memory.lock_all is not None and memory.contents is not None:
+        if (
+            len(xs) > _FEW
+            and self.mode == "lock"
+            and memory is not None
+            and memory.lock_all is not None
+            and memory.contents is not None
+        ):
             locks = self._locks or self._begin()
             count = len(locks)
             mine = memory.lock_all(xs, locks)
