@@ -38,7 +38,7 @@ _HOMES: dict[str, str] = {
         "Tracer beside called_beside lazy_array_type number_home number_homes number_readers"
         " set_class stood_for"
     ),
-    "chainrules_py.values.forgetting": "Made by_name forgets made made_again",
+    "chainrules_py.values.forgetting": "HEAP_TYPE Made by_name forgets made made_again",
     "chainrules_py.values.library": "Library Memory",
     "chainrules_py.values.locks": "Mode alone at_once in_own_context lock_of_a_table",
     "chainrules_py.values.memory": (
@@ -54,7 +54,9 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.generators": (
         "Draws is_generator may_draw register_generator states with_generators"
     ),
-    "chainrules_py.values.holding": "attributes content holds holds_numbers inside",
+    "chainrules_py.values.holding": (
+        "attributes cells content elements holds holds_numbers holds_objects inside slots"
+    ),
     "chainrules_py.values.tracers": (
         "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
     ),
@@ -71,16 +73,14 @@ _HOMES: dict[str, str] = {
         "Closure Operator closed generators_in refuse_traced settled traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.freeze": "global_names names_in",
     "chainrules_py.primitives.closures.captured": (
         "captured check_captured in_words knows recording"
     ),
-    "chainrules_py.primitives.closures.reach": "Reach",
-    "chainrules_py.primitives.closures.places": "entries written",
-    "chainrules_py.primitives.closures.contents": "is_library",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advice_at advise",
-    "chainrules_py.primitives.plugins": "Layer default_engine hosted later see see_all see_roots",
+    "chainrules_py.primitives.plugins": (
+        "Layer default_engine hosted is_library later see see_all see_roots"
+    ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.rows.alias": (
         "Alias AsOperand AsOption Call Lowering UFUNC_KEYWORDS alias aliases"
@@ -126,7 +126,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
     "chainrules_py.tracing.others": "asks_first moved read_for",
-    "chainrules_py.tracing.trace": "Recorder Settled SettledCalls Trace note_rule",
+    "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode refuse_written",
     "chainrules_py.engines.export": (

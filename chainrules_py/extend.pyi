@@ -85,9 +85,6 @@ from chainrules_py.primitives.closures.captured import (
     knows,
     recording,
 )
-from chainrules_py.primitives.closures.contents import (
-    is_library,
-)
 from chainrules_py.primitives.closures.convert import (
     Closure,
     Operator,
@@ -99,17 +96,6 @@ from chainrules_py.primitives.closures.convert import (
 )
 from chainrules_py.primitives.closures.effects import (
     HigherOrder,
-)
-from chainrules_py.primitives.closures.freeze import (
-    global_names,
-    names_in,
-)
-from chainrules_py.primitives.closures.places import (
-    entries,
-    written,
-)
-from chainrules_py.primitives.closures.reach import (
-    Reach,
 )
 from chainrules_py.primitives.dispatch import (
     Cache,
@@ -124,6 +110,7 @@ from chainrules_py.primitives.plugins import (
     Layer,
     default_engine,
     hosted,
+    is_library,
     later,
     see,
     see_all,
@@ -362,6 +349,7 @@ from chainrules_py.tracing.trace import (
     Settled,
     SettledCalls,
     Trace,
+    Unmixed,
     note_rule,
 )
 from chainrules_py.values.arrays import (
@@ -376,6 +364,7 @@ from chainrules_py.values.arrays import (
     stood_for,
 )
 from chainrules_py.values.forgetting import (
+    HEAP_TYPE,
     Made,
     by_name,
     forgets,
@@ -392,10 +381,14 @@ from chainrules_py.values.generators import (
 )
 from chainrules_py.values.holding import (
     attributes,
+    cells,
     content,
+    elements,
     holds,
     holds_numbers,
+    holds_objects,
     inside,
+    slots,
 )
 from chainrules_py.values.library import (
     Library,
@@ -468,12 +461,6 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
-    "LEAF",
-    "PLAIN",
-    "REQUIRED",
-    "UFUNC_KEYWORDS",
-    "WIDE",
-    "ZEROS",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -492,8 +479,10 @@ __all__ = [
     "Gradient",
     "Guard",
     "GuardMode",
+    "HEAP_TYPE",
     "HigherOrder",
     "Kernel",
+    "LEAF",
     "Layer",
     "Library",
     "Lowering",
@@ -504,8 +493,9 @@ __all__ = [
     "OneMode",
     "Opened",
     "Operator",
+    "PLAIN",
     "PullInto",
-    "Reach",
+    "REQUIRED",
     "Recipe",
     "Recorder",
     "Request",
@@ -527,7 +517,11 @@ __all__ = [
     "Tree",
     "TreeDef",
     "Types",
+    "UFUNC_KEYWORDS",
     "Unbroadcast",
+    "Unmixed",
+    "WIDE",
+    "ZEROS",
     "accumulate",
     "adjoint",
     "adjugate_by_svd",
@@ -568,6 +562,7 @@ __all__ = [
     "called_beside",
     "canonicalize",
     "captured",
+    "cells",
     "check_captured",
     "check_cotangent",
     "check_options",
@@ -593,9 +588,9 @@ __all__ = [
     "describe",
     "direction",
     "dot_standard",
+    "elements",
     "elementwise_composites",
     "enter",
-    "entries",
     "exactly",
     "explain_error",
     "fields_of",
@@ -615,13 +610,13 @@ __all__ = [
     "gather",
     "generators_in",
     "given",
-    "global_names",
     "half_line",
     "has_known_layout",
     "hidden",
     "highest_tracer",
     "holds",
     "holds_numbers",
+    "holds_objects",
     "hosted",
     "hosts",
     "in_own_context",
@@ -667,7 +662,6 @@ __all__ = [
     "moved",
     "moves",
     "name_of",
-    "names_in",
     "namespace",
     "namespace_of",
     "nan_to_num_standard",
@@ -706,9 +700,9 @@ __all__ = [
     "reductions_composites",
     "refuse_exchange",
     "refuse_functions",
+    "refuse_labelled",
     "refuse_plain",
     "refuse_traced",
-    "refuse_labelled",
     "refuse_type",
     "refuse_written",
     "refusers",
@@ -736,6 +730,7 @@ __all__ = [
     "share_memory",
     "shares_a_run",
     "shortcuts",
+    "slots",
     "solve_triangular_standard",
     "solving_rules",
     "spread_all",
@@ -767,7 +762,6 @@ __all__ = [
     "whole_operands",
     "with_generators",
     "wrapping",
-    "written",
     "zero_block",
     "zeta_shape",
 ]

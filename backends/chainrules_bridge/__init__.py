@@ -11,92 +11,38 @@ transforms is listed as data (`Transformations`), so that it can be tried (`supp
 library are derived from those of another (`derive`).
 """
 
-from chainrules_bridge.again import agree, another, check_same, prints, samples
-from chainrules_bridge.bodies import (
-    UNFIT,
-    CalledBackWarning,
-    check_promised,
-    raised_in,
-    refuse_bare,
-    refuse_captured,
-    refuse_numpy,
-    refuse_operator,
-    refused_rule,
-    tried,
-    unstated,
-    warn_called_back,
-)
-from chainrules_bridge.by_numpy import CONSTANT, by_numpy, called_by_numpy, is_hosted
-from chainrules_bridge.derive import derive, rows_of
-from chainrules_bridge.direct import as_seen
-from chainrules_bridge.directions import deliver_many, many_directions
-from chainrules_bridge.entries import (
-    assembled,
-    canonical,
-    conjugated,
-    dense,
-    densely,
-    flat,
-    opened,
-)
-from chainrules_bridge.hidden import check_hidden, may_hide
-from chainrules_bridge.imported import (
-    imported_from,
-    of_own,
-    own_function,
-    refuse_inside,
-    refuse_traced_captures,
-)
-from chainrules_bridge.linear import check_linear
-from chainrules_bridge.support import supported
-from chainrules_bridge.transform import Transformation, Transformations, nestings
-from chainrules_bridge.windows import gathered_windows
+import importlib
+from typing import Any
 
-__all__ = [
-    "CONSTANT",
-    "UNFIT",
-    "CalledBackWarning",
-    "Transformation",
-    "Transformations",
-    "agree",
-    "another",
-    "as_seen",
-    "assembled",
-    "by_numpy",
-    "called_by_numpy",
-    "canonical",
-    "check_hidden",
-    "check_linear",
-    "check_promised",
-    "check_same",
-    "conjugated",
-    "dense",
-    "densely",
-    "deliver_many",
-    "derive",
-    "flat",
-    "gathered_windows",
-    "imported_from",
-    "is_hosted",
-    "many_directions",
-    "may_hide",
-    "nestings",
-    "of_own",
-    "opened",
-    "own_function",
-    "raised_in",
-    "refuse_bare",
-    "refuse_numpy",
-    "refuse_operator",
-    "refuse_captured",
-    "refuse_inside",
-    "refuse_traced_captures",
-    "refused_rule",
-    "rows_of",
-    "prints",
-    "samples",
-    "supported",
-    "tried",
-    "unstated",
-    "warn_called_back",
-]
+_HOMES = {
+    "again": "agree another check_same prints samples",
+    "bodies": (
+        "UNFIT CalledBackWarning check_promised raised_in refuse_bare refuse_captured refuse_numpy "
+        "refuse_operator refused_rule tried unstated warn_called_back"
+    ),
+    "by_numpy": "CONSTANT by_numpy called_by_numpy is_hosted",
+    "derived_rows": "derive rows_of",
+    "direct": "as_seen",
+    "directions": "deliver_many many_directions",
+    "entries": "assembled canonical conjugated dense densely flat opened",
+    "hidden": "check_hidden may_hide",
+    "imported": "imported_from of_own own_function refuse_inside refuse_traced_captures",
+    "linear": "check_linear",
+    "support": "supported",
+    "transform": "Transformation Transformations nestings",
+    "windows": "gathered_windows",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for: the first gradient needs few of them."""
+    if name not in _HOME_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605

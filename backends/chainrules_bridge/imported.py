@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from chainrules_bridge.reach import Reach, written
 from chainrules_py import Primitive, TracerError, rules_for
-from chainrules_py.extend import (
-    Cache,
-    Reach,
-    Tracer,
-    in_words,
-    lookups,
-    name_of,
-    type_info,
-    written,
-)
+from chainrules_py.extend import Cache, Tracer, in_words, lookups, name_of, type_info
 
 _found = Cache()
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Generator
 from typing import Any, final
 
 from chainrules_bridge import agree, check_same, refuse_traced_captures, samples
+from chainrules_bridge.reach import Reach
 from chainrules_py import MutationError
-from chainrules_py.extend import Draws, Reach, name_of, type_info
+from chainrules_py.extend import Draws, name_of, type_info
 
 
 @final

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_bridge.reach import Reach, global_names
 from chainrules_compile.asked import asks_class
 from chainrules_compile.comparing import NOTHING, looking, testing
 from chainrules_compile.entropy import watching_entropy
@@ -27,16 +28,7 @@ from chainrules_compile.noted import Noted
 from chainrules_compile.scope import Scope, identifier
 from chainrules_compile.state import State
 from chainrules_py import Primitive
-from chainrules_py.extend import (
-    Reach,
-    Tracer,
-    content,
-    describe,
-    global_names,
-    is_library,
-    states,
-    type_info,
-)
+from chainrules_py.extend import Tracer, content, describe, is_library, states, type_info
 
 _MOST = 10_000
 """How many functions are looked at."""

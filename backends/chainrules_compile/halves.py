@@ -15,12 +15,13 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_bridge.reach import Reach
 from chainrules_compile.alike import PLAIN, alike
 from chainrules_compile.captures import Captures, is_made
 from chainrules_compile.noted import Noted
 from chainrules_compile.parameters import parameters_of
 from chainrules_py import MutationError, Primitive
-from chainrules_py.extend import Made, Reach, Tracer, flatten, inside, type_info, unflatten
+from chainrules_py.extend import Made, Tracer, flatten, inside, type_info, unflatten
 
 _MOST = 32
 """How many arguments can be static by their places."""

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_bridge.reach import Reach, entries
 from chainrules_compile.alike import PLAIN, bits_of
-from chainrules_py.extend import Reach, entries, is_library
+from chainrules_py.extend import is_library
 
 _LACKED = (
     "__bool__", "__len__", "__eq__", "__ne__", "__hash__", "__contains__", "__iter__",

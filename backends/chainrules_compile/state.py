@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from chainrules_bridge.reach import entries, written
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.held import equal
-from chainrules_py.extend import describe, entries, is_library, type_info, written
+from chainrules_py.extend import describe, is_library, type_info
 
 _NOTHING = object()
 _MOST = 1_000_000

@@ -18,8 +18,9 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_bridge.reach import names_in
 from chainrules_py import Primitive
-from chainrules_py.extend import attributes, content, names_in
+from chainrules_py.extend import attributes, content
 
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype)
 _LIBRARIES = frozenset(("numpy", "scipy", "cupy", "cupyx"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import operator
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +99,25 @@ def lock(x: np.ndarray, locks: list[Any]) -> Any:
     return owner
 
 
+def lock_all(xs: Sequence[np.ndarray], locks: list[Any]) -> list[np.ndarray]:
+    """Make those of many arrays read-only that have memory of their own, and return these."""
+    mine = [x for x in xs if x.base is None and x.flags.writeable]
+    # One call in C, which an interrupt comes before or after: see `at_once`.
+    locks.append(functools.partial(_nowhere.extend, map(_unlocked, mine)))
+    _nowhere.extend(map(_locked, mine))
+    return mine
+
+
+_locked = operator.methodcaller("setflags", write=False)
+_unlocked = operator.methodcaller("setflags", write=True)
+_nowhere: collections.deque[None] = collections.deque(maxlen=0)
+
+
+def contents(xs: Sequence[np.ndarray]) -> list[bytes]:
+    """Return the bytes of arrays."""
+    return [*map(operator.methodcaller("tobytes"), xs)]
+
+
 def read_only(x: np.ndarray) -> np.ndarray:
     """Return a read-only view; views of it cannot be written to either."""
     view = x.view()
@@ -120,6 +142,8 @@ MEMORY = Memory(
     lock=lock,
     read_only=read_only,
     overlap=overlap,
+    lock_all=lock_all,
+    contents=contents,
 )
 
 makers |= {np.zeros_like, np.ones_like, np.empty_like, np.full_like}

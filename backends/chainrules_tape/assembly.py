@@ -12,7 +12,6 @@ from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.checkpoint.folds import Foldable
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
-from chainrules_tape.fast.general_rules import FastRules
 from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
@@ -33,7 +32,7 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, FastRules, FastCalls, AddsRows, Variable):
+class FastVariable(FastSteps, FastSlices, FastJoins, FastCalls, AddsRows, Variable):
     """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.extend import Reach
+from chainrules_bridge.reach import Reach
 
 
 @final

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 from chainrules_py import debugging
@@ -25,6 +25,8 @@ MODES: tuple[GuardMode, ...] = ("lock", "sample", "full", "off")
 
 _SMALL = 64
 """Locked arrays of so few elements are compared as well: views made before can still be written."""
+_FEW = 8
+"""Of more arrays those are locked together that can be."""
 _locking: dict[int, tuple[dict[int, int], list[Any]]] = {}
 """By the id of a guard that locks: `Guard._places` and `Guard._locks`."""
 
@@ -63,19 +65,16 @@ class Guard:
         in C, so that an interrupt is raised before it or after it.
     """
 
-    __slots__ = ("__del__", "_locks", "_places", "held", "mode", "undo")
+    __slots__ = ("__del__", "_groups", "_locks", "_places", "held", "mode", "undo")
 
     def __init__(self, mode: GuardMode = "sample") -> None:
         self.mode = "full" if debugging.checks is not None and mode == "sample" else mode
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
         self.undo: Callable[[], object] = bool
-        if mode == "lock":
-            key = id(self)
-            self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
-            self._locks: list[Any] = [functools.partial(_locking.pop, key, None)]
-            self.undo = self.__del__ = at_once(self._locks)
-            _locking[key] = self._places, self._locks
-        elif mode not in MODES:
+        self._locks: list[Any] = []  # made when there is something to lock: numbers have nothing
+        self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
+        self._groups: list[tuple[list[Any], Any, Any, list[Any]]] = []  # of small arrays
+        if mode not in MODES:
             msg = f"guard={mode!r}; write one of {', '.join(map(repr, MODES))}"
             raise ValueError(msg)
 
@@ -96,7 +95,7 @@ class Guard:
         if memory is None:
             return
         if mode == "lock" and memory.lock is not None:
-            locks = self._locks
+            locks = self._locks or self._begin()
             count = len(locks)
             owner = memory.lock(x, locks)
             if len(locks) > count:
@@ -107,6 +106,35 @@ class Guard:
                 self.held[key] = x, name, memory, None, count
                 return
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
+
+    def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
+        """Watch several arrays; many that have memory of their own are locked together."""
+        memory = type_info(type(xs[0])).memory if len(set(map(type, xs))) == 1 else None
+        if (
+            len(xs) > _FEW
+            and self.mode == "lock"
+            and memory is not None
+            and memory.lock_all is not None
+            and memory.contents is not None
+        ):
+            locks = self._locks or self._begin()
+            count = len(locks)
+            mine = memory.lock_all(xs, locks)
+            self._places.update(zip(map(id, mine), itertools.repeat(count)))
+            self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
+            small = [x for x in mine if x.size <= _SMALL]
+            self._groups.append((small, name, memory.contents, memory.contents(small)))
+        for x in xs:
+            if id(x) not in self.held:
+                self.hold(x, name)
+
+    def _begin(self) -> list[Any]:
+        """Prepare what undoes the locks, before there is one."""
+        key = id(self)
+        self._locks.append(functools.partial(_locking.pop, key, None))
+        self.undo = self.__del__ = at_once(self._locks)
+        _locking[key] = self._places, self._locks
+        return self._locks
 
     def _shares(self, owner: int) -> bool:
         """Tell whether another guard has locked an array, and share its lock."""
@@ -141,6 +169,12 @@ class Guard:
         MutationError
             It names the array.
         """
+        for arrays, name, contents, before in self._groups:
+            now = contents(arrays)
+            if now != before:
+                pairs = zip(arrays, now, before, strict=True)
+                x = next(x for x, a, b in pairs if a != b)
+                refuse_written(x, name_of(x) if name is None else name)
         full = self.mode == "full"
         for x, name, memory, fingerprint, _ in self.held.values():
             if fingerprint is not None and memory.fingerprint(x, full) != fingerprint:
@@ -193,6 +227,7 @@ class Guard:
         if self.mode == "lock":
             self._free()
         self.held.clear()
+        self._groups.clear()
 
     def _free(self) -> None:
         self.undo()

@@ -327,7 +327,7 @@ class Primitive(Generic[P, R]):
         None where there is no shorter way than calling the primitive.
         """
         fits = len(classes) == self._n_operands or self.variadic is not None
-        if self.has_body or not fits or any(map(is_structure_type, classes)):
+        if not fits or any(map(is_structure_type, classes)):
             return None
         cls: Any = next(cls for cls in classes if issubclass(cls, Tracer))
         return cls.__step__(self, classes)  # type: ignore[no-any-return]
@@ -340,11 +340,12 @@ class Primitive(Generic[P, R]):
         if step is not None and not self.options:
             return step
         if step is not None:
-            take, names = step, self.options.keys()
+            take, defaults, names = step, self.options, self.options.keys()
 
             def stepped(*operands: Any, **options: Any) -> Any:
-                if options.keys() == names and static_types.issuperset(map(type, options.values())):
-                    return take(*operands, **options)
+                given = {**defaults, **options}
+                if given.keys() == names and static_types.issuperset(map(type, given.values())):
+                    return take(*operands, **given)
                 return take(*operands, **self.normalise(operands, options)[1])
 
             return stepped
@@ -356,7 +357,7 @@ class Primitive(Generic[P, R]):
                 if operands[i].level > top.level:
                     top = operands[i]
             y = top.__trace__(self, operands, options)
-            return self._unmixed(y) if written else y
+            return self.unmixed(y) if written else y
 
         return traced
 
@@ -379,9 +380,9 @@ class Primitive(Generic[P, R]):
             y = tracer.__trace__(self, operands, options)
         finally:
             _traced.call = around
-        return self._unmixed(y)
+        return self.unmixed(y)
 
-    def _unmixed(self, y: Any) -> Any:
+    def unmixed(self, y: Any) -> Any:
         """Return a result; raise if a value being differentiated came in by another way.
 
         What a level traces lies below it. A tracer below one of its own level is no operand: the

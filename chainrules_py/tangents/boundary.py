@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,13 @@ from chainrules_py.tangents.space import (
 )
 from chainrules_py.tangents.structural import Tangent, map_fields
 from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import AbstractTangent, NotImplementedTangent, Summand, is_zero
+from chainrules_py.tangents.zeros import (
+    ZERO,
+    AbstractTangent,
+    NotImplementedTangent,
+    Summand,
+    is_zero,
+)
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import made
 from chainrules_py.values.holding import holds_objects, inside
@@ -347,8 +354,16 @@ def own_all(
     found: list[Any] = []
     many = len(ts) > _FEW  # of which each is not compared with each
     owners = set(map(_owner, theirs)) if many else set[int]()
+    kind: Any = None
+    dtype: Any = None
+    zeros: Any = None
     for x, t in zip(xs, ts, strict=True):
         cls = type(t)
+        if dense and t is ZERO:  # of which programs may have thousands
+            if type(x) is not kind or (zeros and x.dtype is not dtype):
+                kind, dtype, zeros = type(x), getattr(x, "dtype", None), _zeros_like(x)
+            found.append(zeros(x.shape) if zeros else zero_tangent(x))
+            continue
         info = type_info(cls)
         if info.library.own is not None:
             if many and info.memory is not None:
@@ -369,6 +384,16 @@ def own_all(
             t = own(t, (*theirs, *found))
         found.append(t)
     return found
+
+
+def _zeros_like(x: Any) -> Callable[[tuple[int, ...]], Any] | None:
+    """Return what makes zeros of a shape, where an array's class and dtype say all the rest."""
+    of = space(x)
+    if type(of) is not Space or of.device is not None or issubclass(type(x), Tracer):
+        return None
+    if type_info(type(x)).host is not None or not type_info(type(x)).is_array:
+        return None
+    return functools.partial(namespace_of(of.like).zeros, dtype=of.tangent_dtype)
 
 
 def _owner(x: Any) -> int:

@@ -39,7 +39,7 @@ def numbers_like(y: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
     dtype = getattr(y, "dtype", None)
     if dtype is None:
         return (y, *[promoted(x, y) for x in xs])
-    if _whole(type(y))[dtype]:
+    if whole_of(type(y))[dtype]:
         return tuple([real_numbers(x) for x in (y, *xs)])
     return (y, *[x if getattr(x, "dtype", None) is dtype else promoted(x, y) for x in xs])
 
@@ -75,5 +75,6 @@ class Whole(dict[Any, bool]):
         return found
 
 
-_whole: Any = functools.cache(lambda cls: Whole(type_info(cls).dispatch_type))
-forgets(lambda: (_whole,))
+whole_of: Any = functools.cache(lambda cls: Whole(type_info(cls).dispatch_type))
+"""The `Whole` of a class of arrays."""
+forgets(lambda: (whole_of,))

@@ -82,7 +82,7 @@ def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool | str) -> Any:
         if treedef.num_leaves:
             return next(ts)
         return NoTangent() if is_constant(treedef.like) else ZeroTangent()
-    parts = [_tangent(child, ts, plain) for child in treedef.children]
+    parts = [next(ts) if c is LEAF else _tangent(c, ts, plain) for c in treedef.children]
     cls = treedef.cls
     if issubclass(cls, Tangent) or (plain and cls in PLAIN):
         return build(treedef, parts)

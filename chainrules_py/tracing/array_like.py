@@ -88,6 +88,13 @@ class ArrayLike(PythonProtocols):
         return None
 
     @classmethod
+    def make_lifted(
+        cls, site: Site, classes: tuple[type, ...], scalar: type
+    ) -> Callable[..., Any] | None:
+        """Make the step of a call on Python's floats, computed by a library with its scalars."""
+        return None
+
+    @classmethod
     def __step__(cls, primitive: Any, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Find the step of a word that a rule calls."""
         engines = {getattr(c, "engine", None) for c in classes if issubclass(c, Tracer)}

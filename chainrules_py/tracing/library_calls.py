@@ -77,7 +77,11 @@ class Site:
             and number_home(self.primal)
             and all([type_info(cls).is_python_number for cls in classes])
         ):
-            step = self.lifted
+            step = None
+            if len({getattr(type(t), "engine", None) for t in tracers}) == 1:
+                scalar = type(scalar_at_home(1.0, number_home(self.primal)))
+                step = type(tracers[0]).make_lifted(self, classes, scalar)
+            step = step or self.lifted
         elif (between := beside(self.primal, classes, self.general)) is not None:
             step = between
         elif tracers and len({type(t).engine for t in tracers if hasattr(type(t), "engine")}) == 1:
@@ -99,8 +103,10 @@ class Site:
             return (self.primal or self.primitive)(*operands, **options)
         if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
             operands = _with_arrays(operands, self.primal)
-        operands, options = self.primitive.normalise(operands, options)
-        return tracer.__trace__(self.primitive, operands, options, self.primal)
+        word = self.primitive
+        operands, options = word.normalise(operands, options)
+        y = tracer.__trace__(word, operands, options, self.primal)
+        return word.unmixed(y) if word.has_body else y
 
 
 SEQUENCES = (list, tuple)

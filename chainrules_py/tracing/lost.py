@@ -47,12 +47,9 @@ class Notes:
         Whether it called a function whose derivative is zero, as `floor`.
     """
 
-    __slots__ = ("compared", "inside", "refused", "steps")
-
-    def __init__(self) -> None:
-        self.refused: Place | None = None
-        self.compared: Place | None = None
-        self.inside = self.steps = False
+    refused: Place | None = None
+    compared: Place | None = None
+    inside = steps = False
 
     def report(self, f: Any, depends: bool) -> None:
         """Report a refusal that a function caught.

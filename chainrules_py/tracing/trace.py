@@ -12,7 +12,8 @@ operands settle; modes whose tracers are `SettledCalls` trace by it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias, final
 
 from chainrules_py.config import Config
@@ -212,6 +213,24 @@ class Trace(ABC):
                 if type(value) is type(payload):
                     part.note_shared(x, f, value, payload)
 
+    def sharing(self, primitive: Primitive[..., Any], settled: Settled) -> Any:
+        """Return the places of arrays, and what notes that a result is memory of theirs.
+
+        None where more has to be asked than an array's ``base``, as of tracers.
+        """
+        arrays = [i for i, of in enumerate(settled.payloads) if type_info(of).is_array]
+        for of in [settled.payloads[i] for i in arrays]:
+            if issubclass(of, Tracer) or type_info(of).host or not hasattr(of, "base"):
+                return None
+
+        def share(made: Any, operands: Sequence[Any], y: Any, payloads: Sequence[Any]) -> None:
+            if may_share(y, payloads):
+                if settled.views and isinstance(made, self.tracer):
+                    made.note_view(primitive, operands, {}, y, payloads[0])
+                self.note_shared(made, primitive, operands, y, payloads)
+
+        return arrays, share
+
     # -- the algorithm, where types settle it
 
     def settle(
@@ -219,13 +238,19 @@ class Trace(ABC):
         primitive: Primitive[..., Any],
         primal: Callable[..., Any] | None,
         classes: tuple[type, ...],
+        scalar: type | None = None,
     ) -> Settled | None:
-        """Settle calls whose tracers of this mode are of one differentiation; None if none is."""
+        """Settle calls whose tracers of this mode are of one differentiation; None if none is.
+
+        With ``scalar``, Python's floats are settled as if they were of that class.
+        """
         if any(map(is_structure_type, classes)):
             return None
         mine = tuple([issubclass(cls, self.tracer) for cls in classes])
         own: list[Any] = [*classes]
         payloads = tuple([c.payload_type if m else c for c, m in zip(own, mine, strict=True)])
+        if scalar is not None:
+            payloads = tuple([scalar if c is float else c for c in payloads])
         found, bound = self.find(primitive, primal, payloads, mine)
         return Settled(payloads, classes, mine, bound) if found else None
 
@@ -302,6 +327,44 @@ def may_share(y: Any, payloads: Sequence[Any]) -> bool:
         if memory.owner(x) is owner if type(x) is cls else is_structure_type(type(x)):
             return True
     return False
+
+
+class Unmixed(dict[type, Any]):
+    """Classes of tracers by the type of what they stand for, for results of a person's function.
+
+    A plain array or number holds no tracer; anything else is looked at (`Primitive.unmixed`).
+
+    Parameters
+    ----------
+    classes : mapping
+        Those of the engine.
+    primitive : Primitive
+        Whose results they are for.
+    """
+
+    def __init__(self, classes: Mapping[type, Any], primitive: Primitive[..., Any]) -> None:
+        super().__init__()
+        self.classes = classes
+        self.primitive = primitive
+
+    def __missing__(self, cls: type) -> Any:
+        made, info, unmixed = self.classes[cls], type_info(cls), self.primitive.unmixed
+        found = made
+        if issubclass(cls, Tracer) or not (info.is_array or info.is_number):
+            found = lambda *of: unmixed(made(*of))
+        self[cls] = found
+        return found
+
+
+def _unmixed(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
+    """Return what traces calls, and of a function that people wrote looks at the result."""
+    if not primitive.has_body:
+        return record
+
+    def unmixed(operands: tuple[Any, ...], options: dict[str, Any], at: Any = None) -> Any:
+        return primitive.unmixed(record(operands, options, at))
+
+    return unmixed
 
 
 def _without_truths(primitive: Primitive[..., Any], record: Recorder) -> Recorder:
@@ -412,7 +475,8 @@ class SettledCalls(ArrayLike):
                 issubclass(c, Tracer) and not issubclass(c, cls.tracing.tracer)
             ):
                 return None
-        return _without_truths(site.primitive, cls.recorder(site.primitive, site.primal, classes))
+        record = cls.recorder(site.primitive, site.primal, classes)
+        return _unmixed(site.primitive, _without_truths(site.primitive, record))
 
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -422,6 +486,38 @@ class SettledCalls(ArrayLike):
             return None
         call = cls.make_call(site, classes)
         return None if call is None else lambda *operands: call(operands, {})
+
+    @classmethod
+    def make_lifted(
+        cls, site: Site, classes: tuple[type, ...], scalar: Any
+    ) -> Callable[..., Any] | None:
+        """Make the step of an elementwise call on floats, computed with a library's scalars.
+
+        The cotangent of a float is such a scalar as well.
+        """
+        kinds = {getattr(c, "payload_type", c) for c in classes}
+        if site.primitive.options or not kinds <= {float, scalar}:
+            return None
+        if type(site.primal) is FunctionType or len(classes) != len(site.primitive.operands):
+            return None
+        settled = cls.tracing.settle(site.primitive, site.primal, classes, scalar)
+        bound = None if settled is None or settled.others else settled.bound
+        if settled is None or bound is None or bound.wanted != settled.mine:
+            return None
+        if not bound.is_elementwise or bound.may_share or len(classes) > 2:
+            return None
+        run: Any = bound.run
+        lifted: Any = lambda links, a, b: run(links, scalar(a), scalar(b))
+        if len(classes) == 1:
+            lifted = lambda links, a: run(links, scalar(a))
+        return cls.short_step(settled.mine, lifted, site.general)
+
+    @classmethod
+    def short_step(
+        cls, mine: tuple[bool, ...], run: Callable[..., Any], general: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """Return the step of one or two operands, where it is written out."""
+        return None
 
 
 def plain_arrays(x: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 from chainrules_py.errors import RuleError, describe
@@ -45,6 +45,11 @@ class Memory(NamedTuple):
     overlap : callable, optional
         ``overlap(x, y)`` tells whether they have an element in common; by default, whether they
         have one owner.
+    lock_all : callable, optional
+        ``lock_all(xs, locks)`` locks many arrays by a few calls in C, as ``lock`` does, with one
+        call that undoes it, and returns those that it has locked.
+    contents : callable, optional
+        ``contents(xs)`` is a list of something to compare, one for each of many small arrays.
 
     Examples
     --------
@@ -67,6 +72,8 @@ class Memory(NamedTuple):
     lock: Callable[[Any, list[Any]], Any] | None = None
     read_only: Callable[[Any], Any] | None = None
     overlap: Callable[[Any, Any], bool] | None = None
+    lock_all: Callable[[Sequence[Any], list[Any]], list[Any]] | None = None
+    contents: Callable[[Sequence[Any]], list[Any]] | None = None
 
 
 class Fuser(Protocol):

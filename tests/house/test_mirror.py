@@ -426,16 +426,6 @@ ELSEWHERE = (
     ("backends/chainrules_tape/core/*", "tests/tape/core/test_tape.py", ROOM),
     ("backends/chainrules_tape/memory/*", "tests/tape/memory/test_write.py", ROOM),
     (
-        "backends/chainrules_tape/fast/steps.py",
-        "tests/tape/test_counts.py",
-        "what they save is counted",
-    ),
-    (
-        "backends/chainrules_tape/fast/recorders.py",
-        "tests/tape/fast/test_general_rules.py",
-        "they record what these do",
-    ),
-    (
         "backends/chainrules_tape/fast/*",
         "tests/tape/fast/test_slices.py",
         "parts, joins and additions against the long way",

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py.values.tables import tables
-from chainrules_tape import Tape, value_and_grad
+from chainrules_tape import Tape, grad, jvp, value_and_grad
 from tests.plain import needs_short_ways
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,9 +64,9 @@ def test_what_an_argument_costs():
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="counted in Python 3.11's instructions")
-@pytest.mark.parametrize("name, before", [("grad", 2306), ("vjp", 2375), ("jvp", 1802)])
-def test_what_guards_cost_a_small_derivative(name, before):
-    """In instructions of Python, of which there were as many before anything was guarded.
+@pytest.mark.parametrize("name, limit", [("grad", 2360), ("vjp", 2600), ("jvp", 1910)])
+def test_what_a_small_derivative_costs(name, limit):
+    """In instructions of Python.
 
     In a process of its own, where no other test has made libraries known.
     """
@@ -95,7 +96,7 @@ print(counts.instructions(call))
         env={**os.environ, "PYTHONPATH": paths},
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) <= 1.07 * before
+    assert int(done.stdout) <= limit
 
 
 def test_tables_that_a_library_has_cost_nothing_where_there_are_none(monkeypatch):
@@ -118,11 +119,11 @@ def test_what_a_product_with_a_hessian_costs():
     "f, limit",
     [
         # Two of these call LAPACK, in the place of five to eight of NumPy's own, not counted here.
-        (np.linalg.cholesky, 16),
-        (np.linalg.inv, 16),
-        (lambda x: np.linalg.solve(x, RIGHT), 22),
+        (np.linalg.cholesky, 17),
+        (np.linalg.inv, 17),
+        (lambda x: np.linalg.solve(x, RIGHT), 23),
         # NumPy asks whether the second is of the class of the first.
-        (lambda x: np.linalg.solve(RIGHT, x), 22),
+        (lambda x: np.linalg.solve(RIGHT, x), 23),
     ],
     ids=["cholesky", "inv", "solve in the matrix", "solve in the right side"],
 )
@@ -170,3 +171,83 @@ def test_gradients_that_are_handed_out_are_compared_with_nothing():
     """Of k arguments, the work is k times that of one, not k squared."""
     few, many = counts.of_argument(10), counts.of_argument(40)
     assert many <= few
+
+
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5)], ids=["float", "np.float64"])
+def test_what_grad_itself_costs(x):
+    gradient = grad(lambda x: x)
+    for _ in range(3):
+        gradient(x)
+    assert counts.calls(lambda: gradient(x)) <= 16
+
+
+# ---------------------------------------------------------------------- functions of people's
+
+X = np.array([0.3, 0.5, 0.7])
+SLOPE = np.cos(X)
+turned, mapped, pushed, scaled = [primitive(f) for f in (
+    lambda x: np.sin(x),
+    lambda x, *, k=1.0: np.sin(k * x),
+    lambda x: np.sin(x) * 1.0,
+    lambda x, k: k * x,
+)]  # fmt: skip
+times = lambda t, c: c * t
+scalar_rule(turned, lambda _y, _x: SLOPE)
+
+
+@rule(mapped)
+def mapped_rule(x: np.ndarray, *, k):
+    return np.sin(k * x), (LinearMap(times, times, k * np.cos(k * x)),)
+
+
+@frule.register(pushed)
+def push_pushed(ts, x: np.ndarray):
+    return np.sin(x), np.cos(x) * ts[0]
+
+
+@rrule.register(pushed)
+def pull_pushed(x: np.ndarray):
+    c = np.cos(x)
+    return np.sin(x), lambda y_bar: (c * y_bar,)
+
+
+@rule(scaled)
+def scaled_rule(x: np.ndarray, k):
+    return k * x, (LinearMap(times, times, k), NoTangent())
+
+
+CALLS = {
+    "scalar_rule": turned,
+    "an option": mapped,
+    "an option that is given": lambda x: mapped(x, k=0.5),
+    "frule and rrule": pushed,
+    "a number beside it": lambda x: scaled(x, 0.5),
+}
+
+
+def chained(f, n, mode):
+    """A call of the gradient of f, n times applied."""
+
+    def loss(x):
+        for _ in range(n):
+            x = f(x)
+        return np.sum(x)
+
+    gradient = grad(loss)
+    call = (lambda: gradient(X)) if mode == "reverse" else (lambda: jvp(loss, (X,), (X,)))
+    for _ in range(3):
+        call()
+    return counts.calls(call)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("name", CALLS)
+def test_what_a_call_of_a_person_s_rule_costs(name, mode):
+    assert chained(CALLS[name], 11, mode) - chained(CALLS[name], 1, mode) <= 80
+
+
+def test_what_five_operations_on_a_float_cost():
+    f = value_and_grad(lambda x: np.sin(x) * x * x + np.exp(-x))
+    for _ in range(3):
+        f(1.3)
+    assert counts.calls(lambda: f(1.3)) <= 52

@@ -1,8 +1,4 @@
-"""The rows of polynomials.
-
-Of np.polynomial NumPy shows two functions. The others that have a row take plain arrays, in `rrule`
-and `frule`; a tracer in them raises, and says what to write.
-"""
+"""The rows of polynomials whose coefficients begin with the highest."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import polynomial as ascending
 
 from chainrules_numpy import lowerings as low
 from chainrules_numpy.functions.common import row
@@ -102,58 +97,3 @@ row(
     w=coefficients("w"),
     deg=order("deg"),
 )
-
-
-# ------------------------------------------------------------------------------- several variables
-
-
-def polyval2d(x: Any, y: Any, c: Any) -> Any:
-    """At points."""
-    return p.polyval_at(c, x, y)
-
-
-def polyval3d(x: Any, y: Any, z: Any, c: Any) -> Any:
-    """At points."""
-    return p.polyval_at(c, x, y, z)
-
-
-def polyvalnd(pts: Any, c: Any) -> Any:
-    """At points, whose coordinates come one after the other."""
-    return p.polyval_at(c, *[low.array_of(x) for x in pts])
-
-
-def polygrid2d(x: Any, y: Any, c: Any) -> Any:
-    """On a grid."""
-    return p.polygrid(c, x, y)
-
-
-def polygrid3d(x: Any, y: Any, z: Any, c: Any) -> Any:
-    """On a grid."""
-    return p.polygrid(c, x, y, z)
-
-
-def polyval1d(x: Any, c: Any, tensor: bool = True) -> Any:
-    """At points; without tensor, of the column of coefficients that belongs to each."""
-    return p.polyval_at(c, x) if tensor else p.ascending(x, c, outer=False)
-
-
-def polyvander(x: Any, deg: int) -> Any:
-    """Compute the powers of x from 0 to deg, on a new last axis."""
-    x = (x if x.ndim else v.reshape(x, shape=(1,))) + 0.0
-    rows = v.vander(v.reshape(x, shape=(-1,)), columns=deg + 1, increasing=True)
-    return v.reshape(rows, shape=(*x.shape, deg + 1))
-
-
-_xyzc: dict[str, Any] = {name: low.as_keyword(name) for name in ("x", "y", "z", "c")}
-for _f, _composite in (
-    (ascending.polyval, polyval1d),
-    (ascending.polyval2d, polyval2d),
-    (ascending.polyval3d, polyval3d),
-    (ascending.polygrid2d, polygrid2d),
-    (ascending.polygrid3d, polygrid3d),
-):
-    row(_f, _composite, None, **_xyzc)
-row(ascending.polyvander, polyvander, None, x=low.as_keyword("x"), deg=order("deg"))
-_f = vars(ascending).get("polyvalnd")  # since NumPy 2.5
-if _f is not None:
-    row(_f, polyvalnd, None, c=low.as_keyword("c"))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from chainrules_py.extend import describe, note_rule
-from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF, parents
+from chainrules_tape.core.cotangents import Cotangents, numbers
+from chainrules_tape.core.links import LEAF, NONE, ZERO, parents
 from chainrules_tape.core.tape import BareTape
 
 
@@ -99,11 +99,12 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     bar = record[0](y_bar, *record[2:])
                 total = bars[links]
                 if total is None:
-                    bars[links] = bar
+                    if bar is not ZERO and bar is not NONE:
+                        bars[links] = bar
                 elif links in plain and type(bar) is type(total):
                     total += bar  # a sum of our own; projection has made shape and dtype agree
                     bar = None
-                elif type(bar) is float is type(total):
+                elif type(bar) is type(total) in numbers:
                     bars[links] = total + bar
                 else:
                     y_bar = total = None
@@ -120,11 +121,12 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                 link, other = links if kind is tuple else parents(links)
                 total = bars[link]
                 if total is None:
-                    bars[link] = bar
+                    if bar is not ZERO and bar is not NONE:
+                        bars[link] = bar
                 elif link in plain and type(bar) is type(total):
                     total += bar
                     bar = None
-                elif type(bar) is float is type(total):
+                elif type(bar) is type(total) in numbers:
                     bars[link] = total + bar
                 else:
                     y_bar = total = None
@@ -132,10 +134,11 @@ def play(records: Iterable[Any], bars: Cotangents, start: int, stop: int) -> Non
                     bar = None
                 total = bars[other]
                 if total is None:
-                    bars[other] = right
+                    if right is not ZERO and right is not NONE:
+                        bars[other] = right
                 elif other in plain and type(right) is type(total):
                     total += right
-                elif type(right) is float is type(total):
+                elif type(right) is type(total) in numbers:
                     bars[other] = total + right
                 else:
                     y_bar = total = None

@@ -7,6 +7,9 @@ from typing import Any
 from chainrules_py import is_zero
 from chainrules_py.extend import Tracer, accumulate, is_mutable_destination
 
+numbers: set[type] = {float}
+"""Classes of numbers that are not traced, whose sums are made by ``+``."""
+
 
 class Cotangents(list[Any]):
     """Cotangents collected for the records of a tape, None where there is none yet.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py import is_zero, unthunk
+from chainrules_py import NoTangent, ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import AbstractTangent, PullInto
 from chainrules_tape.core.cotangents import Cotangents
 
@@ -23,12 +23,13 @@ class Leaf:
 
 
 LEAF = Leaf()
-UNASKED = (None, LEAF)
-"""The record of an input that no gradient is asked for, one object."""
+ZERO, NONE = ZeroTangent(), NoTangent()
+INPUT = (None, LEAF)
+"""The record of an input, one object."""
 
 
 class Links:
-    """Links to any number of records, of a pull that gives as many cotangents, none zero."""
+    """Links to any number of records, of a pull that gives as many cotangents."""
 
     __slots__ = ("parents",)
 
@@ -42,15 +43,15 @@ class Links:
         for link, bar in zip(self.parents, record[0](y_bar, *record[2:]), strict=True):
             total = bars[link]
             if total is None:
-                bars[link] = bar
+                bars[link] = None if bar is ZERO or bar is NONE else bar
             elif link in plain and type(bar) is type(total):
                 total += bar
             else:
                 bars.add(link, bar)
 
 
-class OneMaybeZero:
-    """Link of a record whose pull may give a zero, or the tangent of a structure."""
+class AddWhereSummed:
+    """Link of a record whose pull can add to a sum of our own, where there is one (`PullInto`)."""
 
     __slots__ = ("parents",)
 
@@ -58,18 +59,11 @@ class OneMaybeZero:
         self.parents = index
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Add what the pull gives, if it gives something."""
+        """Add in place, or add what the pull gives."""
         bars[index] = None
         link = self.parents
-        if link in bars.plain and PullInto.added(bars[link], y_bar, record[2:]):
-            return
-        bar = record[0](y_bar, *record[2:])
-        if isinstance(bar, AbstractTangent):
-            _send(bars, link, unthunk(bar))
-        elif bars[link] is None:
-            bars[link] = bar
-        else:
-            bars.add(link, bar)
+        if link not in bars.plain or not PullInto.added(bars[link], y_bar, record[2:]):
+            _send(bars, link, record[0](y_bar, *record[2:]))
 
 
 class Structured:

@@ -19,7 +19,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.config import recorders
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF
+from chainrules_tape.core.links import INPUT
 
 Fetch = Callable[[int], tuple[Any, ...]]
 """Gives the record at an index."""
@@ -33,6 +33,9 @@ class Watcher(Protocol):
 
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on."""
+
+    def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
+        """Watch over several arrays from now on."""
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
@@ -140,10 +143,8 @@ class BareTape(list[tuple[Any, ...]]):
     def inputs(self, values: Sequence[Any], name: object = None) -> list[Any]:
         """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
-        self.extend([(None, LEAF)] * len(values))
-        hold = self.guard.hold
-        for x in values:
-            hold(x, name)
+        self.extend([INPUT] * len(values))
+        self.guard.hold_all(values, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

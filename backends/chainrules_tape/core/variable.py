@@ -16,7 +16,7 @@ from chainrules_py.extend import (
     structure_of,
 )
 from chainrules_tape.config import config
-from chainrules_tape.core.links import UNASKED, Links, OneMaybeZero, Structured, two
+from chainrules_tape.core.links import INPUT, Links, Structured, two
 from chainrules_tape.core.tape import BareTape
 
 
@@ -43,10 +43,8 @@ class Recording(Trace):
     def linker(self, bound: Bound, flat: bool) -> Callable[[tuple[Any, ...]], Any]:
         """Return what makes the links of a record: an index, a pair, or an object."""
         n = sum(bound.wanted)
-        if not flat or (bound.may_be_zero and n > 1):
+        if not flat or bound.may_be_zero:
             return Structured
-        if bound.may_be_zero:
-            return lambda links: OneMaybeZero(links[0])
         if n > 2:
             return Links
         return operator.itemgetter(0) if n == 1 else two
@@ -104,7 +102,7 @@ class OnTape(ArrayLike):
     def _leaf(self, value: Any) -> Any:
         """Return an input that no gradient is asked for."""
         tape = self.tape
-        tape.append(UNASKED)
+        tape.append(INPUT)
         return tape.classes[type(value)](value, tape, len(tape) - 1)
 
 

@@ -7,10 +7,12 @@ is settled once, and kept by them. Without this room the same records are made, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_py.extend import Recorder, SettledCalls
+from chainrules_py.extend import PullInto, Recorder, SettledCalls, Space, type_info
+from chainrules_tape.core.links import AddWhereSummed
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import AddInto
 from chainrules_tape.memory.view import note_view
@@ -34,22 +36,24 @@ class FastCalls(SettledCalls, BareVariable):
         if (
             settled is None
             or bound is None
-            or bound.may_be_zero
             or bound.may_share
             or bound.always
             or bound.wanted != settled.mine
             or settled.others
             or len(settled.places) > 1
+            or (bound.may_be_zero and not bound.is_plain)
         ):
             return super().recorder(primitive, primal, classes)
         run, into, views, results = bound.run, bound.pull_into, settled.views, cls.results
-        (place,), plain = settled.places, settled.plain
+        (place,), plain, closes = settled.places, settled.plain, bound.may_be_zero
 
         def record_alone(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
             (x,) = operands
             payload, tape = x.payload, x.tape
             links = x.place if into is None else AddInto(x.place, into)
             y, record = run(links, payload, **options)
+            if closes and type(record[2]) is PullInto:
+                record = (record[0], AddWhereSummed(x.place), *record[2:])
             index = len(tape)
             tape.append(record)
             made = results[type(y)](y, tape, index)
@@ -64,14 +68,48 @@ class FastCalls(SettledCalls, BareVariable):
             tape = x.tape
             links = x.place if into is None else AddInto(x.place, into)
             y, record = run(links, *payloads, **options)
+            if closes and type(record[2]) is PullInto:
+                record = (record[0], AddWhereSummed(x.place), *record[2:])
             index = len(tape)
             tape.append(record)
             for i in plain:
-                if id(operands[i]) not in tape.held:
-                    tape.guard.capture(operands[i], record)
+                a = operands[i]
+                if id(a) in tape.held:
+                    continue
+                if not closes:
+                    tape.guard.capture(a, record)
+                elif may_read(record, a):
+                    tape.guard.hold(a, record[:1])
             made = results[type(y)](y, tape, index)
             if views:
                 note_view(made, primitive, operands, options, y, payload)
             return made
 
         return record_alone if len(classes) == 1 else record
+
+
+def may_read(record: tuple[Any, ...], x: Any) -> bool:
+    """Tell whether a record's pull may read an array: yes unless all it saved is known not to."""
+    of = type(x)
+    memory = type_info(of).memory
+    if memory is None:
+        return True
+    owner = memory.owner(x)
+    for saved in record[2:]:
+        cls = type(saved)
+        if cls in _WITHOUT_ARRAYS:
+            continue
+        if cls is FunctionType:
+            if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
+                return True
+        elif cls is not of:
+            return True
+        else:
+            whose = memory.owner(saved)
+            # What is no array may stand for the memory of any: a window that slides, a buffer.
+            if whose is owner or (type(whose) is not of and type_info(type(whose)).memory is None):
+                return True
+    return False
+
+
+_WITHOUT_ARRAYS = {Space, bool, int, float, complex, str, type(None)}

@@ -3,19 +3,31 @@
 They are one function, unrolled: a frame is a tenth of an operation. Each is made of what runs and
 records a call (``run``, of a bound rule), of the general way, for operands of several tapes, and of
 the classes of variables by the type of what they stand for.
+
+A function that people wrote may give memory of its operands, and may have captured a traced value:
+its steps look at the result, without a call of ours where it is an array of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from chainrules_py.extend import Site, note_step, type_info
-from chainrules_tape.core.links import DEEP, pair
+from chainrules_py.extend import (
+    PullInto,
+    Settled,
+    Site,
+    Unmixed,
+    note_step,
+    type_info,
+)
+from chainrules_tape.core.links import DEEP, AddWhereSummed, Links, pair
 from chainrules_tape.core.variable import BareVariable
 
 Run: TypeAlias = Callable[..., Any]
 Classes: TypeAlias = Mapping[type, Any]
+Share: TypeAlias = Callable[[Any, Any, Any, Any], None]
+"""``share(made, operands, y, payloads)`` notes whose memory a result is."""
 
 
 def _step_of_one(run: Run, general: Run, classes: Classes) -> Run:
@@ -43,48 +55,28 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def _step_of_left(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_left(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
+    """Return the step where the other is no variable; ``plain`` if somebody may write to it."""
+
     def step(a: Any, b: Any) -> Any:
         tape = a.tape
         y, record = run(a.place, a.payload, b)
         index = len(tape)
         tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_right(run: Run, general: Run, classes: Classes) -> Run:
-    def step(a: Any, b: Any) -> Any:
-        tape = b.tape
-        y, record = run(b.place, a, b.payload)
-        index = len(tape)
-        tape.append(record)
-        return classes[type(y)](y, tape, index)
-
-    return step
-
-
-def _step_of_left_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
-    def step(a: Any, b: Any) -> Any:
-        tape = a.tape
-        y, record = run(a.place, a.payload, b)
-        index = len(tape)
-        tape.append(record)
-        if len(record) > 2 and id(b) not in tape.held:
+        if plain and len(record) > 2 and id(b) not in tape.held:
             tape.guard.capture(b, record)
         return classes[type(y)](y, tape, index)
 
     return step
 
 
-def _step_of_right_beside_plain(run: Run, general: Run, classes: Classes) -> Run:
+def _step_of_right(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
     def step(a: Any, b: Any) -> Any:
         tape = b.tape
         y, record = run(b.place, a, b.payload)
         index = len(tape)
         tape.append(record)
-        if len(record) > 2 and id(a) not in tape.held:
+        if plain and len(record) > 2 and id(a) not in tape.held:
             tape.guard.capture(a, record)
         return classes[type(y)](y, tape, index)
 
@@ -113,11 +105,79 @@ STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (False, True): _step_of_right,
 }
 """What makes the step of a call, by which of its operands are variables."""
-STEPS_BESIDE_PLAIN: dict[tuple[bool, ...], Callable[..., Run]] = {
-    (True, False): _step_of_left_beside_plain,
-    (False, True): _step_of_right_beside_plain,
-}
-"""The same, where the other operand is an array that somebody may write to."""
+
+
+def _step_of_written(
+    run: Run,
+    general: Run,
+    classes: Classes,
+    settled: Settled,
+    closes: bool,
+    arrays: Sequence[int],
+    share: Share,
+) -> Run:
+    """Return the step of a function that people wrote, with any operands and options.
+
+    Parameters
+    ----------
+    closes : bool
+        Whether a pull may hold any array.
+    arrays, share
+        As `Trace.sharing` gives them.
+    """
+    places, plain, n = settled.places, settled.plain, len(settled.places)
+    first, second = places[0], places[-1]
+
+    def step(*operands: Any, **options: Any) -> Any:
+        tape = operands[first].tape
+        payloads = [*operands]
+        for i in places:
+            x = operands[i]
+            if x.tape is not tape:
+                return general(*operands, **options)
+            payloads[i] = x.payload
+        if n == 1:
+            links: Any = operands[first].place
+        elif n == 2:
+            i, j = operands[first].place, operands[second].place
+            links = (i, j) if i | j < DEEP else pair(i, j)
+        else:
+            links = Links(tuple([operands[i].place for i in places]))
+        y, record = run(links, *payloads, **options)
+        if n == 1 and closes and type(record[2]) is PullInto:
+            record = (record[0], AddWhereSummed(links), *record[2:])
+        index = len(tape)
+        tape.append(record)
+        for i in plain:
+            if id(operands[i]) not in tape.held:
+                tape.capture(operands[i], record, closes)
+        made = classes[type(y)](y, tape, index)
+        for i in arrays:
+            x = payloads[i]
+            if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+                share(made, operands, y, payloads)
+                break
+        return made
+
+    return step
+
+
+def _step_of_one_written(run: Run, classes: Classes, closes: bool, share: Share) -> Run:
+    """Return the same for one operand and no options."""
+
+    def step(a: Any) -> Any:
+        tape, x = a.tape, a.payload
+        y, record = run(a.place, x)
+        if closes and type(record[2]) is PullInto:
+            record = (record[0], AddWhereSummed(a.place), *record[2:])
+        index = len(tape)
+        tape.append(record)
+        made = classes[type(y)](y, tape, index)
+        if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+            share(made, (a,), y, (x,))
+        return made
+
+    return step
 
 
 class FastSteps(BareVariable):
@@ -129,19 +189,56 @@ class FastSteps(BareVariable):
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Return the step of a call with one or two operands, all options at their defaults."""
         primitive = site.primitive
+        if primitive.has_body and (step := cls.make_written_step(site, classes)) is not None:
+            return step
         if primitive.options or not len(classes) == len(primitive.operands) < 3:
             return super().make_step(site, classes)
+        kinds = {getattr(c, "payload_type", c) for c in classes}
+        for scalar in kinds - {float} if float in kinds else ():
+            if issubclass(scalar, float) and hasattr(scalar, "dtype"):
+                lifted = cls.make_lifted(site, classes, scalar)
+                if lifted is not None:
+                    return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:
             return super().make_step(site, classes)
         bound = settled.bound
         if bound is None:
             return _step_of_constant(site.primal or primitive, settled.mine, site.general)
-        if bound.wanted != settled.mine:
+        if (
+            bound.wanted != settled.mine
+            or bound.pull_into is not None
+            or bound.may_be_zero
+            or (bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]))
+        ):
             return super().make_step(site, classes)
-        if bound.pull_into is not None or bound.may_be_zero:
-            return super().make_step(site, classes)
-        if bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]):
-            return super().make_step(site, classes)
-        steps = STEPS_BESIDE_PLAIN if settled.plain else STEPS
-        return steps[settled.mine](bound.run, site.general, cls.results)
+        beside = (True,) if settled.plain else ()
+        return STEPS[settled.mine](bound.run, site.general, cls.results, *beside)
+
+    @classmethod
+    def short_step(cls, mine: tuple[bool, ...], run: Run, general: Run) -> Run:
+        """Return the step of one or two operands, written out."""
+        return STEPS[mine](run, general, cls.results)
+
+    @classmethod
+    def make_written_step(cls, site: Site, classes: tuple[type, ...]) -> Run | None:
+        """Return the step of a function that people wrote; None where it has none."""
+        primitive = site.primitive
+        settled = cls.tracing.settle(primitive, site.primal, classes)
+        bound = None if settled is None or settled.others else settled.bound
+        shared = None if settled is None else cls.tracing.sharing(primitive, settled)
+        if (
+            settled is None
+            or bound is None
+            or shared is None
+            or bound.always
+            or bound.wanted != settled.mine
+            or bound.pull_into is not None
+            or (bound.may_be_zero and not bound.is_plain)
+        ):
+            return None
+        (arrays, share), closes = shared, bound.may_be_zero
+        results = Unmixed(cls.results, primitive)
+        if len(arrays) == len(classes) == 1 and not primitive.options:
+            return _step_of_one_written(bound.run, results, closes, share)
+        return _step_of_written(bound.run, site.general, results, settled, closes, arrays, share)

@@ -13,7 +13,9 @@ from chainrules_py.extend import (
     Classes,
     SettledCalls,
     Site,
+    Thunk,
     Trace,
+    Unmixed,
     kept,
 )
 from chainrules_py.vocabulary.views import duplicate
@@ -90,16 +92,22 @@ class Dual(SettledCalls, Writable):
     @classmethod
     def make_step(cls, site: Site, classes: tuple[type, ...]) -> Callable[..., Any] | None:
         """Make the step of a call without options."""
-        primitive = site.primitive
-        if primitive.options or not len(classes) == len(primitive.operands) < 3:
+        primitive, written = site.primitive, site.primitive.has_body
+        if not written and (primitive.options or not len(classes) == len(primitive.operands) < 3):
             return super().make_step(site, classes)
         settled = cls.tracing.settle(primitive, site.primal, classes)
         bound = None if settled is None or settled.others else settled.bound
         if settled is None or bound is None or bound.wanted != settled.mine:
             return super().make_step(site, classes)
-        if not bound.is_elementwise or bound.may_share:
+        if not written:
+            if not bound.is_elementwise or bound.may_share:
+                return super().make_step(site, classes)
+            return _STEPS[settled.mine](bound.run, site.general)
+        shared = cls.tracing.sharing(primitive, settled)
+        if shared is None:
             return super().make_step(site, classes)
-        return _STEPS[settled.mine](bound.run, site.general)
+        results = Unmixed(duals, primitive)
+        return _step_of_written(bound.run, site.general, results, settled.places, *shared)
 
     # -- writing in place (`chainrules_tape.memory.write`)
 
@@ -172,6 +180,35 @@ def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Call
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)
+
+    return step
+
+
+def _step_of_written(
+    run: Any, general: Any, classes: Any, places: list[int], arrays: list[int], share: Any
+) -> Callable[..., Any]:
+    """Return the step of a function that people wrote, with any operands and options."""
+    first = places[0]
+
+    def step(*operands: Any, **options: Any) -> Any:
+        level, payloads, tangents = operands[first]._level, [*operands], []
+        for i in places:
+            x = operands[i]
+            if x._level != level:
+                return general(*operands, **options)
+            payloads[i] = x.payload
+            tangents.append(x.tangent)
+        if _entered() is not None:
+            return general(*operands, **options)
+        y, y_dot = run(tuple(tangents), *payloads, **options)
+        y_dot = y_dot() if type(y_dot) is Thunk else y_dot
+        made = y if type(y_dot) in ZEROS else classes[type(y)](y, level, y_dot)
+        for i in arrays:
+            x = payloads[i]
+            if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
+                share(made, operands, y, payloads)
+                break
+        return made
 
     return step
 

@@ -115,17 +115,18 @@ def check_scalar(y: Any) -> None:
 def unit(y: Any) -> Any:
     """Return the cotangent of a result that has to be one real number: one, as it is."""
     cls = type(y)
-    if cls in _units:
-        return _units[cls]
+    if cls in units:
+        return units[cls]
     check_scalar(y)
     of = space(y)
     if of.dtype is not None and not type_info(of.like).is_number:
         return of.zeros() + 1
     found = 1.0 if of.dtype is None else of.like(1)
     if type_info(cls).is_number:  # all of a class are alike, and the one cannot be written to
-        _units[cls] = found
+        units[cls] = found
     return found
 
 
-_units: dict[type, Any] = {}
-forgets(lambda: (_units,))
+units: dict[type, Any] = {}
+"""The `unit` of classes of numbers."""
+forgets(lambda: (units,))

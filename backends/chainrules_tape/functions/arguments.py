@@ -10,7 +10,16 @@ from enum import Enum
 from typing import Any, TypeAlias, final
 
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import describe, forgets, holds_numbers, kind_of, name_of, refuse_labelled
+from chainrules_py.extend import (
+    Tracer,
+    describe,
+    forgets,
+    holds_numbers,
+    kind_of,
+    name_of,
+    refuse_labelled,
+    type_info,
+)
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
@@ -183,7 +192,19 @@ def _complete(parameter: inspect.Parameter, keywords: dict[str, Any]) -> bool:
 
 # ------------------------------------------------------------ what a derivative can be taken in
 
-_NUMBERS = frozenset((float, int, complex))
+
+class _Numbers(dict[type, bool]):
+    """Whether classes are of real numbers that have no memory: of Python's, or of a library's."""
+
+    def __missing__(self, cls: type) -> bool:
+        info = type_info(cls)
+        plain = info.memory is None and info.host is None and not issubclass(cls, Tracer)
+        known = info.is_number and issubclass(cls, float) and hasattr(cls, "dtype")
+        found = self[cls] = cls in (float, int, complex) or (plain and known)
+        return found
+
+
+numbers = _Numbers()
 """What programs of scalars have thousands of, so that they are recognised first."""
 
 
@@ -191,7 +212,7 @@ def can_vary(x: Any) -> bool:
     """Tell whether a leaf is a number, or holds numbers, that a derivative can be taken in."""
     cls = type(x)
     try:
-        if cls in _NUMBERS or (cls, getattr(x, "dtype", None)) in _varying:
+        if numbers[cls] or (cls, getattr(x, "dtype", None)) in _varying:
             return True
         key = cls, getattr(x, "dtype", None)
     except TypeError:  # of somebody else's, with no hash
@@ -203,8 +224,17 @@ def can_vary(x: Any) -> bool:
     return True
 
 
+def all_vary(leaves: list[Any]) -> bool:
+    """Tell whether leaves are arrays of dtypes that are known to vary: without a call for each."""
+    try:
+        return {*zip(map(type, leaves), map(_dtype, leaves), strict=True)} <= _varying
+    except (AttributeError, TypeError):  # without a dtype, or without a hash
+        return False
+
+
+_dtype = operator.attrgetter("dtype")
 _varying: set[tuple[type, Any]] = set()
-forgets(lambda: (_varying,))
+forgets(lambda: (_varying, numbers))
 
 
 def check_varies(leaves: list[Any], vary: list[bool]) -> None:

@@ -8,6 +8,7 @@ back, a `LinearRun` pushes tangents forward, and a `ForwardRun` has done so alre
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
@@ -49,13 +50,13 @@ from chainrules_py.extend import (
 from chainrules_tape.config import recorders
 from chainrules_tape.core.backward import backward
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import Structured
+from chainrules_tape.core.links import INPUT, Structured
 from chainrules_tape.core.tape import BareTape, frozen
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
-from chainrules_tape.functions.arguments import can_vary, check_varies
+from chainrules_tape.functions.arguments import all_vary, can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
@@ -98,7 +99,7 @@ class Run:
     tree: TreeDef
     y_leaves: list[Any]
     y_tree: TreeDef
-    level: Any = property(lambda self: self.tape.level)
+    level: Any = property(operator.attrgetter("tape.level"))
     """Which differentiation it is: those that it begins have higher ones."""
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
@@ -120,12 +121,11 @@ class Run:
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
         self.leaves = given
-        for x in given:
-            if issubclass(type(x), Tracer):
-                self.leaves = list(map(frozen, given))
-                if (outer := notes.get(x.level)) is not None:
-                    outer.inside = True
-                break
+        if any([issubclass(cls, Tracer) for cls in set(map(type, given))]):
+            self.leaves = list(map(frozen, given))
+            x = next(x for x in given if issubclass(type(x), Tracer))
+            if (outer := notes.get(x.level)) is not None:
+                outer.inside = True
         under_way = recorders.under_way
         outside = len(under_way)
         check = None
@@ -136,7 +136,9 @@ class Run:
         try:
             under_way.append(self)  # an interrupt may come right after it
             notes[self.level] = self.notes
-            y = settled(f(*(traced if self.tree.is_flat else unflatten(self.tree, traced))))
+            y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
+            if not numbers[getattr(type(y), "payload_type", object)]:  # which no write outdates
+                y = settled(y)
         except Exception as error:
             explain_error(error)
             raise
@@ -172,7 +174,8 @@ class Run:
         """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
         link = self.link_of(y)
         if link is not None:  # as most functions give
-            self.y = self.value = handed_out(y)
+            is_number = numbers[getattr(type(y), "payload_type", object)]
+            self.y = self.value = y.payload if is_number else handed_out(y)
             self.y_tree = LEAF
             self.y_leaves = [self.y]
             self.outputs = [link]
@@ -218,7 +221,9 @@ class Run:
         """Return a leaf that f gave without a tracer of this run, and nobody else's."""
         return own(x, (x,)) if self.link_of(x) is None else handed_out(x)
 
-    def delivered(self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any]) -> Any:
+    def delivered(
+        self, tree: TreeDef, xs: list[Any], ts: list[Any], given: list[Any], dense: bool = True
+    ) -> Any:
         """Hand derivatives out: dense, in the form of a tree, each array the person's own.
 
         Parameters
@@ -229,8 +234,10 @@ class Run:
             One for each leaf; maybe a thunk or a zero.
         given : list
             What they were made of, which is the person's already.
+        dense : bool
+            Whether zeros are written out.
         """
-        mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves))
+        mine = own_all(xs, ts, (*given, *self.y_leaves, *self.leaves), dense=dense)
         return unflatten_tangent(tree, mine, plain="own")
 
 
@@ -289,7 +296,8 @@ class Recorded(Run):
             Cotangents of the inputs, maybe thunks; zero where nothing flows.
         """
         tape = self.tape
-        tape.guard.check(self._name_of)
+        if tape.held:
+            tape.guard.check(self._name_of)
         notes = tape.notes
         if many and notes is not None and (notes.hooks or notes.always):  # one by one
             n = range(count(tuple(seeds)) or 0)
@@ -314,11 +322,8 @@ class Recorded(Run):
         watched = [i for i in self.inputs if i is not None] if watch else ()
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
         at = dict.fromkeys(watched) | seen if watch else bars
-        found = []
-        for i in self.inputs:
-            bar = None if i is None else at[i]
-            found.append(_ZERO if bar is None else bar)
-        return found
+        found = [None if i is None else at[i] for i in self.inputs]
+        return [_ZERO if bar is None else bar for bar in found]
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""
@@ -374,7 +379,15 @@ class ReverseRun(Recorded):
             raise
 
     def _enter(self, leaves: list[Any]) -> list[Any]:
-        vary = list(map(can_vary, leaves))
+        if all(map(numbers.__getitem__, map(type, leaves))):
+            # Which have no memory to watch: nothing is asked, for a call is a twentieth of all.
+            self.inputs, tape = range(len(leaves)), self.tape
+            traced = []
+            for i, x in enumerate(leaves):
+                tape.append(INPUT)
+                traced.append(tape.classes[type(x)](x, tape, i))
+            return traced
+        vary = [True] * len(leaves) if all_vary(leaves) else list(map(can_vary, leaves))
         if all(vary):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))

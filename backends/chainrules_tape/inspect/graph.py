@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chainrules_pictures import Node, graphviz, svg
 from chainrules_py.extend import describe, type_info
 from chainrules_tape.core.links import parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.inspect.text import listing, name_of, operation, value_of
+
+if TYPE_CHECKING:
+    from chainrules_pictures import Node  # imported where something is drawn: it costs 4 ms
 
 SMALL = 6
 
 
 def nodes_of(tape: BareTape) -> list[Node]:
     """List the nodes to draw."""
+    from chainrules_pictures import Node
+
     nodes = []
     for index, record in enumerate(tape):
         name, value = name_of(tape, index), value_of(tape, index)
@@ -45,10 +49,14 @@ class Drawable(BareTape):
 
     def to_dot(self) -> str:
         """Return the graph of the calls, in the language of Graphviz."""
+        from chainrules_pictures import graphviz
+
         return graphviz(nodes_of(self), "tape")
 
     def to_svg(self) -> str:
         """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
+        from chainrules_pictures import svg
+
         return svg(nodes_of(self))
 
     _repr_svg_ = to_svg

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chainrules_pictures import of_variable
 from chainrules_py.extend import describe, type_info
 from chainrules_py.vocabulary import binary_operators, square_operator, unary_operators
 from chainrules_tape.core.links import parents
@@ -40,6 +39,8 @@ class Named(BareVariable):
         return name_of(self.tape, self.place)
 
     def _repr_html_(self) -> str:
+        from chainrules_pictures import of_variable  # which costs 4 ms
+
         return of_variable(self)
 
 

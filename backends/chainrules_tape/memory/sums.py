@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py.extend import Tracer, forgets, type_info
-from chainrules_tape.core.cotangents import Cotangents
+from chainrules_tape.core.cotangents import Cotangents, numbers
 
 
 class Sums(Cotangents):
@@ -16,7 +16,7 @@ class Sums(Cotangents):
     def add(self, link: int, bar: Any) -> None:
         """Add to what was collected, in place where it is a sum of our own."""
         cls, kind = type(bar), type(self[link])
-        if kind is cls in _numbers:
+        if kind is cls in numbers:
             self[link] += bar
             self.owned[link] = True
             return
@@ -33,9 +33,7 @@ class Sums(Cotangents):
 
 _adding: set[type] = set()
 """Classes whose sums were arrays that can be added to: of two of them nothing more is asked."""
-_numbers: set[type] = set()
-"""Classes of numbers that are not traced, of which two were added."""
-forgets(lambda: (_adding, _numbers))
+forgets(lambda: (_adding, numbers))
 
 
 def _note(cls: type, is_plain: bool) -> None:
@@ -44,4 +42,4 @@ def _note(cls: type, is_plain: bool) -> None:
     if is_plain:
         _adding.add(cls)
     elif info.is_number and info.host is None and not issubclass(cls, Tracer):
-        _numbers.add(cls)
+        numbers.add(cls)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from chainrules_bridge.reach import Reach, global_names
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import Cache, Draws, Reach, global_names, may_draw, see_roots
+from chainrules_py.extend import Cache, Draws, may_draw, see_roots
 
 _SHARED = re.compile(
     "rand|dropout|bernoulli|multinomial|poisson|binomial|dirichlet|uniform|normal(_|$)|cauchy"

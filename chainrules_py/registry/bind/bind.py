@@ -92,6 +92,9 @@ class Bound:
         What it was made from.
     may_be_zero : bool
         Whether pulls may give ``ZeroTangent()``, or tangents of structures.
+    is_plain : bool
+        Whether pulls for operands that are arrays and numbers give arrays, numbers, or zeros: no
+        thunks.
     may_view : bool
         Whether the result may be a view of the first operand.
     may_share : bool
@@ -106,6 +109,7 @@ class Bound:
         "always",
         "is_elementwise",
         "is_linear",
+        "is_plain",
         "maps",
         "may_be_zero",
         "may_share",
@@ -124,6 +128,7 @@ class Bound:
         *,
         pull_into: Callable[..., Any] | None = None,
         may_be_zero: bool = False,
+        is_plain: bool = False,
         maps: Callable[..., Any] | None = None,
     ) -> None:
         self.run = run
@@ -131,6 +136,7 @@ class Bound:
         self.statement = request.statement
         self.pull_into = pull_into
         self.may_be_zero = may_be_zero
+        self.is_plain = is_plain
         recipe: Recipe = request.statement.recipe
         self.may_view = recipe.may_view(request.statement.primal)
         written = request.statement.primal

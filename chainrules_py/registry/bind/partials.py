@@ -67,7 +67,7 @@ class Pushes(Recipe):
         )
         raise NoRuleError(msg)
 
-    def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
+    def _terms(self, request: Request, checked: bool = True) -> list[tuple[Term, Partial | None]]:
         """Make the terms of a tangent and a partial, each with the partial where it is computed."""
         found: list[tuple[Term, Partial | None]] = []
         # A tracer's own method is at once where an array's asks the tracer only in the end.
@@ -75,7 +75,7 @@ class Pushes(Recipe):
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
         for i in request.active:
             (form, c), partial = self.forms[i], self.partials[i]
-            if partial and form == "computed" and not request.statement.source.is_ours:
+            if partial and checked and form == "computed" and not request.statement.source.is_ours:
                 partial = checked_partial(partial, request.statement, self.complex is None)
             if form != "constant" or self.singular:
                 found.append((product, partial))
@@ -85,18 +85,20 @@ class Pushes(Recipe):
 
     def forward(self, request: Request) -> Bound:
         """Sum over the operands of x_dot p, brought to the result."""
-        primal, terms = request.primal, self._terms(request)
+        primal, checked = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
             self.check(request, y, *xs)
             values = numbers_like(y, xs)
             y_dot: Any = None
-            for (term, partial), t in zip(terms, tangents, strict=True):
+            for (term, partial), t in zip(checked, tangents, strict=True):
                 if is_zero(t):
                     continue
                 y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
             return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
 
+        # A tangent that is like the result shows that a person's partials fit.
+        terms = self._terms(request, checked=False)
         shaped = [c for c in request.operands if not type_info(c).is_plain_number]
         n = len(request.operands)
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
@@ -293,15 +295,19 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
         if type(y) is not float or any([type(t) is not float for t in tangents]):
             return finish(y, tangents, *xs)
         y_dot: Any = None
-        for (term, partial), t in zip(terms, tangents, strict=True):
-            part = term(t, partial and partial(y, *xs))
-            y_dot = part if y_dot is None else y_dot + part
-        return y, y_dot
+        try:
+            for (term, partial), t in zip(terms, tangents, strict=True):
+                part = term(t, partial and partial(y, *xs))
+                y_dot = part if y_dot is None else y_dot + part
+        except TypeError:
+            return finish(y, tangents, *xs)
+        return (y, y_dot) if type(y_dot) is float else finish(y, tangents, *xs)
 
     return run
 
 
 # What these ask of the tangents, zeros have not; the product itself can still be of another dtype.
+# A person's partial may be no number at all: `finish` says so.
 
 
 def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -> Any:
@@ -309,13 +315,13 @@ def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -
         y = primal(x)
         (t,) = tangents
         try:
-            dtype, of_t = y.dtype, t.dtype
-        except AttributeError:  # it is no array, which is refused there
-            return finish(y, tangents, x)
-        if dtype == x.dtype == of_t and fits[dtype]:
-            y_dot = term(t, partial and partial(y, x))
-            if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                return y, y_dot
+            dtype = y.dtype
+            if dtype == x.dtype == t.dtype and fits[dtype]:
+                y_dot = term(t, partial and partial(y, x))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
+        except (AttributeError, TypeError):  # the result is no array, which is refused there
+            pass
         return finish(y, tangents, x)
 
     return run
@@ -329,14 +335,13 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
         t, u = tangents
         try:
             dtype = y.dtype
-            alike = dtype == a.dtype == b.dtype == t.dtype == u.dtype
-        except AttributeError:  # that of np.float64 with a complex of Python's is one
-            return finish(y, tangents, a, b)
-        if alike and fits[dtype]:
-            left = term_a(t, partial_a and partial_a(y, a, b))
-            y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
-            if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                return y, y_dot
+            if dtype == a.dtype == b.dtype == t.dtype == u.dtype and fits[dtype]:
+                left = term_a(t, partial_a and partial_a(y, a, b))
+                y_dot = _plus(left, term_b, u, partial_b and partial_b(y, a, b))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
+        except (AttributeError, TypeError):  # np.float64 with a complex of Python's is one
+            pass
         return finish(y, tangents, a, b)
 
     return run
@@ -352,12 +357,12 @@ def _push_half(
         try:
             dtype = y.dtype
             alike = dtype == x.dtype == t.dtype and (number or other.dtype == dtype)
-        except AttributeError:  # 1j * np.float64(2) is a complex of Python's
-            return finish(y, tangents, a, b)
-        if alike and (fits[dtype] == "real" if number else fits[dtype]):
-            y_dot = term(t, partial and partial(y, a, b))
-            if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                return y, y_dot
+            if alike and (fits[dtype] == "real" if number else fits[dtype]):
+                y_dot = term(t, partial and partial(y, a, b))
+                if y_dot.dtype == dtype and y_dot.shape == y.shape:
+                    return y, y_dot
+        except (AttributeError, TypeError):  # 1j * np.float64(2) is a complex of Python's
+            pass
         return finish(y, tangents, a, b)
 
     return run

@@ -15,6 +15,8 @@ from chainrules_py.tangents.space import project, space
 from chainrules_py.values.type_info import fuser_of, type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
+form = operator.attrgetter("dtype", "shape")
+
 
 class Pulls:
     """The pulls of one recipe for one request, in their three forms."""
@@ -214,15 +216,26 @@ class Pulls:
         """``y_bar conj(p)`` for a partial that a person wrote."""
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
-        given: Any = lambda y_bar, kept: check_partial(p(*kept), y_bar, statement, real, kept)
-        # A flag would be among what the rule looks up, where copies of a pullback compare it.
+
+        def checked(y_bar: Any, part: Any, kept: tuple[Any, ...]) -> Any:
+            return check_partial(part, y_bar, statement, real, kept)
+
         if conjugate:
-            return lambda y_bar, *kept: times(y_bar, conj(given(y_bar, kept)))
-        if self.saved == (1,) and len(self.recipe.partials) == 1:
-            return lambda y_bar, x: times(
-                y_bar, check_partial(partial(None, x), y_bar, statement, real, (x,))
-            )
-        return lambda y_bar, *kept: times(y_bar, given(y_bar, kept))
+            return lambda y_bar, *kept: times(y_bar, conj(checked(y_bar, p(*kept), kept)))
+        alone = self.saved == (1,) and len(self.recipe.partials) == 1
+
+        # A product that is like the cotangent shows that the partial fits: no frame for the check.
+        def pull(y_bar: Any, *kept: Any) -> Any:
+            part = partial(None, *kept) if alone else p(*kept)
+            try:
+                bar = times(y_bar, part)
+                if type(bar) is type(y_bar) and (type(bar) is float or form(bar) == form(y_bar)):
+                    return bar
+            except (AttributeError, TypeError):  # no number, or one without a dtype
+                pass
+            return times(y_bar, checked(y_bar, part, kept))
+
+        return pull
 
 
 # Pairs of partials whose two products are best made by one function: the product and the sum.

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -300,6 +301,7 @@ def test_an_error_from_outside_is_no_failure_of_a_module(tmp_path, monkeypatch, 
 def test_announcements_that_were_not_read_are_read_again(monkeypatch, finder):
     """Python's search takes no notice of errors, and remembers that it found nothing."""
     expected, listed = plugins.announced(plugins.BACKENDS), []
+    monkeypatch.setattr(plugins, "_in_folders", dict)
     if finder == "of a backport":
         pytest.importorskip("importlib_metadata")  # puts its own finder in Python's path
 
@@ -314,3 +316,35 @@ def test_announcements_that_were_not_read_are_read_again(monkeypatch, finder):
         assert not importlib.metadata.entry_points(group=plugins.BACKENDS)
     assert listed
     assert plugins.announced.__wrapped__(plugins.BACKENDS) == expected
+
+
+def test_announcements_in_folders_are_those_of_the_standard_library(monkeypatch, tmp_path):
+    usual = [f for f in sys.meta_path if not hasattr(f, "find_distributions") or f is PathFinder]
+    monkeypatch.setattr(sys, "meta_path", usual)  # as long as no backport puts in its own
+    here = plugins._in_folders.__wrapped__()
+    for group in (plugins.BACKENDS, plugins.ENGINES, plugins.RULES, plugins.WORDS):
+        found = importlib.metadata.entry_points(group=group)
+        expected = {(e.name, e.value.partition(":")[0]) for e in found}
+        assert set(here.get(group, ())) == expected
+    info = tmp_path / "another-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text(
+        "# ours\n[chainrules_py.rules]\nnp = another.rules : f\n\n[console_scripts]\na = b:c\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = plugins._in_folders.__wrapped__()
+    assert ("np", "another.rules") in found[plugins.RULES]
+    assert found[plugins.ENGINES] == here[plugins.ENGINES]
+
+
+@pytest.mark.parametrize("how", ["a finder of its own", "a zip file"])
+def test_packages_that_are_found_in_another_way_are_left_to_the_standard_library(
+    monkeypatch, tmp_path, how
+):
+    if how == "a zip file":
+        (tmp_path / "packages.zip").write_bytes(b"")
+        monkeypatch.syspath_prepend(tmp_path / "packages.zip")
+    else:
+        finder = type("Finder", (), {"find_distributions": staticmethod(lambda *_: [])})
+        monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder])
+    assert plugins._in_folders.__wrapped__() == {}

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 import pytest
 
+from chainrules_bridge.reach import Reach
 from chainrules_compile import compile
-from chainrules_py.extend import Reach
 from chainrules_tape import grad
 
 W = np.ones(3)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_py.primitives.closures.convert import Closure
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.holding import attributes
-from chainrules_py.values.pytree import TreeDef
-from chainrules_py.values.structure import fields_of, structure_of
+from chainrules_py import Primitive
+from chainrules_py.extend import Closure, TreeDef, attributes, fields_of, structure_of
 
 _OF_PRIMITIVES = {"operands", "options", "variadic", "shape_from_data", "opaque", "has_body",
                   "stated", "fixed", "is_program", "signature"}  # fmt: skip

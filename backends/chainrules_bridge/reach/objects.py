@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from chainrules_py.values.forgetting import forgets
-from chainrules_py.values.holding import attributes, cells, content, slots
+from chainrules_py.extend import attributes, cells, content, forgets, slots
 
 MACHINERY = {"logging", "asyncio", "multiprocessing", "numba"}
 """Libraries whose objects are no values: they wait, write down what happens, or are compiled."""

@@ -19,14 +19,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, final
 
-from chainrules_py.primitives.closures.contents import (
+from chainrules_bridge.reach.contents import (
     PLAIN,
     called_by_python,
     chosen,
     counts_whole,
     imported,
     is_closed,
-    is_library,
     is_of_c,
     kept,
     library_names,
@@ -40,8 +39,8 @@ from chainrules_py.primitives.closures.contents import (
     see,
     told,
 )
-from chainrules_py.primitives.closures.freeze import ANY, ATTRIBUTES, NO_NAMES, named_in
-from chainrules_py.primitives.closures.objects import (
+from chainrules_bridge.reach.names import ANY, ATTRIBUTES, NO_NAMES, named_in
+from chainrules_bridge.reach.objects import (
     MACHINERY,
     WHOLE,
     buffer_or_rest,
@@ -49,8 +48,8 @@ from chainrules_py.primitives.closures.objects import (
     reader,
     rest,
 )
-from chainrules_py.primitives.closures.ours import held_for_others
-from chainrules_py.primitives.closures.places import (
+from chainrules_bridge.reach.ours import held_for_others
+from chainrules_bridge.reach.places import (
     NOTHING,
     Path,
     Place,
@@ -64,11 +63,18 @@ from chainrules_py.primitives.closures.places import (
     strong,
     written,
 )
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.generators import is_generator, may_draw
-from chainrules_py.values.holding import elements, holds_objects, inside, slots
-from chainrules_py.values.type_info import type_info
+from chainrules_py import Primitive
+from chainrules_py.extend import (
+    Tracer,
+    elements,
+    holds_objects,
+    inside,
+    is_generator,
+    is_library,
+    may_draw,
+    slots,
+    type_info,
+)
 
 _MOST = 10_000
 """How many values are looked at; see `Reach.whole`."""

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from chainrules_py.values.holding import content
+from chainrules_py.extend import content
 
 
 class Names(NamedTuple):

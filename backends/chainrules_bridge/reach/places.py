@@ -8,10 +8,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from chainrules_py.errors import describe
-from chainrules_py.primitives.closures.contents import CODE, PLAIN
-from chainrules_py.primitives.closures.objects import WHOLE, pairs
-from chainrules_py.values.type_info import type_info
+from chainrules_bridge.reach.contents import CODE, PLAIN
+from chainrules_bridge.reach.objects import WHOLE, pairs
+from chainrules_py.extend import describe, type_info
 
 Path: TypeAlias = tuple[Any, str, Any]
 """Where a value is: the path of what holds it, a mark (".", "[" or none), and a key.

@@ -11,8 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py.primitives import plugins
-from chainrules_py.primitives.closures.freeze import (
+from chainrules_bridge.reach.names import (
     ANY,
     ATTRIBUTES,
     NO_NAMES,
@@ -20,9 +19,9 @@ from chainrules_py.primitives.closures.freeze import (
     globals_of,
     names_in,
 )
-from chainrules_py.primitives.closures.objects import COLLECTED, of_c
-from chainrules_py.values.forgetting import HEAP_TYPE, forgets
-from chainrules_py.values.holding import attributes, cells, slots
+from chainrules_bridge.reach.objects import COLLECTED, of_c
+from chainrules_py.extend import HEAP_TYPE, attributes, cells, forgets, is_library, slots
+from chainrules_py.extend import see as see_class
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -36,18 +35,6 @@ def names_of(f: Any) -> Names:
 def is_of_library(f: types.FunctionType) -> bool:
     """Tell whether a function is installed, rather than part of somebody's program."""
     return is_library(f.__globals__.get("__name__", "__main__"))
-
-
-@functools.cache
-def is_library(name: Any) -> bool:
-    """Tell whether a module is installed, rather than part of somebody's program."""
-    root = name.partition(".")[0] if type(name) is str else "builtins"  # as of Cython's classes
-    if root == "__main__":  # whatever was started: a tool that runs somebody's program, maybe
-        return False
-    if root in sys.stdlib_module_names or root.startswith("chainrules_"):
-        return True
-    file = getattr(sys.modules.get(name), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
 
 
 def looked_up(f: types.FunctionType) -> dict[str, Any]:
@@ -244,7 +231,7 @@ CODE = (types.FunctionType, types.MethodType, functools.partial)
 @functools.cache
 def see(cls: type) -> None:
     """Have the library of a class say whose memory its arrays are."""
-    plugins.see_libraries(None, (cls,))
+    see_class(None, (cls,))
 
 
 forgets(lambda: (counts_whole, inherited, is_closed, is_of_c, library_names, see, told))
