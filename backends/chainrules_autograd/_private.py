@@ -23,11 +23,6 @@ node: Callable[[Box], Any] = operator.attrgetter("_node")
 """Where a box stands in the graph of its trace."""
 
 
-def is_primitive(f: Any) -> bool:
-    """Tell whether a function is one of those that autograd records: `install` replaces these."""
-    return bool(getattr(f, "_is_autograd_primitive", False))
-
-
 def check() -> None:
     """Raise unless boxes are made as they are read here.
 

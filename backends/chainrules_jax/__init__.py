@@ -4,7 +4,6 @@ Importing this registers the arrays and how they compute the words. `export` mak
 of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
-from chainrules_compat.install import Installed
 from chainrules_jax import arrays
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import host
@@ -12,11 +11,9 @@ from chainrules_jax.engine.callback import callback
 from chainrules_jax.engine.config import JaxConfig, config
 from chainrules_jax.engine.export import export, supports
 from chainrules_jax.engine.import_rule import import_rule
-from chainrules_jax.engine.install import install
 from chainrules_jax.engine.transform import transformations
 
 __all__ = [
-    "Installed",
     "JaxArray",
     "JaxConfig",
     "arrays",
@@ -25,7 +22,6 @@ __all__ = [
     "export",
     "host",
     "import_rule",
-    "install",
     "supports",
     "transformations",
 ]

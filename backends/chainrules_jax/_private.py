@@ -26,12 +26,3 @@ except ImportError:  # functions are taken to ask for axes by their names, and r
 
 ARRAY = "jax.jaxlib._jax.Array"
 """The name of ``jax.Array`` before JAX 0.11, as annotations have it."""
-
-INSIDE = (
-    *("jax._src.numpy", "jax._src.scipy", "jax._src.nn", "jax._src.random"),
-    *("jax._src.lax.linalg", "jax._src.image", "jax._src.third_party"),
-)
-"""The modules that compute, and are to find JAX's own functions where others are installed."""
-
-HANDED = ("jax._src.numpy.vectorize",)
-"""Among these, the modules that call functions of the user's."""
