@@ -73,7 +73,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.freeze": "global_names names_in",
     "chainrules_py.primitives.closures.captured": (
-        "captured check_captured in_words knows recording"
+        "captured check_captured in_words knows parts_of recording"
     ),
     "chainrules_py.primitives.closures.reach": "Reach",
     "chainrules_py.primitives.closures.places": "entries written",

@@ -145,9 +145,6 @@ def _pullback(
         y, pullback = config.rrule_via_ad(image, *zeros)
         check.refuse_shifted(y)
     check.refuse_unseen(y, lambda *leaves: [t for t in again(*leaves) if not is_zero(t)], *zeros)
-    looked_later = getattr(config, "looked_later", None) if check.unseen else None
-    if looked_later is not None:  # when a compiled program runs
-        pullback = looked_later(pullback, check.refuse_shifted, y)
     return pullback, parts
 
 

@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
-from chainrules_bridge import check_hidden, may_hide, of_own, own_function, refuse_numpy
+from chainrules_bridge import check_hidden, of_own, own_function, refuse_numpy
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.jet import define_series
@@ -316,15 +316,13 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     check_options(word, options, is_traced)
     if (own := own_function(word, "JAX", is_traced)) is not None:
         return own(*operands, **options)
+    check_hidden(word, operands, is_traced)
     if word.fixed:
         is_captured(word, is_traced, True, operands)
     leaves, treedef = split(
         tuple([closed(of_own(x, "JAX")) if callable(x) else x for x in operands])
     )
     program = _program(word, treedef, options)
-    if may_hide(word, tuple(map(type, operands))):
-        held = lambda: any(map(is_traced, jax.make_jaxpr(program.value)(*leaves).consts))
-        check_hidden(word, operands, is_traced, held)
     if not any(map(is_traced, leaves)):
         return program.closed(program.value(*leaves))
     found = known.get()

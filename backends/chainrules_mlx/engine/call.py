@@ -13,11 +13,8 @@ import chainrules_py
 from chainrules_bridge import (
     UNFIT,
     check_hidden,
-    may_hide,
     own_function,
-    raised_in,
-    refuse_operator,
-    refused_rule,
+    refused_half,
     unstated,
 )
 from chainrules_mlx.engine.config import config
@@ -232,8 +229,6 @@ class Program:
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
                 raise refused_dtype(self.primal) from error
-            if isinstance(error, TypeError):
-                refuse_operator(error, f"the rule of {self.primal.__name__}", "MLX")
             if not leaves_mlx(error):
                 raise
             raise _refused(self.primal, error) from error
@@ -266,7 +261,7 @@ _asking = Cache()
 
 
 def _refused(word: Word, error: BaseException) -> NotDifferentiableError:
-    return refused_rule(word, error, "MLX", "traces", "chainrules_mlx")
+    return refused_half(word, "MLX")
 
 
 def _looks(word: Word) -> NotDifferentiableError:
@@ -386,11 +381,9 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]
-            except Exception as again:
+            except Exception as again:  # it is the body that is wrong, or its operands
                 misfit = lacks_dtype(again) or leaves_mlx(again)
-                if misfit or raised_in(error, ("numpy", "scipy")):
-                    raise again from error
-                raise error from None  # it is the body that is wrong, or its operands
+                raise (again if misfit else error) from None
 
     return computed
 
@@ -408,9 +401,8 @@ def run(
     compute = of_body(word, found)
     check_options(word, options, varies, operands)
     own_function(word, "MLX", varies)
+    check_hidden(word, operands, varies)
     leaves, treedef = partition(operands, is_array)
-    if not computing.get() and may_hide(word, classes):
-        check_hidden(word, operands, varies)
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))

@@ -377,7 +377,6 @@ def test_code_that_calls_numpy_says_what_to_write():
         jax.grad(export(lambda x: np.sin(x)))(1.0)
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_a_rule_in_numpy_says_how_to_call_it_back(near):
     @primitive
     def by_numpy(x):
@@ -577,7 +576,6 @@ def test_compiled_programs_factor_as_often_as_those_of_jax(name):
 # --------------------------------------------------------------------------------- what it can do
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_supports_reads_statements_and_tries_calls():
     everything = {"grad": True, "jvp": True, "vmap": True, "jit": True, "order": np.inf}
     assert supports(v.sin)._asdict() == everything

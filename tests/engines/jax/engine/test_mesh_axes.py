@@ -161,7 +161,6 @@ def varies_over(f):
     return found[-1]
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 @pytest.mark.parametrize("f", [by_scalar_rule(np.sin), by_custom_jvp(np.sin), v.erfcx])
 def test_what_numpy_computes_varies(f):
     assert varies_over(export(f)) == {"i"}
