@@ -377,7 +377,7 @@ ELSEWHERE = (
         "NumPy computes on the host",
     ),
     ("backends/chainrules_torch/engine/*", "tests/engines/torch/test_torch.py", ROOM),
-    ("backends/chainrules_torch/names/*", "tests/engines/torch/test_names.py", ROOM),
+    ("backends/chainrules_torch/names.py", "tests/engines/torch/test_names.py", ROOM),
     ("backends/chainrules_torch/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_mlx/engine/*", "tests/libraries/mlx/engine/test_export.py", ROOM),
     ("backends/chainrules_mlx/*", "tests/libraries/mlx/test_mlx.py", ROOM),
