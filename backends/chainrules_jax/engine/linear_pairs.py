@@ -15,9 +15,7 @@ from chainrules_bridge import UNFIT, refused_half
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.item import without_item
-from chainrules_jax.engine.linear import LinearPair, is_inexact
-from chainrules_jax.engine.mesh_axes import tangent_type, traced
+from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
@@ -157,11 +155,9 @@ class Program:
         """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
         try:
             if not isinstance(self.word, HigherOrder):
-                if f is self._implementation:
-                    return f(*operands, **options)
-                return without_item(True, f, *operands, **options)
+                return f(*operands, **options)
             with hosted(config):  # what solves looks at numbers, to choose its steps
-                return without_item(False, f, *operands, **options)
+                return f(*operands, **options)
         except LEAVES as error:
             if self._is_body(f):
                 raise
@@ -192,19 +188,10 @@ class Program:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the result's arrays, given those of the operands."""
-        return self._traced(ins)[0]
-
-    def names(self, *ins: Any) -> bool:
-        """Tell whether the call asks for axes (of ``vmap``, of a mesh) by their names."""
-        return self._traced(ins)[1]
-
-    def _traced(self, ins: Leaves) -> tuple[list[Any], bool]:
         try:
             return self._types[ins]  # type: ignore[no-any-return]
         except KeyError:
-            found = traced(self.value, *ins)
-            if not found[1]:
-                self._types[ins] = found
+            found = self._types[ins] = list(jax.make_jaxpr(self.value)(*ins).out_avals)
             return found
 
     # ------------------------------------------------------------------------------ its rule
@@ -288,16 +275,6 @@ class Program:
             f"state it by linear_rule, or take jax.vjp"
         )
         raise NotDifferentiableError(msg)
-
-    def is_zero(self, ins: Leaves, zeros: Sequence[bool]) -> bool:
-        """Tell whether the result is stated to be zero where these operands are."""
-        recipe = self._recipe(ins)
-        if recipe is None or recipe.pen not in ("linear_rule", "bilinear_rule"):
-            return False
-        rest, each = iter(zeros), self.treedef.children
-        found = [of.num_leaves and all([next(rest) for _ in range(of.num_leaves)]) for of in each]
-        counted = [z for z, s in zip(found, recipe.stated_in(len(each)), strict=True) if s]
-        return any(counted) and (recipe.pen == "bilinear_rule" or all(counted))
 
     def _recipe(self, ins: Leaves) -> Any:
         """Return what is stated about the reverse mode of a call, None if nothing is."""
