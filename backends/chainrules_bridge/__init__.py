@@ -43,6 +43,7 @@ from chainrules_bridge.imported import (
 )
 from chainrules_bridge.linear import check_linear
 from chainrules_bridge.on_arrays import (
+    AskedError,
     array_like,
     pulled_on_arrays,
     pushed_on_arrays,
@@ -53,6 +54,7 @@ from chainrules_bridge.transform import Transformation, Transformations, nesting
 from chainrules_bridge.windows import gathered_windows
 
 __all__ = [
+    "AskedError",
     "CONSTANT",
     "UNFIT",
     "Transformation",

@@ -68,7 +68,11 @@ def array_like(t: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return np.array(np.broadcast_to(t, shape), dtype)
 
 
-def refused_half(word: Primitive[..., Any], engine: str) -> NotDifferentiableError:
+class AskedError(NotDifferentiableError):
+    """Code asked an engine's value for numbers, whose derivative may be asked for."""
+
+
+def refused_half(word: Primitive[..., Any], engine: str) -> AskedError:
     """Make the error for a derivative of half of a rule that runs on NumPy's arrays.
 
     Parameters
@@ -78,7 +82,7 @@ def refused_half(word: Primitive[..., Any], engine: str) -> NotDifferentiableErr
     engine : str
         The name of the engine.
     """
-    return NotDifferentiableError(
+    return AskedError(
         f"the rule of {word.__name__} computes with NumPy, or asks for numbers, which {engine} "
         f"does not differentiate: state an frule for forward mode; for second derivatives write "
         f"the rule in words, or in primitives that have rules"

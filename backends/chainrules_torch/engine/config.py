@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_bridge import dense, densely
+from chainrules_bridge import AskedError, dense, densely
 from chainrules_py import (
     Capability,
     Config,
@@ -175,10 +175,6 @@ def refuse_hidden(y: Any) -> None:
                 f"the other operands"
             )
             raise NotDifferentiableError(msg)
-
-
-class AskedError(NotDifferentiableError):
-    """Numbers were asked for of a tensor whose derivative may be asked for."""
 
 
 class Unlost(TorchFunctionMode):

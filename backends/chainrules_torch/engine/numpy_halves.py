@@ -14,11 +14,11 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_bridge import UNFIT, refused_half
+from chainrules_bridge import UNFIT, AskedError, refused_half
 from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionError, TracerError
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.callback import array_of, brought
-from chainrules_torch.engine.config import AskedError, floats, is_tensor
+from chainrules_torch.engine.config import floats, is_tensor
 from chainrules_torch.engine.functorch import asking, transformed
 from chainrules_torch.engine.loops import each_of
 from chainrules_torch.engine.opaque import asked, forget, is_abstract, leave_out, run_later

@@ -601,8 +601,8 @@ def test_supports_reads_statements_and_tries_calls():
 
     scalar_rule(by_numpy, lambda y, x: np.cos(np.asarray(x)))
     found = supports(by_numpy, 1.0)
-    # The body is called back; the rule is not, where nobody has values.
-    assert (found.jit, found.grad, found.vmap, found.order) == (True, True, False, 1)
+    # Body and rule are called back.
+    assert (found.jit, found.grad, found.vmap, found.order) == (True, True, True, 1)
 
 
 def test_integers_of_python_that_jax_carries_are_data(near):
