@@ -82,7 +82,7 @@ def rrule_list():
 
     @rrule.register(f)
     def r(x):
-        return f(x), lambda b: (np.array([math.cos(t) * s for t, s in zip(x, b)]),)
+        return f(x), lambda b: (np.array([math.cos(t) * s for t, s in zip(x, b, strict=True)]),)
 
     return f, np.sin
 
