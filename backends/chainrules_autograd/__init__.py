@@ -4,7 +4,10 @@
 on autograd's boxes as they are.
 """
 
-from chainrules_autograd import calls
+from chainrules_autograd import (
+    _private,  # noqa: F401  # first: it says what to install
+    calls,
+)
 from chainrules_autograd.config import AutogradConfig, config
 from chainrules_autograd.exporting import export, supports
 from chainrules_autograd.importing import import_rule

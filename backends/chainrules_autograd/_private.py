@@ -10,8 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.extend import Box
-from autograd.numpy.numpy_boxes import ArrayBox
+
+try:
+    from autograd.extend import Box
+    from autograd.numpy.numpy_boxes import ArrayBox
+except ModuleNotFoundError as error:
+    msg = f"chainrules_autograd needs autograd ({error}): pip install 'chainrules-py[autograd]'"
+    raise ModuleNotFoundError(msg, name=error.name) from error
 
 from chainrules_py.extend import ContractError
 

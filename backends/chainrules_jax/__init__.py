@@ -4,7 +4,10 @@ Importing this registers the arrays and how they compute the words. `export` mak
 of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
-from chainrules_jax import arrays
+from chainrules_jax import (
+    _private,  # noqa: F401  # first: it says what to install
+    arrays,
+)
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import host
 from chainrules_jax.engine.callback import callback

@@ -5,6 +5,12 @@ Each may be missing in another version of JAX. What stands for it then is said b
 
 from __future__ import annotations
 
+try:
+    import jax  # noqa: F401  # here, to say what to install
+except ModuleNotFoundError as error:
+    msg = f"chainrules_jax needs JAX ({error}): pip install 'chainrules-py[jax]'"
+    raise ModuleNotFoundError(msg, name=error.name) from error
+
 held_weakly: set[type]
 try:  # the classes of parameters that JAX's tables hold weakly
     from jax._src.util import weakref_cache_key_types

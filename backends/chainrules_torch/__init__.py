@@ -4,7 +4,11 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
-from chainrules_torch import arrays, names
+from chainrules_torch import (
+    _private,  # noqa: F401  # first: it says what to install
+    arrays,
+    names,
+)
 from chainrules_torch.engine import host
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.config import TorchConfig, config
