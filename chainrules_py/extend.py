@@ -74,7 +74,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.captured": (
-        "captured check_captured in_words knows recording"
+        "captured check_captured in_words knows parts_of recording"
     ),
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advice_at advise",

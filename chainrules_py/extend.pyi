@@ -83,6 +83,8 @@ from chainrules_py.primitives.closures.captured import (
     check_captured,
     in_words,
     knows,
+    parts_of,
+    parts_of,
     recording,
 )
 from chainrules_py.primitives.closures.convert import (
@@ -685,6 +687,7 @@ __all__ = [
     "parameters_of",
     "part",
     "partition",
+    "parts_of",
     "plain",
     "polynomials_composites",
     "primal_of",

@@ -10,8 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from autograd.extend import Box
-from autograd.numpy.numpy_boxes import ArrayBox
+
+try:
+    from autograd.extend import Box
+    from autograd.numpy.numpy_boxes import ArrayBox
+except ModuleNotFoundError as error:
+    msg = f"chainrules_autograd needs autograd ({error}): pip install 'chainrules-py[autograd]'"
+    raise ModuleNotFoundError(msg, name=error.name) from error
 
 from chainrules_py.extend import ContractError
 
@@ -21,11 +26,6 @@ trace: Callable[[Box], int] = operator.attrgetter("_trace")
 """The number of the trace that a box belongs to."""
 node: Callable[[Box], Any] = operator.attrgetter("_node")
 """Where a box stands in the graph of its trace."""
-
-
-def is_primitive(f: Any) -> bool:
-    """Tell whether a function is one of those that autograd records: `install` replaces these."""
-    return bool(getattr(f, "_is_autograd_primitive", False))
 
 
 def check() -> None:

@@ -21,7 +21,7 @@ from autograd.tracer import isbox
 from chainrules_autograd import _private
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_bridge import check_hidden, may_hide, of_own, own_function
+from chainrules_bridge import check_hidden, of_own, own_function
 from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
@@ -66,14 +66,13 @@ def run(word: Primitive[..., Any], operands: tuple[Any, ...], options: dict[str,
     check_options(word, options, is_boxed, operands)
     if (own := own_function(word, "autograd", isbox)) is not None:
         return boxed(own(*operands, **options))
+    check_hidden(word, operands, isbox)
     if word.fixed:
         is_captured(word, isbox, True, operands)
     operands = tuple([of_own(x, "autograd") for x in operands])
     operands = tuple([closed(boxing(x), isbox) if is_function(x) else x for x in operands])
     if looked_into(word, tuple(map(type, operands)), config):
         return word.__wrapped__(*operands, **options)
-    if may_hide(word, tuple(map(type, operands))):
-        check_hidden(word, operands, isbox, lambda: is_boxed(word(*map(bare, operands), **options)))
     moment = Moment(word, operands, options)
     if lookups(word) and is_captured(word, isbox, bool(moment.leaves)):
         return boxed(word.__wrapped__(*operands, **options))

@@ -20,7 +20,6 @@ from chainrules_compat.import_rule import (
     state_imported,
     without_rule,
 )
-from chainrules_compat.run import Run, run_again
 from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
 from chainrules_py.extend import (
     canonicalize,
@@ -30,11 +29,9 @@ from chainrules_py.extend import (
     name_of,
     namespace,
     partition,
-    plain,
     type_info,
     unflatten,
     unflatten_tangent,
-    untraced,
     varies,
 )
 
@@ -88,7 +85,7 @@ def import_rule(
     [0.5 0.5]
     """
     names, options = parameters_of_imported(f, operands)
-    made = _Imported(f, len(names), is_new=to is None)
+    made = _Imported(f, len(names))
     primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
     frule, rrule = functools.partial(made.frule, primal), functools.partial(made.rrule, primal)
     state_imported(primal, f, frule, rrule, module=__name__, engine="autograd")
@@ -103,9 +100,8 @@ class _Imported:
     order has the next one, and every engine sees them being called.
     """
 
-    def __init__(self, f: Function, operands: int, *, is_new: bool) -> None:
+    def __init__(self, f: Function, operands: int) -> None:
         self.f = f
-        self.is_new = is_new
         self.n = operands
         self._halves: dict[Any, Primitive[..., Any]] = {}
 
@@ -126,14 +122,13 @@ class _Imported:
     ) -> tuple[Any, Any]:
         """Value and tangent."""
         check_flat(self.f, xs)
-        run, y = self._first(g, xs, options)
+        y = g(*xs, **options)
         places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
         if not places:
             return y, ZeroTangent()
         leaves, layout = partition(y, _moves)
         push = self._half("push", places, len(places), options)
-        with run.again():
-            dots = push(*xs, *[tangents[i] for i in places])
+        dots = push(*xs, *[tangents[i] for i in places])
         return y, unflatten_tangent(layout, [dots[i] for i in range(len(leaves))])
 
     def rrule(
@@ -141,7 +136,7 @@ class _Imported:
     ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Value and pullback, which runs the function once more."""
         check_flat(self.f, xs)
-        run, y = self._first(g, xs, options)
+        y = g(*xs, **options)
         places = tuple([i for i, x in enumerate(xs) if _moves(x)])
         leaves, layout = partition(y, _moves)
 
@@ -150,21 +145,11 @@ class _Imported:
             given = [
                 zero_tangent(x) if is_zero(t) else t for t, x in zip(parts, leaves, strict=True)
             ]
-            with run.again():
-                found = self._half("pull", places, len(given), options)(*xs, *given)
+            found = self._half("pull", places, len(given), options)(*xs, *given)
             bars = {place: found[n] for n, place in enumerate(places)}
             return tuple([bars.get(i, NoTangent()) for i in range(self.n)])
 
         return y, pullback
-
-    def _first(
-        self, g: Primitive[..., Any], xs: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[Run, Any]:
-        """Compute the value, of which the run is told that is repeated later."""
-        run, y = Run(self.f), g(*xs, **options)
-        if self.is_new:
-            run.gave(_numbers(xs), _numbers(y))
-        return run, y
 
     def _half(
         self, name: str, places: tuple[int, ...], count: int, options: dict[str, Any]
@@ -174,7 +159,7 @@ class _Imported:
         if key in self._halves:
             return self._halves[key]
 
-        f, width = self.f, self.n  # f is found, and what it draws from
+        f, width = self.f, self.n
 
         def half(*given: Any) -> Any:
             xs, ts = given[:width], given[width:]
@@ -183,10 +168,7 @@ class _Imported:
                 whole = list(xs)
                 for n, i in enumerate(places):
                     whole[i] = moved[n]
-                y = _leaves(f(*whole, **options))
-                if run := run_again(f):
-                    run.compare(_numbers(boxed(tuple(whole))), _numbers(y))
-                return as_tuple(tuple(y))
+                return as_tuple(tuple(_leaves(f(*whole, **options))))
 
             varied = as_tuple(tuple([xs[i] for i in places]))
             if name == "push":
@@ -214,16 +196,6 @@ def _moves(x: Any) -> bool:
 def _leaves(y: Any) -> list[Any]:
     """Return the arrays and numbers in a result of autograd's."""
     return [leaf for leaf in flatten(boxed(y))[0] if _moves(leaf)]
-
-
-def _numbers(y: Any) -> list[Any] | None:
-    """Return the numbers in a result, in NumPy's arrays; None where another engine traces it."""
-    try:
-        leaves = [plain(x) for x in flatten(y)[0] if _moves(x)]
-        # A tensor of PyTorch's that needs a gradient gives its memory to nobody.
-        return [np.asarray(_entered(untraced(x))) for x in leaves]
-    except (AttributeError, BufferError, RuntimeError, TypeError):
-        return None
 
 
 def _conjugate(t: Any) -> Any:

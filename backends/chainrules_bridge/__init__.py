@@ -3,8 +3,8 @@
 Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
 `assembled`, `dense`, ...), or checked and handed out with an axis of directions
 (`many_directions`, `deliver_many`). What is run again is compared (`check_same`); what an engine
-cannot see in a function is refused (`refuse_captured`), what operands hide (`check_hidden`), and
-what functions captured that were imported from another (`own_function`). A plain function with
+cannot see in a function is refused (`refuse_captured`), and what functions captured that were
+imported from another (`own_function`). A plain function with
 rules, which engines that run it would not see, is its primitive (`as_seen`). Bodies that compute
 with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
 transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
@@ -16,18 +16,16 @@ from typing import Any
 
 _HOMES = {
     "again": "agree another check_same prints samples",
-    "bodies": (
-        "UNFIT CalledBackWarning check_promised raised_in refuse_bare refuse_captured refuse_numpy "
-        "refuse_operator refused_rule tried unstated warn_called_back"
-    ),
+    "bodies": "UNFIT check_promised refuse_bare refuse_captured refuse_numpy tried unstated",
     "by_numpy": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",
     "direct": "as_seen",
     "directions": "deliver_many many_directions",
     "entries": "assembled canonical conjugated dense densely flat opened",
-    "hidden": "check_hidden may_hide",
-    "imported": "imported_from of_own own_function refuse_inside refuse_traced_captures",
+    "hidden": "check_hidden",
+    "imported": "imported_from of_own own_function refuse_traced_captures",
     "linear": "check_linear",
+    "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
     "support": "supported",
     "transform": "Transformation Transformations nestings",
     "windows": "gathered_windows",

@@ -6,8 +6,6 @@ the body is tried on some numbers.
 
 from __future__ import annotations
 
-import itertools
-import traceback
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +21,6 @@ from chainrules_py import (
     Primitive,
     RuleError,
     TracerError,
-    vocabulary,
 )
 from chainrules_py.extend import (
     Tracer,
@@ -36,7 +33,6 @@ from chainrules_py.extend import (
     name_of,
     type_info,
     unbind,
-    where_defined,
 )
 
 UNFIT = (
@@ -48,52 +44,6 @@ UNFIT = (
 Anything else is somebody's who interrupts them: a signal handler's, or an engine's that has seen
 enough.
 """
-
-
-class CalledBackWarning(UserWarning):
-    """Warning that an engine calls a body back, by NumPy, though nobody asked for it.
-
-    Once for each function and engine.
-    """
-
-
-_warned: set[tuple[str, str, str]] = set()
-
-
-def warn_called_back(f: Any, error: BaseException, module: str, part: str = "body") -> None:
-    """Warn once that a part of a primitive leaves an engine, and is called back by NumPy.
-
-    Parameters
-    ----------
-    f : Primitive
-        Whose body it is.
-    error : BaseException
-        What the engine said.
-    module : str
-        Where the engine's `callback` is.
-    part : {"body", "rule"}
-        Which it is.
-
-    Raises
-    ------
-    CalledBackWarning
-        Where warnings are errors.
-    """
-    key = (f.__name__ + where_defined(f), module, part)
-    written = [s for s in f.stated[0] if not s.source.is_ours]
-    if key in _warned or (f.opaque and not written):  # another engine's, as it is meant to be
-        return
-    _warned.add(key)
-    said = str(error).strip().partition("\n")[0]
-    instead = f"say so with {module}.callback({f.__name__}, result=...)"
-    if part == "rule":  # of which nobody has a derivative
-        instead = f"in primitives that {module}.callback calls back"
-    msg = (
-        f"the {part} of {f.__name__} ({where_defined(f)}) does not run on what {module} traces "
-        f"({type(error).__name__}: {said}): it is called back with plain arrays; write it in "
-        f"words, or {instead}"
-    )
-    warnings.warn(msg, CalledBackWarning, stacklevel=2)
 
 
 def tried(
@@ -188,30 +138,6 @@ def check_promised(
         raise RuleError(msg)
 
 
-def refused_rule(
-    f: Any, error: BaseException, engine: str, does: str, module: str
-) -> NotDifferentiableError:
-    """Return the error for half of a rule that leaves an engine: nobody would see its derivative.
-
-    Parameters
-    ----------
-    f : Primitive
-        Whose rule it is.
-    error : BaseException
-        What the engine said.
-    engine, does : str
-        The engine's name, and what it does with values.
-    module : str
-        Where its `callback` is.
-    """
-    said = str(error).partition("\n")[0]
-    return NotDifferentiableError(
-        f"the rule of {f.__name__} asks for values of what {engine} {does}, by NumPy or for a "
-        f"number of Python's ({said}): write it in words, or in primitives that {module}.callback "
-        f"calls back"
-    )
-
-
 def unstated(f: Any) -> NoRuleError:
     """Return the error for a body that NumPy computes, where its derivative is asked for.
 
@@ -224,64 +150,6 @@ def unstated(f: Any) -> NoRuleError:
         f"{f.__name__} is computed by NumPy and has no rule, so that its derivative would be lost; "
         f"state one, as in scalar_rule({f.__name__}, ...)"
     )
-
-
-_WORDS = {
-    "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "@": "matmul", "**": "power",
-    "//": "floor_divide", "%": "remainder", "<": "less", ">": "greater",
-}  # fmt: skip
-
-
-def refuse_operator(error: TypeError, what: str, engine: str) -> None:
-    """Raise for an operator that has an array of NumPy's on the left of an engine's.
-
-    And for a function of NumPy's that takes an engine's array for something else, as ``np.sum``.
-
-    Parameters
-    ----------
-    error : TypeError
-        What Python, or NumPy, said.
-    what : str
-        Whose code it is.
-    engine : str
-        The engine's name.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If that is what the error is about: it says what to write.
-    """
-    _refuse_function(error, what, engine)
-    said = str(error).partition("\n")[0]
-    if said.startswith("Concatenation operation is not implemented for NumPy"):
-        said = "unsupported operand type(s) for +: 'numpy.ndarray' and another"
-    said = said.replace("' not supported between instances of '", ": '")
-    sign, _, operands = said.removeprefix("unsupported operand type(s) for ").partition(": ")
-    if not operands.startswith("'numpy.ndarray' and"):
-        return
-    sign = sign.removesuffix("=").partition(" or ")[0].removeprefix("'")
-    word = _WORDS.get(sign)
-    instead = f"vocabulary.{word}(W, x) for W {sign} x" if word else "the words of the vocabulary"
-    msg = (
-        f"{what} has an array of NumPy's on the left of one of {engine}'s, which its operators "
-        f"({sign}) do not take: write {instead}, or make W one of {engine}'s where it is used"
-    )
-    raise NotDifferentiableError(msg) from error
-
-
-def _refuse_function(error: TypeError, what: str, engine: str) -> None:
-    """Raise for a function of NumPy's or SciPy's that called a method of an engine's array."""
-    frames = _within_libraries(_frames_of(error))
-    if not any([_is_foreign(x) for frame in frames for x in frame.f_locals.values()]):
-        return
-    name, library = frames[-1].f_code.co_name, _LIBRARIES[_root_of(frames[-1])]
-    word = f"vocabulary.{name}" if hasattr(vocabulary, name) else "the words of the vocabulary"
-    said = str(error).partition("\n")[0]
-    msg = (
-        f"{what} gives an array of {engine}'s to {library}'s {name}, which calls a method of it "
-        f"as NumPy's arrays have it ({said}): write {word}"
-    )
-    raise NotDifferentiableError(msg) from error
 
 
 def refuse_captured(
@@ -308,12 +176,12 @@ def refuse_captured(
 
 
 def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
-    """Raise for exported code that hands an engine's arrays to NumPy, or asks them for values.
+    """Raise for exported code that asks an engine's arrays for values.
 
     Parameters
     ----------
     error : Exception
-        What was said: by the engine, or by NumPy or SciPy of arrays that it does not know.
+        What the engine, or NumPy, said.
     f : callable
         What was exported.
     engine : str
@@ -334,7 +202,7 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
             f"NumPy makes no arrays of {engine}'s, as np.zeros(n, like=x) asks it to: in exported "
             f"code write vocabulary.stack(...) of the parts"
         )
-    elif asked or _is_misfit(error, f):
+    elif asked:
         msg = (
             f"{name_of(f)} asks for values of what {engine} traces, by NumPy or for a number of "
             f"Python's ({said}): in exported code write the words of chainrules_py.vocabulary, "
@@ -377,29 +245,6 @@ def _home_of(f: Any) -> str:
     return str(getattr(f, "__module__", None) or type(f).__module__).partition(".")[0]
 
 
-def _is_misfit(error: Exception, f: Any) -> bool:
-    """Tell whether an error is NumPy's or SciPy's, of arrays that they do not know.
-
-    They stand among what a function of theirs was given, which may be the one that is exported.
-    """
-    if isinstance(error, TypeError | AttributeError) and raised_in(error, tuple(_LIBRARIES)):
-        return True
-    frames = _frames_of(error)
-    if _home_of(f) not in _LIBRARIES or _has_row(f):
-        frames = _within_libraries(frames)
-    return any([_is_foreign(x) for frame in frames for x in flatten([*frame.f_locals.values()])[0]])
-
-
-def _frames_of(error: BaseException) -> list[types.FrameType]:
-    """List the frames that an error came through, the innermost first."""
-    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)][::-1]
-
-
-def _within_libraries(frames: list[types.FrameType]) -> list[types.FrameType]:
-    """List those of NumPy's and SciPy's that are inside of all others."""
-    return [*itertools.takewhile(lambda frame: _root_of(frame) in _LIBRARIES, frames)]
-
-
 def _has_row(f: Any) -> bool:
     try:
         return f in aliases
@@ -413,23 +258,3 @@ def _is_foreign(x: Any) -> bool:
     if issubclass(type(x), Tracer) or info.host is not None:
         return True
     return info.is_array and type(x).__module__.partition(".")[0] not in _LIBRARIES
-
-
-def _root_of(frame: Any) -> str:
-    return str(frame.f_globals.get("__name__")).partition(".")[0]
-
-
-def raised_in(error: BaseException, packages: tuple[str, ...]) -> bool:
-    """Tell whether it was in code of these packages, or rows of theirs, that it was raised.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised.
-    packages : tuple of str
-        Their names.
-    """
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    return at is not None and _root_of(at.tb_frame).removeprefix("chainrules_") in packages

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_py import NotDifferentiableError, Primitive
-from chainrules_py.extend import describe, flatten, hidden, is_opaque, is_structure_type, knows
+from chainrules_py import Primitive
+from chainrules_py.extend import flatten, hidden, is_opaque, is_structure_type, knows
 
 
 def check_hidden(
-    word: Primitive[..., Any],
-    operands: tuple[Any, ...],
-    is_traced: Callable[[Any], bool],
-    shows: Callable[[], bool] | None = None,
+    word: Primitive[..., Any], operands: tuple[Any, ...], is_traced: Callable[[Any], bool]
 ) -> None:
-    """Raise for operands of a function with a rule that hide what another engine differentiates.
+    """Raise for operands of a function that directly hold what another engine differentiates.
 
     Parameters
     ----------
@@ -25,38 +22,14 @@ def check_hidden(
         What it is called with.
     is_traced : callable
         Tells whether a value is differentiated.
-    shows : callable, optional
-        Tells whether the function's value depends on what is hidden: there may be more in an object
-        than it uses. An iterator is not run through to know.
 
     Raises
     ------
     TracerError
         It names the operand: no rule sees what it holds.
-    NotDifferentiableError
-        If one is an iterator: the function and its rule are called several times.
     """
-    leaves = flatten(operands)[0]
-    opaque = [x for x in leaves if is_opaque(type(x))]
-    once = [x for x in opaque if hasattr(type(x), "__next__")]
-    # A function that is an operand is opened before; in a structure it is a leaf like others.
-    inner = [x for x in leaves if callable(x) and not any([x is y for y in operands])]
-    held = [x for x in (*opaque, *inner) if knows(x, is_traced)]
-    if held and (shows is None or once or shows()):
+    structures = [x for x in operands if is_structure_type(type(x))]
+    functions = [x for x in flatten(structures)[0] if callable(x)]
+    held = [x for x in operands if is_opaque(type(x)) and not callable(x)] + functions
+    if held := [x for x in held if knows(x, is_traced)]:
         raise hidden(held, word.__qualname__)
-    if once and any(map(is_traced, leaves)):
-        msg = (
-            f"{describe(once[0])} gives its items once, and an engine that differentiates "
-            f"{word.__qualname__} calls it several times: pass a list of them"
-        )
-        raise NotDifferentiableError(msg)
-
-
-def may_hide(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
-    """Tell whether operands of these classes may hide what a rule of a person's should see."""
-    own = [s for s in word.stated[0] if not (word.opaque and s.source.is_ours)]
-    return (
-        word.has_body
-        and bool(own)
-        and any([is_opaque(cls) or is_structure_type(cls) for cls in classes])
-    )

@@ -14,8 +14,7 @@ Each way to state one writes to the same table as `chainrules_py.rule`, where ev
 They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
 
 What adapters share stands here as well: rules made of an engine's own functions (`import_rule`),
-functions put into an engine's namespace (`install`), and hooks around the rules of a function
-(`hang_on_rules`).
+and hooks around the rules of a function (`hang_on_rules`).
 """
 
 from chainrules_compat.functions import CustomFunction, custom_jvp, custom_vjp

@@ -6,18 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_compat.run import Run
 from chainrules_compat.whole_numbers import InWholeNumbers
 from chainrules_py import NotDifferentiableError, Primitive, RuleError, rules_for
 from chainrules_py.extend import (
-    Bound,
     FruleRecipe,
     Layer,
-    Request,
     RruleRecipe,
     Source,
     Statement,
-    annotate,
     any_types,
     describe,
     enter,
@@ -136,26 +132,6 @@ class ByPosition(inspect.Signature):
         return super().bind(*operands)
 
 
-class _Imported(FruleRecipe):
-    """The frule of an imported function, which is ``functions[1]``."""
-
-    def linearize(self, request: Request) -> Bound:
-        """Bind one more run for each tangent, which draws what the first one did."""
-        primal, run_forward = request.primal, self.forward(request).run
-
-        def push(tangents: tuple[Any, ...], first: Run, xs: Any, options: dict[str, Any]) -> Any:
-            with first.again():
-                return run_forward(tangents, *xs, **options)[1]
-
-        annotate(push, request)
-
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
-            first = Run(self.functions[1])
-            return primal(*xs, **options), (push, links, first, xs, options)
-
-        return Bound(request, run)
-
-
 def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
     """Raise for operands that hold arrays, where an engine's function has derivatives in arrays.
 
@@ -223,11 +199,11 @@ def state_imported(
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
     both = InWholeNumbers(f, frule, rrule)
-    forward: Any = _Imported(both.frule, False, whole=True)
+    forward: Any = FruleRecipe(both.frule, False, whole=True)
     reverse: Any = RruleRecipe(both.rrule, False, whole=True)
     for mode, recipe in (("forward", forward), ("reverse", reverse)):
         recipe.pen, recipe.engine = f"import_rule of {engine}", engine
-        recipe.functions = (*recipe.functions, f)  # what it looks up, and draws from
+        recipe.functions = (*recipe.functions, f)  # what it captured
         enter(
             Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)
         )

@@ -11,9 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_compat.run import Run
 from chainrules_py import (
-    MutationError,
     NotDifferentiableError,
     NotImplementedTangent,
     ZeroTangent,
@@ -73,8 +71,6 @@ class InWholeNumbers:
         try:
             reals = unflatten(layout, _reals(leaves, whole, y))
             y_dot = add_tangents(y_dot, self._frule(given, *reals, **options)[1])
-        except MutationError:
-            raise
         except Exception as error:
             raise NotDifferentiableError(self._reason(leaves[moved[0]], error)) from error
         return y, y_dot
@@ -84,22 +80,17 @@ class InWholeNumbers:
         leaves, layout = partition(xs, _is_number)
         if not (whole := _whole(leaves)):
             return self._rrule(*xs, **options)
-        run = Run(self.f)
         y, pullback = self._rrule(*xs, **options)
-        run.settle()
 
         def pulled(y_bar: Any) -> tuple[Any, ...]:
             def compute() -> list[Any]:
-                with run.again():
-                    try:
-                        reals = unflatten(layout, _reals(leaves, whole, y))
-                        bars = self._rrule(*reals, **options)[1](y_bar)
-                        return flatten_tangent(layout, canonicalize(xs, bars))
-                    except MutationError:
-                        raise
-                    except Exception as error:
-                        reason = self._reason(leaves[whole[0]], error)
-                        return [NotImplementedTangent(reason)] * len(leaves)
+                try:
+                    reals = unflatten(layout, _reals(leaves, whole, y))
+                    bars = self._rrule(*reals, **options)[1](y_bar)
+                    return flatten_tangent(layout, canonicalize(xs, bars))
+                except Exception as error:
+                    reason = self._reason(leaves[whole[0]], error)
+                    return [NotImplementedTangent(reason)] * len(leaves)
 
             found = functools.cache(compute)
             bars = flatten_tangent(layout, canonicalize(xs, pullback(y_bar)))

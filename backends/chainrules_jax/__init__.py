@@ -4,19 +4,19 @@ Importing this registers the arrays and how they compute the words. `export` mak
 of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
-from chainrules_compat.install import Installed
-from chainrules_jax import arrays
+from chainrules_jax import (
+    _private,  # noqa: F401  # first: it says what to install
+    arrays,
+)
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine import host
 from chainrules_jax.engine.callback import callback
 from chainrules_jax.engine.config import JaxConfig, config
 from chainrules_jax.engine.export import export, supports
 from chainrules_jax.engine.import_rule import import_rule
-from chainrules_jax.engine.install import install
 from chainrules_jax.engine.transform import transformations
 
 __all__ = [
-    "Installed",
     "JaxArray",
     "JaxConfig",
     "arrays",
@@ -25,7 +25,6 @@ __all__ = [
     "export",
     "host",
     "import_rule",
-    "install",
     "supports",
     "transformations",
 ]

@@ -5,7 +5,11 @@ Each may be missing in another version of JAX. What stands for it then is said b
 
 from __future__ import annotations
 
-from typing import Any
+try:
+    import jax  # noqa: F401  # here, to say what to install
+except ModuleNotFoundError as error:
+    msg = f"chainrules_jax needs JAX ({error}): pip install 'chainrules-py[jax]'"
+    raise ModuleNotFoundError(msg, name=error.name) from error
 
 held_weakly: set[type]
 try:  # the classes of parameters that JAX's tables hold weakly
@@ -15,23 +19,5 @@ try:  # the classes of parameters that JAX's tables hold weakly
 except ImportError:  # JAX keeps derivatives until some thousands more have come
     held_weakly = set()
 
-axis_env: Any
-no_axes: Any
-try:  # the names that axes have where JAX traces, and that of none
-    from jax._src.core import top_axis_env, trace_ctx
-
-    axis_env, no_axes = trace_ctx, top_axis_env
-except ImportError:  # functions are taken to ask for axes by their names, and run in a new thread
-    axis_env = no_axes = None
-
 ARRAY = "jax.jaxlib._jax.Array"
 """The name of ``jax.Array`` before JAX 0.11, as annotations have it."""
-
-INSIDE = (
-    *("jax._src.numpy", "jax._src.scipy", "jax._src.nn", "jax._src.random"),
-    *("jax._src.lax.linalg", "jax._src.image", "jax._src.third_party"),
-)
-"""The modules that compute, and are to find JAX's own functions where others are installed."""
-
-HANDED = ("jax._src.numpy.vectorize",)
-"""Among these, the modules that call functions of the user's."""

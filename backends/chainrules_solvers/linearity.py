@@ -102,18 +102,10 @@ class Check:
             elif _is_nonzero(numbers(leaf)):
                 self.refuse(_SHIFTED)
 
-    def refuse_unseen(self, y: Any, f: Callable[..., Any], *zeros: Any) -> None:
-        """Raise if f, which gave y of zeros, adds a constant that was not seen while it ran.
-
-        An engine that writes down programs is asked by its own ``adds_constant``, if it has one.
-        """
-        if not self.unseen:
-            return
-        self.unseen = False
-        self.refuse_shifted(y)
-        asked = getattr(self.config, "adds_constant", None) if self.unseen else None
-        if asked is not None and asked(f, *zeros):
-            self.refuse(_SHIFTED)
+    def refuse_unseen(self, y: Any) -> None:
+        """Raise if a function added a constant that was not seen while it ran."""
+        if self.unseen:
+            self.refuse_shifted(y)
 
 
 class _Marked(ArrayLike):

@@ -43,19 +43,12 @@ def _transposed_push(recipe: Any, request: Request) -> Bound:
         onto = [space(xs[i]) for i in active]
         y: Any = None
 
-        def pushed(leaves: Any) -> tuple[Any, list[Any]]:
-            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
-            return y, flat(y_dot, space(y))
-
         def push(*leaves: Any) -> list[Any]:
             nonlocal y
-            y, found = pushed(leaves)
-            return found
+            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
+            return flat(y_dot, space(y))
 
-        def again(*leaves: Any) -> list[Any]:
-            return pushed(leaves)[1]
-
-        pullback, parts = _pullback(request, push, again, onto, [xs[i] for i in active])
+        pullback, parts = _pullback(request, push, onto, [xs[i] for i in active])
         return y, (pull, links, pullback, parts, space(y), onto)
 
     def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
@@ -74,20 +67,13 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
         y, (half, _, *saved) = reverse(None, *xs, **options)
         of, onto = space(y), [space(xs[i]) for i in active]
 
-        def pulled(half: Any, saved: Any, leaves: Any) -> list[Any]:
+        def pull(*leaves: Any) -> list[Any]:
             bars = half(assembled(of, leaves), *saved)
             return flat([bars] if len(active) == 1 else list(bars), onto)
 
-        def pull(*leaves: Any) -> list[Any]:
-            return pulled(half, saved, leaves)
-
-        def again(*leaves: Any) -> list[Any]:
-            _, (half, _, *saved) = reverse(None, *xs, **options)
-            return pulled(half, saved, leaves)
-
         if is_zero(of):
             return y, (push, links, None, [], of, onto)
-        pullback, parts = _pullback(request, pull, again, [of], [y])
+        pullback, parts = _pullback(request, pull, [of], [y])
         return y, (push, links, pullback, parts, of, onto)
 
     def push(
@@ -104,14 +90,12 @@ def _transposed_pull(recipe: Any, request: Request) -> Bound:
 def _pullback(
     request: Request,
     f: Callable[..., list[Any]],
-    again: Callable[..., list[Any]],
     onto: list[Any],
     at: list[Any],
 ) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
     """Build the pullback of a linear function of the tangents of some values, leaf by leaf.
 
-    Beside it are the places of those leaves of the result that are not known to be zero. ``again``
-    is the same function, which also computes anew what f has of the point.
+    Beside it are the places of those leaves of the result that are not known to be zero.
     """
     assert request.config is not None  # the statement requires what only a config offers
     parts: list[int] = []
@@ -144,10 +128,7 @@ def _pullback(
                 raise refusal from error
         y, pullback = config.rrule_via_ad(image, *zeros)
         check.refuse_shifted(y)
-    check.refuse_unseen(y, lambda *leaves: [t for t in again(*leaves) if not is_zero(t)], *zeros)
-    looked_later = getattr(config, "looked_later", None) if check.unseen else None
-    if looked_later is not None:  # when a compiled program runs
-        pullback = looked_later(pullback, check.refuse_shifted, y)
+    check.refuse_unseen(y)
     return pullback, parts
 
 

@@ -4,20 +4,21 @@ Importing this registers the tensors and how they compute the words. `export` ma
 function of whatever has a rule.
 """
 
-from chainrules_compat.install import Installed
-from chainrules_torch import arrays, names
+from chainrules_torch import (
+    _private,  # noqa: F401  # first: it says what to install
+    arrays,
+    names,
+)
 from chainrules_torch.engine import host
 from chainrules_torch.engine.callback import callback
 from chainrules_torch.engine.config import TorchConfig, config
 from chainrules_torch.engine.export import Exported, export
 from chainrules_torch.engine.import_rule import import_rule
-from chainrules_torch.engine.install import install
 from chainrules_torch.engine.support import supports
 from chainrules_torch.engine.transform import transformations
 
 __all__ = [
     "Exported",
-    "Installed",
     "TorchConfig",
     "arrays",
     "callback",
@@ -25,7 +26,6 @@ __all__ = [
     "export",
     "host",
     "import_rule",
-    "install",
     "names",
     "supports",
     "transformations",

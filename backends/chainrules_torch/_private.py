@@ -14,8 +14,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import torch
-from torch.autograd import forward_ad
+try:
+    import torch
+    from torch.autograd import forward_ad
+except ModuleNotFoundError as error:
+    msg = f"chainrules_torch needs PyTorch ({error}): pip install 'chainrules-py[torch]'"
+    raise ModuleNotFoundError(msg, name=error.name) from error
 
 from chainrules_py.extend import ContractError
 

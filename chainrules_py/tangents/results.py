@@ -56,6 +56,8 @@ def brought_home(y: Any, xs: tuple[Any, ...]) -> Any:
     NotDifferentiableError
         If an array is of a third library.
     """
+    if all([type(x) is type(y) for x in xs]):
+        return y
     hosts = [x for x in flatten(xs)[0] if _is_hosted(type(x))]
     return map_leaves(lambda leaf: _brought(leaf, hosts), y) if hosts else y
 
@@ -68,20 +70,16 @@ def _brought(y: Any, hosts: list[Any]) -> Any:
         see(None, (cls,))  # whose library may be known by now
     if not _is_hosted(cls):
         for x in hosts:
-            if kind_of(y) != "other" or dtype_kind(dtype, type(x)) in _REAL:
+            if kind_of(y) != "other" or dtype_kind(dtype, type(x)) in ("real", "complex"):
                 return _copied(y, x)
         return y
-    own = type_info(cls).namespace
-    if all([type_info(type(x)).namespace not in (own, None) for x in hosts]):
+    if all([type_info(type(x)).namespace not in (type_info(cls).namespace, None) for x in hosts]):
         msg = (
             f"a function with a rule returned {describe(y)} of another library than its operands, "
             f"which their engine would take for a constant: return an array like them, or NumPy's"
         )
         raise NotDifferentiableError(msg)
     return y
-
-
-_REAL = ("real", "complex")
 
 
 def _is_hosted(cls: type) -> bool:

@@ -15,7 +15,6 @@ from chainrules_py import (
 from chainrules_py import vocabulary as v
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning"),
     pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning"),
 ]

@@ -280,7 +280,6 @@ def test_an_array_of_another_library_is_refused():
         by_jax(f)
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 @pytest.mark.parametrize("form", FORMS)
 def test_numbers_that_numpy_has_not_pass_its_bodies_in_torch(form):
     torch = pytest.importorskip("torch")

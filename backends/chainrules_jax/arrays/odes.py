@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
-from chainrules_jax.engine.mesh_axes import scan, while_loop
 from chainrules_jax.engine.pytrees import as_values
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
@@ -69,7 +69,7 @@ def _integrated(f: Any, y0: Any, t: Any, *params: Any, **options: Any) -> Any:
             return carried, carried[0]
 
         begin = (start, k, h, jnp.asarray(options["max_steps"], jnp.int32))
-        _, after = scan(interval, begin, (t[:-1], t[1:]))
+        _, after = jax.lax.scan(interval, begin, (t[:-1], t[1:]))
         states = jnp.concatenate([states, after])
     elif t.shape[0] > 1:
         states = jnp.broadcast_to(states, (t.shape[0], 0))
@@ -144,7 +144,7 @@ def _advanced(
         taken = lambda new, old: jnp.where(good & ~stuck, new, old)
         return taken(moved, u), taken(ks[-1], k), h, left - 1, taken(there, t), stuck
 
-    u, k, h, left, _, stuck = while_loop(going, step, (*carried, a, jnp.zeros((), bool)))
+    u, k, h, left, _, stuck = jax.lax.while_loop(going, step, (*carried, a, jnp.zeros((), bool)))
     return jnp.where(stuck, jnp.nan, u), k, h, left
 
 
@@ -230,7 +230,7 @@ def odeint_rrule_jax(config: Any, f: Any, y0: Any, t: Any, *params: Any, **optio
         zero = [v.zeros_like(x) for x in known]
         along = ([x[1:] for x in states], [s[1:] for s in seeds], times[1:], times[:-1])
         is_traced = find_tracers((known, times, states, seeds))
-        back_to_front = _scan_backwards if is_traced else partial(scan, reverse=True)
+        back_to_front = _scan_backwards if is_traced else partial(jax.lax.scan, reverse=True)
         (adjoint, sums), t_bars = back_to_front(back, (nothing, zero), along)
         first = _product(adjoint, Tree(f(tree.like, times[0], *params)).leaves)
         t_bar = v.astype(v.concat(-first[None], t_bars), dtype=times.dtype)

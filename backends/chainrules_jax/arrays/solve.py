@@ -15,9 +15,7 @@ from jax import lax
 from jax.scipy.sparse import linalg as sparse
 
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.mesh_axes import varying_axes, while_loop
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
-from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Gradient, Residual, Tree, describe
 from chainrules_solvers import SMALL, Coordinates
@@ -113,7 +111,7 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
         def good(factor: Array) -> Array:
             return (after(factor) <= (1 - 1e-4 * factor) * length) | small | still
 
-        factor, _ = while_loop(
+        factor, _ = jax.lax.while_loop(
             lambda search: (search[1] < 40) & ~jnp.all(good(search[0])),
             lambda search: (
                 jnp.where(good(search[0]), search[0], search[0] / 2),
@@ -126,7 +124,7 @@ def _newton(problem: Problem, start: Array, tol: float | None, max_steps: int) -
         moved = jnp.where(keep[..., None], x, x + factor[..., None] * direction)
         return count + 1, moved, still | small
 
-    _, x, done = while_loop(going, descended, (0, start, jnp.zeros(scale.shape, bool)))
+    _, x, done = jax.lax.while_loop(going, descended, (0, start, jnp.zeros(scale.shape, bool)))
 
     def polished(_: int, x: Array) -> Array:
         direction, length = step(x)
@@ -174,7 +172,7 @@ def _fixed_point(f: Function, x0: Any, *params: Any, **options: Any) -> Any:
 
     inf = jnp.full((), jnp.inf, problem.start.dtype)
     begin = (0, problem.start, inf, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
-    _, x, _, _, done = while_loop(lambda s: (s[0] < steps) & ~s[4], moved, begin)
+    _, x, _, _, done = jax.lax.while_loop(lambda s: (s[0] < steps) & ~s[4], moved, begin)
     return problem.built(jnp.where(done, x, jnp.nan))
 
 
@@ -196,17 +194,7 @@ def _descended(value: Callable[[Array], Array], x: Array, steps: int) -> Array:
     """Find a point near which a function is least, by BFGS."""
     from jax.scipy.optimize import minimize
 
-    _refuse_varying(jax.eval_shape(value, x), "minimize runs JAX's own minimizer")
     return minimize(value, x, method="BFGS", options={"maxiter": steps}).x
-
-
-def _refuse_varying(aval: Any, said: str) -> None:
-    if varying_axes(aval):
-        msg = (
-            f"{said}, which takes no values that vary over the devices of jax.shard_map; call "
-            f"shard_map with check_vma=False"
-        )
-        raise NotDifferentiableError(msg)
 
 
 def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any:
@@ -219,8 +207,6 @@ def _linear_solve(matvec: Function, b: Any, *params: Any, **options: Any) -> Any
         return problem.built(x)
     if solver is None:
         solver = "dense" if options["batch"] or size <= SMALL else "gmres"
-    if solver == "gmres":
-        _refuse_varying(jax.typeof(rhs), "linear_solve runs JAX's own gmres")
     if solver == "dense":
         zero = jnp.zeros_like(rhs)
         return problem.built(_solved(problem.matrix(problem.residual, zero), rhs))

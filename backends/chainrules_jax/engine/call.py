@@ -18,13 +18,14 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
-from chainrules_bridge import check_hidden, may_hide, of_own, own_function, refuse_numpy
+from chainrules_bridge import check_hidden, of_own, own_function, refuse_numpy
 from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import (
     as_array,
     batch_tracer,
+    batched_type,
+    element_type,
     is_inexact,
     is_moved,
     linear_p,
@@ -40,15 +41,8 @@ from chainrules_jax.engine.linear_pairs import (
     known,
     no_tangent,
 )
-from chainrules_jax.engine.mesh_axes import (
-    batched_type,
-    element_type,
-    has_name,
-    mapped,
-    varying_alike,
-)
 from chainrules_jax.engine.pytrees import split
-from chainrules_jax.engine.zeros import ZEROS, Zeros, zeros_of
+from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
     Cache,
     TreeDef,
@@ -100,7 +94,7 @@ class Mapped:
         return found
 
     def _over(self, f: Any, dims: Any) -> Any:
-        return mapped(f, dims, self.size, self.name)
+        return jax.vmap(f, in_axes=dims, axis_name=self.name, axis_size=self.size)
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the results, with the axis of the calls in front."""
@@ -112,19 +106,9 @@ class Mapped:
     def _one(self, ins: Leaves) -> list[Any]:
         return [element_type(a, d) for a, d in zip(ins, self.dims, strict=True)]
 
-    def names(self, *ins: Any) -> bool:
-        """Tell whether the calls ask for axes by their names."""
-        found: bool = self.program.names(*self._one(ins))
-        return found
-
     def check_linear(self, ins: Leaves, moves: Sequence[bool]) -> None:
         """Raise unless the calls are linear in what moves."""
         self.program.check_linear(self._one(ins), moves)
-
-    def is_zero(self, ins: Leaves, zeros: Sequence[bool]) -> bool:
-        """Tell whether the calls are stated to be zero where these operands are."""
-        found: bool = self.program.is_zero(self._one(ins), zeros)
-        return found
 
     def linearize(self, leaves: Leaves, moves: Sequence[bool]) -> Linearized:
         """Compute value and derivative; residuals that all the calls share have no axis."""
@@ -190,7 +174,7 @@ call_p.multiple_results = True
 
 
 def _evaluate(*leaves: Any, program: Any) -> list[Any]:
-    return without_item(False, program.value, *map(as_array, leaves))  # type: ignore[no-any-return]
+    return program.value(*map(as_array, leaves))  # type: ignore[no-any-return]
 
 
 call_p.def_impl(_evaluate)
@@ -257,20 +241,18 @@ ad.primitive_transposes[call_p] = _transpose
 
 
 def _batch(axis: Any, leaves: Leaves, dims: Sequence[Any], *, program: Any) -> Any:
-    size, name = axis.size, axis.name if has_name(axis.name) else None
+    name = axis.name if type(axis.name) is not object else None  # JAX's object for no name
     leaves = [*map(as_array, leaves)]
-    is_shared = all([d is None for d in dims])
-    one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
-    named = name is not None and program.names(*one)
-    if is_shared and not named:
+    if all([d is None for d in dims]):
         return (out := call_p.bind(*leaves, program=program)), [None] * len(out)
-    if isinstance(program, Program) and not named:
+    if isinstance(program, Program) and name is None:
+        one = [element_type(jax.typeof(x), d) for x, d in zip(leaves, dims, strict=True)]
         aligned = _aligned(leaves, dims)
         both = program.is_elementwise(leaves) and program.is_elementwise(aligned)
         if both and program.stays(one):
             run = call_p.bind if any(map(is_traced, aligned)) else _evaluate
             return run(*aligned, program=program), [0]
-    out = call_p.bind(*leaves, program=Mapped(program, size, tuple(dims), name))
+    out = call_p.bind(*leaves, program=Mapped(program, axis.size, tuple(dims), name))
     return out, [0] * len(out)
 
 
@@ -290,15 +272,6 @@ def _aligned(leaves: Leaves, dims: Sequence[Any]) -> list[Any]:
 batching.fancy_primitive_batchers[call_p] = _batch
 
 
-def _zeros(step: Any, ins: Zeros) -> Zeros:
-    program, avals = step.params["program"], [x.aval for x in step.invars]
-    if program.is_zero(avals, ins):
-        return [True] * len(step.outvars)
-    return zeros_of(jax.make_jaxpr(program.value)(*avals), ins)
-
-
-ZEROS[call_p.name] = _zeros
-
 define_series(call_p)
 define_series(linear_p)
 
@@ -316,15 +289,13 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     check_options(word, options, is_traced)
     if (own := own_function(word, "JAX", is_traced)) is not None:
         return own(*operands, **options)
+    check_hidden(word, operands, is_traced)
     if word.fixed:
         is_captured(word, is_traced, True, operands)
     leaves, treedef = split(
         tuple([closed(of_own(x, "JAX")) if callable(x) else x for x in operands])
     )
     program = _program(word, treedef, options)
-    if may_hide(word, tuple(map(type, operands))):
-        held = lambda: any(map(is_traced, jax.make_jaxpr(program.value)(*leaves).consts))
-        check_hidden(word, operands, is_traced, held)
     if not any(map(is_traced, leaves)):
         return program.closed(program.value(*leaves))
     found = known.get()
@@ -332,14 +303,37 @@ def run(word: Word, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return found[2]
     if word is scan or program.is_looked_into(program.operands(leaves)):
         try:  # JAX differentiates through the body
-            return program.closed(without_item(word is not scan, program.value, *leaves))
+            return program.closed(program.value(*leaves))
         except ValueError as error:
             refuse_numpy(error, word, "JAX", asked="callbacks do not support JVP" in str(error))
             raise
     if lookups(word):
         is_captured(word, is_traced, True)
+    refuse_varying(word, leaves)
     program.find(program.operands(leaves))
-    return program.closed(call_p.bind(*varying_alike(leaves), program=program))
+    return program.closed(call_p.bind(*leaves, program=program))
+
+
+def refuse_varying(word: Word, leaves: Leaves) -> None:
+    """Raise inside of `jax.shard_map` with types that say what values vary over.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says what to write.
+    """
+    if jax.sharding.get_abstract_mesh().manual_axes and any(map(_varying, leaves)):
+        msg = (
+            f"{word.__name__} is called in jax.shard_map, whose types say what values vary over, "
+            f"which a rule does not: write jax.shard_map(..., check_vma=False)"
+        )
+        raise NotDifferentiableError(msg)
+
+
+def _varying(x: Any) -> Any:
+    """Return the names of the axes of a mesh that a value varies over, by its type."""
+    kinds = getattr(jax.typeof(x), "manual_axis_type", None)  # its name since JAX 0.10
+    return getattr(jax.typeof(x), "vma", None) if kinds is None else kinds.varying
 
 
 def _same(some: Leaves, others: Leaves) -> bool:

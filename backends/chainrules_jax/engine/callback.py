@@ -10,11 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_bridge import by_numpy, check_promised, raised_in, tried
+from chainrules_bridge import by_numpy, check_promised, tried
 from chainrules_jax.array_types import JaxArray, is_traced
-from chainrules_jax.engine.mesh_axes import varying_with, without_names
 from chainrules_jax.engine.pytrees import COMPUTED, as_beside, is_value, settled, split
-from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError, Scalar
+from chainrules_py import NoRuleError, Primitive, RuleError, Scalar
 from chainrules_py.extend import TreeDef, partition, see, unflatten, where_defined
 
 Body = Callable[..., Any]
@@ -102,7 +101,6 @@ def called_back(
 ) -> Body:
     """Turn a function of NumPy's arrays into one of JAX's; one that is given JAX's where eager."""
     see(f, (np.ndarray,))  # nobody may have asked for anything of NumPy's yet
-    body = _nameless(f, body)
 
     def computed(*operands: Any, **options: Any) -> Any:
         leaves, layout = split(operands)
@@ -129,28 +127,9 @@ def called_back(
 
         method = "broadcast_all" if vectorized else "sequential"
         ys = jax.pure_callback(kernel, shapes, *leaves, vmap_method=method)
-        return unflatten(out, varying_with(ys, leaves))
+        return unflatten(out, ys)
 
     return computed
-
-
-def _nameless(f: Primitive[..., Any], body: Body) -> Body:
-    """Call a body where no axis has a name, since it is given one slice, and not the axis."""
-
-    def called(*operands: Any, **options: Any) -> Any:
-        try:
-            return without_names(body, *operands, **options)
-        except NameError as error:
-            if not raised_in(error, ("jax",)):
-                raise
-            msg = (
-                f"{f.__name__} ({where_defined(f)}) computes with NumPy, and asks for an axis by "
-                f"its name ({str(error).partition('.')[0]}), which there is in what JAX traces "
-                f"alone: write it in words, or in JAX's own operations"
-            )
-            raise NotDifferentiableError(msg) from error
-
-    return called
 
 
 def _as_eager(

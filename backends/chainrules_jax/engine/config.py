@@ -13,7 +13,6 @@ from chainrules_bridge import dense as filled
 from chainrules_bridge import densely
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
-from chainrules_jax.engine.zeros import adds_constant
 from chainrules_py import (
     Capability,
     Config,
@@ -97,10 +96,6 @@ class JaxConfig(Config):
         if _rounds(made.jaxpr):
             msg = "it becomes whole numbers"
             raise NotDifferentiableError(msg)
-
-    def adds_constant(self, f: Callable[..., Any], /, *at: Any) -> bool:
-        """Tell whether a function of zeros may give something else, by its program."""
-        return adds_constant(f, *at)
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""

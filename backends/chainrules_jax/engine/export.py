@@ -9,7 +9,6 @@ from typing import Any
 from chainrules_bridge import refuse_bare, refuse_numpy, supported
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.item import without_item
 from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values
 from chainrules_jax.engine.transform import transformations
@@ -81,7 +80,7 @@ def _called(f: Any, call: Resolved) -> Any:
         assert call.call is not None
         refuse_bare(f, call.operands, call.options, "JAX")
         try:
-            return without_item(True, call.call)
+            return call.call()
         except Exception as error:
             refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
             raise

@@ -18,7 +18,6 @@ from chainrules_compat.import_rule import (
     state_imported,
     without_rule,
 )
-from chainrules_compat.run import Run
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
@@ -31,6 +30,7 @@ from chainrules_py.extend import (
     name_of,
     namespace,
     partition,
+    parts_of,
     type_info,
     unflatten,
     unflatten_tangent,
@@ -157,7 +157,6 @@ class _Imported:
         found, layout = partition(y, _moves)
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            made.check()
             parts = [
                 zero_tangent(x) if is_zero(t) else t
                 for t, x in zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
@@ -174,7 +173,7 @@ class _Imported:
 
 @final
 class _Compiled:
-    """What JAX has compiled of a function, while all that it looks up is what it was.
+    """What JAX has compiled of a function, while what it captured is what it was.
 
     Value, push and pull of the same shapes share what one run of the function traced.
 
@@ -183,23 +182,21 @@ class _Compiled:
     compiled : callable
         The function, compiled.
     f : callable
-        The function, which looks up and draws what the first run did.
+        The function.
     """
 
     def __init__(self, f: Function, options: tuple[str, ...]) -> None:
-        self._runs: list[Run] = []
-        self.f = _alike(f, self._runs)
-        self.compiled = jax.jit(self.f, static_argnames=options)
+        self.f = f
+        self.compiled = jax.jit(f, static_argnames=options)
+        self.captured = parts_of(f)
         self._halves: dict[Any, Primitive[..., Any]] = {}
 
     def lasts(self) -> bool:
-        """Tell whether what the function looks up is what it was."""
-        return all([run.lasts() for run in self._runs])
-
-    def check(self) -> None:
-        """Raise if something that it looks up is another by now."""
-        for run in self._runs:
-            run.check()
+        """Tell whether the function's own cells, defaults and attributes are what they were."""
+        now = parts_of(self.f)
+        return len(now) == len(self.captured) and all(
+            [x is y for (_, x), (_, y) in zip(now, self.captured, strict=True)]
+        )
 
     def half(
         self,
@@ -237,25 +234,6 @@ class _Compiled:
         half.__name__ = f"{name}_of_{name_of(self.f)}"
         found = self._halves[key] = import_rule(half, operands=n + count)
         return found
-
-
-def _alike(f: Function, runs: list[Run]) -> Function:
-    """Have all runs of a function draw and look up what the first one did, which is put in a list.
-
-    What JAX compiles keeps that; so what it compiles later has to have it as well.
-    """
-
-    @functools.wraps(f)
-    def alike(*xs: Any, **options: Any) -> Any:
-        if runs:
-            with runs[0].again():
-                return f(*xs, **options)
-        runs.append(Run(f))
-        y = f(*xs, **options)
-        runs[0].settle()
-        return y
-
-    return alike
 
 
 def _is_leaf(x: Any) -> bool:

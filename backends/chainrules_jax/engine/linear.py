@@ -16,13 +16,12 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from chainrules_jax import _private
 from chainrules_jax.array_types import Concrete, is_traced, silent
-from chainrules_jax.engine.mesh_axes import batched_type, has_name, traced
-from chainrules_jax.engine.zeros import ZEROS, Zeros, zeros_of
 
 Map = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -163,6 +162,24 @@ def is_inexact(x: Any) -> bool:
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
+def tangent_type(x: Any) -> Any:
+    """Return the type of a floating-point value's tangents."""
+    return ShapedArray(x.shape, x.dtype)
+
+
+def batched_type(aval: Any, size: int) -> Any:
+    """Return the type of a batch, whose values are of this type."""
+    return ShapedArray((size, *aval.shape), aval.dtype)
+
+
+def element_type(aval: Any, dim: int | None) -> Any:
+    """Return the type of the elements of a batch, which are counted by an axis."""
+    if dim is None:
+        return aval
+    shape = tuple([n for k, n in enumerate(aval.shape) if k != dim])
+    return aval.update(shape=shape, sharding=None)
+
+
 def spread_over(x: Any, size: int, dim: int | None) -> Any:
     """Move the batch axis of an array to the front, or broadcast the array along a new one."""
     if dim is None:
@@ -270,11 +287,10 @@ ad.primitive_transposes[linear_p] = _transpose
 
 
 def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: LinearPair) -> Any:
-    n, size, name = pair.residuals, axis.size, axis.name if has_name(axis.name) else None
+    n, size = pair.residuals, axis.size
+    name = axis.name if type(axis.name) is not object else None
     operands = [*map(as_array, operands)]
-    if all([d is None for d in dims]) and (
-        name is None or not traced(lambda *xs: pair.forward(xs[:n], xs[n:]), *operands)[1]
-    ):
+    if all([d is None for d in dims]):
         return (out := linear_p.bind(*operands, pair=pair)), [None] * len(out)
     values = [spread_over(x, size, d) for x, d in zip(operands[n:], dims[n:], strict=True)]
     out = linear_p.bind(*operands[:n], *values, pair=pair.batched(size, tuple(dims[:n]), name))
@@ -282,14 +298,3 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, pair: Lin
 
 
 batching.fancy_primitive_batchers[linear_p] = _batch
-
-
-def _zeros(step: Any, ins: Zeros) -> Zeros:
-    pair, n = step.params["pair"], step.params["pair"].residuals
-    if all(ins[n:]):
-        return [True] * len(step.outvars)
-    made = jax.make_jaxpr(lambda *xs: pair.forward(xs[:n], xs[n:]))
-    return zeros_of(made(*[x.aval for x in step.invars]), ins)
-
-
-ZEROS[linear_p.name] = _zeros

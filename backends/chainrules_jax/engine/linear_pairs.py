@@ -11,13 +11,18 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import UNFIT, raised_in, refused_rule, warn_called_back
+from chainrules_bridge import (
+    UNFIT,
+    AskedError,
+    array_like,
+    pulled_on_arrays,
+    pushed_on_arrays,
+    refused_half,
+)
 from chainrules_jax.array_types import Concrete, is_traced
 from chainrules_jax.engine.callback import called_back
 from chainrules_jax.engine.config import config
-from chainrules_jax.engine.item import without_item
-from chainrules_jax.engine.linear import LinearPair, is_inexact
-from chainrules_jax.engine.mesh_axes import tangent_type, traced
+from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
 from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
 from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
@@ -26,6 +31,7 @@ from chainrules_py import (
     NotDifferentiableError,
     RuleError,
     ZeroTangent,
+    is_zero,
     unthunk,
 )
 from chainrules_py.extend import (
@@ -33,6 +39,7 @@ from chainrules_py.extend import (
     Rule,
     TreeDef,
     bind,
+    deliver,
     demand_rule,
     describe,
     find_rule,
@@ -80,6 +87,7 @@ class Program:
     """
 
     __slots__ = (
+        "_asks",
         "_implementation",
         "_leaves_jax",
         "_out",
@@ -100,6 +108,7 @@ class Program:
         self._pairs: dict[Any, LinearPair] = {}
         self._implementation: Callable[..., Any] | None = None
         self._leaves_jax = False
+        self._asks: bool | None = None  # whether its rule asks for numbers, once that is known
         self._out: TreeDef | None = None
 
     def operands(self, leaves: Leaves) -> tuple[Any, ...]:
@@ -150,7 +159,6 @@ class Program:
                 raise refusal.__cause__ from None
             raise (refusal if isinstance(error, LEAVES) else error) from None
         if error is not None:
-            warn_called_back(word, error, "chainrules_jax")
             self._leaves_jax = True
         return self.opened(y, leaves)
 
@@ -158,16 +166,14 @@ class Program:
         """Call what computes the word, or its rule: with JAX to differentiate what it is given."""
         try:
             if not isinstance(self.word, HigherOrder):
-                if f is self._implementation:
-                    return f(*operands, **options)
-                return without_item(True, f, *operands, **options)
+                return f(*operands, **options)
             with hosted(config):  # what solves looks at numbers, to choose its steps
-                return without_item(False, f, *operands, **options)
+                return f(*operands, **options)
         except LEAVES as error:
             if self._is_body(f):
                 raise
             if not isinstance(self.word, HigherOrder):
-                raise refused_rule(self.word, error, "JAX", "traces", "chainrules_jax") from error
+                raise refused_half(self.word, "JAX") from error
             msg = (
                 f"{self.word.__name__} looks at values to choose its steps, and of what jit, vmap "
                 f"and scan trace there are none: call it outside of these"
@@ -193,19 +199,10 @@ class Program:
 
     def avals(self, *ins: Any) -> list[Any]:
         """Return the shapes and dtypes of the result's arrays, given those of the operands."""
-        return self._traced(ins)[0]
-
-    def names(self, *ins: Any) -> bool:
-        """Tell whether the call asks for axes (of ``vmap``, of a mesh) by their names."""
-        return self._traced(ins)[1]
-
-    def _traced(self, ins: Leaves) -> tuple[list[Any], bool]:
         try:
             return self._types[ins]  # type: ignore[no-any-return]
         except KeyError:
-            found = traced(self.value, *ins)
-            if not found[1]:
-                self._types[ins] = found
+            found = self._types[ins] = list(jax.make_jaxpr(self.value)(*ins).out_avals)
             return found
 
     # ------------------------------------------------------------------------------ its rule
@@ -290,16 +287,6 @@ class Program:
         )
         raise NotDifferentiableError(msg)
 
-    def is_zero(self, ins: Leaves, zeros: Sequence[bool]) -> bool:
-        """Tell whether the result is stated to be zero where these operands are."""
-        recipe = self._recipe(ins)
-        if recipe is None or recipe.pen not in ("linear_rule", "bilinear_rule"):
-            return False
-        rest, each = iter(zeros), self.treedef.children
-        found = [of.num_leaves and all([next(rest) for _ in range(of.num_leaves)]) for of in each]
-        counted = [z for z, s in zip(found, recipe.stated_in(len(each)), strict=True) if s]
-        return any(counted) and (recipe.pen == "bilinear_rule" or all(counted))
-
     def _recipe(self, ins: Leaves) -> Any:
         """Return what is stated about the reverse mode of a call, None if nothing is."""
         rule = self.find(self.operands([jax.numpy.zeros(x.shape, x.dtype) for x in ins]))
@@ -315,12 +302,21 @@ class Program:
         bound = bind(rule, classes, self._wanted(moves), "both", config=config)
         if bound is None:
             return self.opened(self.word(*operands, **self.options), leaves), None, []
-        y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
-        ys = self.opened(y, leaves)
-        halves = push, pull
-        if not shares_a_run(rule):  # the push is a run of the forward rule, given the operands
-            saved.insert(0, ys)
-            push, pull = self._with_value(push), _without_value(pull)
+        try:
+            y, (push, pull, *saved) = self._run(bound.run, None, *operands, **self.options)
+        except NotDifferentiableError as error:
+            asks = isinstance(error, AskedError) or isinstance(error.__cause__, LEAVES)
+            if not (asks and _any_traced(leaves)):
+                raise
+            ys, self._asks = self.value(*leaves), True
+            push, pull, saved = self._asking, self._asking, list[Any]()
+            halves: Any = None, None
+        else:
+            ys = self.opened(y, leaves)
+            halves = push, pull
+            if not shares_a_run(rule):  # the push is a run of the forward rule, of the operands
+                saved.insert(0, ys)
+                push, pull = self._with_value(push), _without_value(pull)
         kept = Kept(tuple(saved), any(map(is_traced, (*leaves, *ys))))
         some = [x for x, m in zip(leaves, moves, strict=True) if m]
         floating = tuple(map(is_inexact, ys))
@@ -328,18 +324,24 @@ class Program:
         outs = tuple([tangent_type(y) for y, f in zip(ys, floating, strict=True) if f])
         alone = _alone(rule)
         # JAX remembers each pair that it has seen: of equal calls it sees one.
-        key = (*halves, kept.frame, tuple(moves), bound.wanted, ins, outs, floating, alone)
+        key = (*halves, self._asks, kept.frame, tuple(moves), bound.wanted)
+        key = (*key, ins, outs, floating, alone, rule.is_core)
         try:
             pair = self._pairs.get(key)
         except TypeError:  # the rule saved something without a hash
-            pair = self._pair(push, pull, kept, key[3:])
-        else:
-            if pair is None:
-                pair = self._pair(push, pull, kept, key[3:])
+            pair, key = None, (None, *key[1:])
+        if pair is None:
+            pair = self._pair(push, pull, kept, key[4:])
+            if key[0] is not None:
                 if len(self._pairs) >= _MOST:
                     self._pairs.clear()
                 self._pairs[key] = pair
-        return ys, pair, kept.taken()
+        # Until its rule is seen to run on what JAX traces, a half may run on the operands instead.
+        return ys, pair, [*kept.taken(), *leaves[: pair.residuals - kept.count]]
+
+    def _asking(self, *_: Any) -> Any:
+        """Stand for half of a rule that asks for numbers where JAX has none."""
+        raise refused_half(self.word, "JAX")
 
     def _tangents(self, entries: Sequence[Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
         """Return one tangent for each operand of which the rule takes one."""
@@ -348,10 +350,35 @@ class Program:
 
     def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
         out = self._out
-        moves, wanted, ins, outs, floating, alone = of
+        moves, wanted, ins, outs, floating, alone, is_core = of
         assert out is not None
 
         def forward(res: Leaves, ts: Leaves) -> list[Any]:
+            return self._run_half(pushed, push_arrays, count, res, ts, outs)
+
+        def backward(res: Leaves, cts: Leaves) -> list[Any]:
+            return self._run_half(pulled, pull_arrays, count, res, cts, ins)
+
+        def push_arrays(xs: tuple[Any, ...], ts: Leaves) -> Any:
+            rest = iter(ts)
+            dots = unflatten_tangent(
+                self.treedef, [next(rest) if m else ZeroTangent() for m in moves]
+            )
+            y_dot = pushed_on_arrays(self.word, xs, self.options, wanted, list(dots))
+            found = zip(flatten_tangent(out, y_dot), floating, strict=True)
+            return [t for t, f in found if f]
+
+        def pull_arrays(xs: tuple[Any, ...], cts: Leaves) -> Any:
+            rest = iter(cts)
+            y_bar = unflatten_tangent(
+                out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
+            )
+            bars = pulled_on_arrays(self.word, xs, self.options, wanted, y_bar)
+            each = tuple([ZeroTangent() if bar is None else bar for bar in bars])
+            found = zip(flatten_tangent(self.treedef, each), moves, strict=True)
+            return [bar if is_zero(bar) else np.conj(deliver(bar)) for bar, m in found if m]
+
+        def pushed(res: Leaves, ts: Leaves) -> list[Any]:
             rest = iter(ts)
             tangents = self._tangents([next(rest) if m else ZeroTangent() for m in moves], wanted)
             y_dot = self._run(push, tangents, *kept.filled(res))
@@ -359,7 +386,7 @@ class Program:
             given = [t for t, f in zip(dots, floating, strict=True) if f]
             return [dense(t, a) for t, a in zip(given, outs, strict=True)]
 
-        def backward(res: Leaves, cts: Leaves) -> list[Any]:
+        def pulled(res: Leaves, cts: Leaves) -> list[Any]:
             rest = iter(cts)
             y_bar = unflatten_tangent(
                 out, [conjugate(next(rest)) if f else NoTangent() for f in floating]
@@ -370,16 +397,57 @@ class Program:
             given = [t for t, m in entries if m]
             return [conjugate(dense(t, a)) for t, a in zip(given, ins, strict=True)]
 
-        name = self.word.__name__
+        name, count = self.word.__name__, len(kept.residuals)
+        may_ask = self._asks or (self._asks is None and not is_core)
+        more = self.treedef.num_leaves if may_ask else 0
         return LinearPair(
             _noted(forward, push, f"pushing a tangent through {name}"),
             _noted(backward, pull, f"pulling a cotangent back through {name}"),
             ins,
             outs,
-            len(kept.residuals),
+            count + more,
             name,
             alone,
         )
+
+    def _run_half(
+        self,
+        half: Callable[..., list[Any]],
+        on_arrays: Callable[..., Any],
+        count: int,
+        res: Leaves,
+        values: Leaves,
+        avals: Sequence[Any],
+    ) -> list[Any]:
+        """Run half of the rule; on NumPy's arrays, if it asks for numbers of what JAX traces."""
+        try:
+            found = half(res[:count], values)
+        except AskedError:
+            if len(res) == count:
+                raise
+            self._asks = True
+            return self._on_arrays(on_arrays, res[count:], values, avals)
+        if self._asks is None and _any_traced((*res, *values)):
+            self._asks = False
+        return found
+
+    def _on_arrays(
+        self, half: Callable[..., Any], leaves: Leaves, values: Leaves, avals: Sequence[Any]
+    ) -> list[Any]:
+        """Run half of the rule on NumPy's arrays, called back from what JAX traces."""
+        n = len(leaves)
+
+        def kernel(*arrays: Any) -> list[Any]:
+            given = [np.asarray(x) for x in arrays]
+            found = half(unflatten(self.treedef, given[:n]), given[n:])
+            return [array_like(t, a.shape, a.dtype) for t, a in zip(found, avals, strict=True)]
+
+        @jax.custom_jvp
+        def called(*xs: Any) -> Any:
+            return jax.pure_callback(kernel, list(avals), *xs, vmap_method="sequential")
+
+        called.defjvp(self._asking)
+        return list(called(*leaves, *values))
 
     def _with_value(self, push: Any) -> Any:
         """Let a push that runs a rule again use the known value of the function."""
@@ -416,7 +484,10 @@ class Program:
             return None
         pairs = zip(tangents, moves, strict=True)
         given = self._tangents([t if m else ZeroTangent() for t, m in pairs], bound.wanted)
-        y, y_dot = self._run(bound.run, given, *operands, **self.options)
+        try:
+            y, y_dot = self._run(bound.run, given, *operands, **self.options)
+        except AskedError:
+            return None
         ys = self.opened(y, leaves)
         assert self._out is not None
         return ys, [
@@ -441,8 +512,7 @@ def _any_traced(leaves: Leaves) -> bool:
 
 def _is_own(error: BaseException) -> bool:
     """Tell whether an error is of JAX's own, and not of a body that it cannot trace."""
-    kinds = (ArithmeticError, AssertionError, KeyError, NameError, jax.errors.JaxRuntimeError)
-    return isinstance(error, kinds) and raised_in(error, ("jax", "jaxlib"))
+    return isinstance(error, (ArithmeticError, KeyError, NameError, jax.errors.JaxRuntimeError))
 
 
 def _number(x: Any) -> type:

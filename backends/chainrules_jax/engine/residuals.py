@@ -31,9 +31,11 @@ class Kept:
     ----------
     residuals : list
         The arrays.
+    count : int
+        How many there are.
     """
 
-    __slots__ = ("_frame", "_tree", "residuals")
+    __slots__ = ("_frame", "_tree", "count", "residuals")
 
     def __init__(self, saved: tuple[Any, ...], traced: bool) -> None:
         leaves, self._tree = flatten(saved, is_value)
@@ -52,6 +54,7 @@ class Kept:
                 self.residuals += opened.captured
             else:
                 self._frame.append((leaf, 0))
+        self.count = len(self.residuals)
 
     @property
     def frame(self) -> Any:

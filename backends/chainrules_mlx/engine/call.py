@@ -13,15 +13,11 @@ import chainrules_py
 from chainrules_bridge import (
     UNFIT,
     check_hidden,
-    may_hide,
     own_function,
-    raised_in,
-    refuse_operator,
-    refused_rule,
+    refused_half,
     unstated,
 )
 from chainrules_mlx.engine.config import config
-from chainrules_mlx.engine.trial import asked_for_values, given, note, noting, tied, trying
 from chainrules_mlx.engine.values import (
     as_values,
     dense,
@@ -42,7 +38,6 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Bound,
-    Cache,
     HigherOrder,
     Rule,
     TreeDef,
@@ -117,24 +112,14 @@ class Program:
 
     def value(self, leaves: Leaves) -> list[Any]:
         """Compute the arrays of the result."""
-        before = given(self.primal, leaves)
-        if before is not None:
-            ys, self._out = before
-            return ys
         try:
-            ys = self._value(leaves)
+            return self._value(leaves)
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
                 raise refused_dtype(self.primal) from error
             if not leaves_mlx(error):
                 raise
-            if trying():  # its own derivative is its rule's, so that it may look at values
-                some = [_mx.full(x.shape, 0.5, x.dtype) for x in leaves]
-                return [tied(y, leaves) for y in self._value(some)]
             raise _looks(self.primal) from error
-        assert self._out is not None
-        note(self.primal, leaves, ys, self._out)
-        return ys
 
     def _value(self, leaves: Leaves) -> list[Any]:
         token = computing.set(not isinstance(self.primal, HigherOrder))
@@ -194,7 +179,7 @@ class Program:
                 found.extend(flatten_tangent(of, bar))
             return [_written(t, x) for t, x in zip(found, given, strict=True)]
 
-        return self._halved(half, "reverse", [*leaves, *bars])
+        return self._halved(half, [*leaves, *bars])
 
     def push(self, leaves: Leaves, dots: Leaves) -> list[Any]:
         """Push the tangents of the operands' arrays, None for zeros, to those of the result."""
@@ -220,35 +205,18 @@ class Program:
             ]
 
         given = [*leaves, *[t for t in dots if t is not None]]
-        return kept(self._halved, half, "forward", given)  # type: ignore[no-any-return]
+        return kept(self._halved, half, given)  # type: ignore[no-any-return]
 
-    def _halved(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> list[Any]:
-        """Run half of a rule; where it asks for values, nothing in it can be differentiated."""
+    def _halved(self, half: Callable[..., list[Any]], arrays: list[Any]) -> list[Any]:
+        """Run half of a rule, and say so where MLX has no values to give to it."""
         try:
-            if isinstance(self.primal, HigherOrder) or not self._asks(half, mode, arrays):
-                return half(*arrays)
-            refusal = _refused(self.primal, ValueError("to have a derivative"))
-            return _once(refusal, half)(*arrays)  # type: ignore[no-any-return]
+            return half(*arrays)
         except (TypeError, ValueError, RuntimeError) as error:
             if lacks_dtype(error):
                 raise refused_dtype(self.primal) from error
-            if isinstance(error, TypeError):
-                refuse_operator(error, f"the rule of {self.primal.__name__}", "MLX")
             if not leaves_mlx(error):
                 raise
-            raise _refused(self.primal, error) from error
-
-    def _asks(self, half: Callable[..., list[Any]], mode: str, arrays: list[Any]) -> bool:
-        """Tell whether half of a rule asks for values of its operands, by trying it without."""
-        table = _asking.open()
-        key = (self.primal, mode, *[(x.shape, x.dtype) for x in arrays])
-        found = table.get(key)
-        if found is None:
-            with noting() as calls:
-                half(*arrays)
-            moved = list(map(is_floating, arrays))
-            found = table[key] = asked_for_values(half, arrays, moved, calls) is not None
-        return bool(found)
+            raise refused_half(self.primal, "MLX") from error
 
     def __repr__(self) -> str:
         return f"<{self.primal.__name__} in MLX>"
@@ -261,31 +229,11 @@ def _apart(x: Any) -> Any:
     return _mx.array(kept(np.array, x), x.dtype)
 
 
-_asking = Cache()
-"""Whether halves of rules ask for values, by their operands; forgotten when a rule is stated."""
-
-
-def _refused(word: Word, error: BaseException) -> NotDifferentiableError:
-    return refused_rule(word, error, "MLX", "traces", "chainrules_mlx")
-
-
 def _looks(word: Word) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"{word.__name__} looks at values, by NumPy or to choose its steps, and of what mx.vmap "
         f"and mx.compile trace there are none: call it outside of these"
     )
-
-
-def _once(refusal: Exception, half: Callable[..., list[Any]]) -> Any:
-    """Make half of a rule a function that has no derivative, and says so where one is asked."""
-    made = _mx.custom_function(half)
-
-    def refuse(*_: Any) -> Any:
-        raise refusal
-
-    made.vjp(refuse)
-    made.jvp(refuse)
-    return made
 
 
 def _written(t: Any, x: Any) -> Any:
@@ -386,11 +334,9 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]
-            except Exception as again:
+            except Exception as again:  # it is the body that is wrong, or its operands
                 misfit = lacks_dtype(again) or leaves_mlx(again)
-                if misfit or raised_in(error, ("numpy", "scipy")):
-                    raise again from error
-                raise error from None  # it is the body that is wrong, or its operands
+                raise (again if misfit else error) from None
 
     return computed
 
@@ -408,9 +354,8 @@ def run(
     compute = of_body(word, found)
     check_options(word, options, varies, operands)
     own_function(word, "MLX", varies)
+    check_hidden(word, operands, varies)
     leaves, treedef = partition(operands, is_array)
-    if not computing.get() and may_hide(word, classes):
-        check_hidden(word, operands, varies)
     if computing.get() or not any(map(is_floating, leaves)):
         if isinstance(word, HigherOrder):
             operands = unflatten(treedef, list(map(_apart, leaves)))

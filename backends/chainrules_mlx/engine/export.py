@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import raised_in, refuse_bare, refuse_numpy, supported
+from chainrules_bridge import refuse_bare, refuse_numpy, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
-from chainrules_mlx.engine.trial import asked_for_values, noting, trying
-from chainrules_mlx.engine.values import as_values, is_array, is_floating, leaves_mlx, varies
-from chainrules_mlx.namespace import kept, tracing
+from chainrules_mlx.engine.values import as_values, leaves_mlx
+from chainrules_mlx.namespace import kept
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Closure, Support, closed, made, name_of, resolved, stated
+from chainrules_py.extend import Support, made, name_of, resolved, stated
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:
@@ -58,8 +57,7 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
             try:
                 return _seen(f, call.call)
             except Exception as error:
-                of_row = isinstance(error, ValueError) and raised_in(error, ("numpy", "scipy"))
-                asked = of_row and "index mlx array" in str(error)
+                asked = isinstance(error, ValueError) and "index mlx array" in str(error)
                 refuse_numpy(error, f, "MLX", asked=asked)
                 raise
         y = run(call.word, call.operands, call.options)
@@ -72,25 +70,12 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
 def _seen(f: Any, call: Callable[[], Any]) -> Any:
     """Run code whose operations MLX sees, each by itself; what else computes, it does not."""
-    code = closed(call, is_array)
-    arrays = code.captured if isinstance(code, Closure) else ()
-    if trying() or not (any(map(is_floating, arrays)) and tracing()):
-        return kept(call)
     try:
-        with noting() as calls:
-            y = kept(call)
+        return kept(call)
     except (ValueError, RuntimeError) as error:
         if not leaves_mlx(error):
             raise
         raise _asks(f) from error
-    moved = list(map(is_floating, arrays))
-    again = lambda *xs: code.around(xs)()
-    if asked_for_values(again, arrays, moved, calls) is not None:
-        moved = list(map(varies, arrays))  # others may be asked
-        asked = asked_for_values(again, arrays, moved, calls) if any(moved) else None
-        if asked is not None:
-            raise _asks(f) from asked
-    return y
 
 
 def _asks(f: Any) -> NotDifferentiableError:

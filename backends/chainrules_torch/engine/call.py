@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias, final
 
 import torch
 
-from chainrules_bridge import imported_from, may_hide
+from chainrules_bridge import imported_from, pulled_on_arrays, pushed_on_arrays
 from chainrules_py import Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -33,18 +32,13 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config, floats
-from chainrules_torch.engine.draws import drawing
 from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
-from chainrules_torch.engine.silent import silent
 
 Tensor = torch.Tensor
-_UNKNOWN = object()
 Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
-Check: TypeAlias = Callable[[Any, Outputs], None]
-"""What compares the value of a rule that is run again with that of the first time."""
 
 
 class AnyCall(abc.ABC):
@@ -69,26 +63,13 @@ class AnyCall(abc.ABC):
     def bars(self, bars: Sequence[Any]) -> list[Any]:
         """Return the cotangents of leaves, from those of operands; None where nobody asked."""
 
-    def unchecked(self) -> AnyCall:
-        """Return it for a result of few digits, which a rule that is run again need not have."""
-        return self
-
-    def same_draws(self) -> AbstractContextManager[Any]:
-        """Return a context in which it is run again, and draws what it drew."""
-        return nullcontext()
-
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
         plan = self.plan
         return wrap(plan.run(plan.compute, *self.operands(leaves), **plan.options))
 
     def pull(
-        self,
-        leaves: Sequence[Any],
-        y: Outputs,
-        bars: Sequence[Any],
-        needs: Sequence[bool],
-        check: Check | None = None,
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
         """Run the rule, and pull the cotangents of a known result back to the leaves."""
         plan, operands = self.plan, self.operands(leaves)
@@ -98,9 +79,7 @@ class AnyCall(abc.ABC):
             return [written(None, of) for of in spaces]
 
         def pulled() -> Any:
-            again, record = bound.run(None, *operands, **plan.options)
-            if check is not None:
-                check(again, y)
+            _, record = bound.run(None, *operands, **plan.options)
             return record[0](cotangent(bars, y[1]), *record[2:])
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
@@ -113,13 +92,7 @@ class AnyCall(abc.ABC):
         bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
 
-    def push(
-        self,
-        leaves: Sequence[Any],
-        y: Outputs,
-        dots: Sequence[Any],
-        check: Check | None = None,
-    ) -> Any:
+    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
         """Run the rule, and push the tangents of leaves forward to those of a known result."""
         plan, operands = self.plan, self.operands(leaves)
         if plan.solves and plan.pulls_only():
@@ -132,13 +105,27 @@ class AnyCall(abc.ABC):
         moving = tuple([t for t, wanted in pairs if wanted])
 
         def pushed() -> Any:
-            again, y_dot = bound.run(moving, *operands, **plan.options)
-            if check is not None:
-                check(again, y)
-            return y_dot
+            return bound.run(moving, *operands, **plan.options)[1]
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
         return tangents(unthunk(plan.run(known.within, pushed)), *y)
+
+    def on_arrays(
+        self,
+        mode: str,
+        leaves: Sequence[Any],
+        treedef: TreeDef | None,
+        given: Sequence[Any],
+        needs: Sequence[bool],
+    ) -> list[Any]:
+        """Run half of the rule on NumPy's arrays; list what it gives for each leaf."""
+        primal, options, operands = self.plan.primal, self.plan.options, self.operands(leaves)
+        if mode == "reverse":
+            bar = cotangent(given, treedef)
+            return self.bars(pulled_on_arrays(primal, operands, options, self.wanted(needs), bar))
+        moved = self.wanted([t is not None for t in given])
+        y_dot = pushed_on_arrays(primal, operands, options, moved, self.tangents(given))
+        return [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
 
     def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
         """Push forward by PyTorch's transpose of the pull, which asks it for derivatives itself."""
@@ -193,8 +180,6 @@ class Plan(AnyCall):
         Whether each operand is a tensor.
     compute : callable
         What gives the value of plain tensors.
-    draws : Drawing or None
-        By what the rule may give something else when it is run again.
     flat : bool
         Whether it is its own call.
     imported : bool
@@ -205,8 +190,10 @@ class Plan(AnyCall):
         Whether nothing is held fixed, and no option could hold a tensor.
     lookups : tuple of callable
         Functions that people wrote of it, if these look up values.
-    may_hide : bool
-        Whether operands may hide tensors.
+    of_numpy : Exception or None
+        What a half of its rule raised for tensors that ran on NumPy's arrays.
+    is_proven : bool
+        Whether a half of its rule ran on tensors.
     rule : Rule or None
         What was stated when it was made; a pull that comes later is of the same.
     is_stored : bool
@@ -220,24 +207,21 @@ class Plan(AnyCall):
         Whether functions are among the operands.
     transformed : type or None
         Its function of autograd for `torch.func`, once it was called there.
-    views : set of int
-        Which leaves of a result in a transformation were an operand, or a view.
     """
 
     __slots__ = (
         "_bound",
-        "_silent",
+        "of_numpy",
+        "is_proven",
         "all_tensors",
         "classes",
         "compute",
-        "draws",
         "flat",
         "imported",
         "is_own",
         "is_static",
         "is_stored",
         "lookups",
-        "may_hide",
         "options",
         "plan",
         "primal",
@@ -246,7 +230,6 @@ class Plan(AnyCall):
         "solves",
         "takes_functions",
         "transformed",
-        "views",
     )
 
     def __init__(
@@ -263,15 +246,13 @@ class Plan(AnyCall):
         self.all_tensors = all([issubclass(cls, Tensor) for cls in classes])
         self.lookups = lookups(primal)
         self.imported = imported_from(primal) is not None
-        self.may_hide = may_hide(primal, classes)
         self.rule = find_rule(primal, classes, config)
         self.is_own = self.rule is not None and not self.rule.is_core
-        self.draws = None if self.solves else drawing(primal)
         self.is_static = not primal.fixed and all(map(_is_plain, options.values()))
         self._bound: dict[Any, Bound | None] = {}
-        self._silent: Any = _UNKNOWN
         self.is_stored = False
-        self.views: set[int] = set()
+        self.of_numpy: Exception | None = None
+        self.is_proven = not self.is_own
         self.transformed: Any = None
         self.short: dict[Any, Callable[..., Any]] = {}
 
@@ -296,17 +277,6 @@ class Plan(AnyCall):
             bound = bind(rule, self.classes, wanted, mode, primal=primal, config=config)
             self._bound[key] = bound
             return bound
-
-    def may_ask(self) -> bool:
-        """Tell whether half of a person's rule may ask a tensor for its numbers."""
-        if not self.is_own:
-            return False
-        found = self._silent
-        if found is _UNKNOWN:
-            assert self.rule is not None
-            found = None if self.options else silent(self.rule, self.classes)
-            self._silent = found
-        return found is None or not found.holds()
 
     def states(self, mode: str) -> bool:
         """Tell whether there is a rule for a mode."""
@@ -344,12 +314,7 @@ class Plan(AnyCall):
         return y if isinstance(y, Tensor) else wrap(y)
 
     def pull(
-        self,
-        leaves: Sequence[Any],
-        y: Outputs,
-        bars: Sequence[Any],
-        needs: Sequence[bool],
-        check: Check | None = None,
+        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
         """Run the rule, and pull cotangents back: by maps, if it gives these."""
         needs = tuple(needs)

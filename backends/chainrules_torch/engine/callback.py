@@ -11,7 +11,7 @@ NumPy's arrays where it does not run on those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -19,14 +19,13 @@ import torch
 
 from chainrules_bridge import (
     UNFIT,
+    array_like,
     by_numpy,
     check_promised,
-    raised_in,
     tried,
     unstated,
-    warn_called_back,
 )
-from chainrules_py import MutationError, NoRuleError, NotDifferentiableError, Primitive, RuleError
+from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleError
 from chainrules_py.extend import (
     Cache,
     HigherOrder,
@@ -40,7 +39,6 @@ from chainrules_py.extend import (
 from chainrules_torch import _private
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
-from chainrules_torch.engine.randomness import is_drawn, refuse_drawn
 from chainrules_torch.tensors import entered
 
 _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
@@ -94,14 +92,7 @@ def callback(f: Primitive[..., Any], /, *, result: Callable[..., Any] | None = N
 def _by_numpy(
     f: Primitive[..., Any], body: Callable[..., Any], result: Callable[..., Any] | None
 ) -> Callable[..., Any]:
-    def computed(*operands: Any, **options: Any) -> Any:
-        try:
-            return _Kernel(f, body, result, options)(operands)
-        except RuntimeError as error:
-            refuse_drawn(error, f.__name__)
-            raise
-
-    return computed
+    return lambda *operands, **options: _Kernel(f, body, result, options)(operands)
 
 
 BY_METHODS: frozenset[Any] = frozenset((np.nonzero, np.flatnonzero, np.argwhere, np.isreal))
@@ -124,40 +115,16 @@ def of_body(f: Primitive[..., Any], found: Callable[..., Any]) -> Callable[..., 
             y = body(*operands, **options)
         except UNFIT as error:
             refuse_captured(error, f.__name__)
-            if is_drawn(error):  # elsewhere it is called for each element, which draws its own
-                refuse_drawn(error, f.__name__)
             if isinstance(error, NoRuleError) or not any(map(is_tensor, operands)):
                 raise
             forget(before)
-            return _elsewhere(f, body, operands, options, error)
-        if isinstance(y, torch.Tensor):
-            return y
-        return _made_tensors(y, operands)
+            try:
+                return _Kernel(f, body, None, options, raised=error)(operands)
+            except (NoRuleError, RuleError) as refusal:
+                raise (error if isinstance(error, NotDifferentiableError) else refusal) from None
+        return y if isinstance(y, torch.Tensor) else _made_tensors(y, operands)
 
     return computed
-
-
-def _elsewhere(
-    f: Primitive[..., Any],
-    body: Callable[..., Any],
-    operands: tuple[Any, ...],
-    options: dict[str, Any],
-    error: Exception,
-) -> Any:
-    """Call a body with plain tensors, or NumPy's arrays, since it raised for these tensors."""
-    try:
-        y = _Kernel(f, body, None, options, takes_tensors=True)(operands)
-    except (NoRuleError, RuleError) as refusal:
-        if isinstance(error, NotDifferentiableError):
-            raise error from None
-        raise refusal from error
-    except MutationError:
-        raise
-    except Exception as again:  # it is the body that is wrong, or its operands
-        refuse_drawn(again, f.__name__)
-        raise (again if raised_in(error, ("numpy", "scipy")) else error) from None
-    warn_called_back(f, error, "chainrules_torch")
-    return y
 
 
 def _made_tensors(y: Any, operands: tuple[Any, ...]) -> Any:
@@ -215,7 +182,7 @@ def _dtype(x: torch.Tensor) -> Any:
 class _Kernel:
     """A function with options."""
 
-    __slots__ = ("body", "f", "options", "result", "takes_tensors")
+    __slots__ = ("body", "f", "options", "raised", "result")
 
     def __init__(
         self,
@@ -224,10 +191,10 @@ class _Kernel:
         result: Callable[..., Any] | None,
         options: dict[str, Any],
         *,
-        takes_tensors: bool = False,
+        raised: Exception | None = None,
     ) -> None:
         self.f = f
-        self.takes_tensors = takes_tensors
+        self.raised = raised
         self.body = body
         self.result = result
         self.options = options
@@ -239,45 +206,35 @@ class _Kernel:
             raise unstated(self.f)
         if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
             if not _transforms_active():
-                return self.compute(operands, again=self.takes_tensors)
+                return self.compute(operands)
             with _private.without_levels():  # which would make the arrays abstract
                 return self.compute(operands)
         later = _Late(self, layout)
         return later.result(run_later(later, tensors))
 
-    def compute(self, operands: Sequence[Any], *, again: bool = False) -> Any:
+    def compute(self, operands: Sequence[Any]) -> Any:
         """Compute apart, and return tensors on the device of the operands.
 
-        With ``again`` the body has just raised for them.
+        A body that has raised for tensors is given plain ones first, as in an eager program, so
+        that methods mean the same everywhere.
         """
         device, narrow = _home(operands)
-        error: Exception | None = None
-        for plain, is_host in self._forms(operands, again):
+        error = self.raised
+        on_host = all([x.is_cpu and x.dtype not in NARROW for x in _tensors(operands)])
+        if error is not None and on_host:
+            given = _map_tensors(lambda x: _bare(x).contiguous(), operands)
             try:
-                y = self.body(*plain, **self.options)
-            except UNFIT as raised:
-                if is_drawn(raised):
-                    raise
-                error = raised
-                continue
-            back = _Back(_tensors(plain), device, narrow if is_host else _SAME)
-            return map_leaves(back, y)
-        assert error is not None
-        raise error
-
-    def _forms(self, operands: Sequence[Any], again: bool) -> Iterator[tuple[Sequence[Any], bool]]:
-        """Yield what a body is given, until it does not raise, and whether that is the host's.
-
-        Plain tensors come first, as in an eager program, so that methods mean the same everywhere.
-        """
-        if self.takes_tensors:
-            tensors = _tensors(operands)
-            if not again or not all(map(_is_plain, tensors)):
-                bare = (lambda x: _bare(x).contiguous()) if self.f.opaque else _bare
-                yield _map_tensors(bare, operands), False
-            if not all([x.is_cpu and x.dtype not in NARROW for x in tensors]):
-                yield _map_tensors(_on_host, operands), True
-        yield _map_tensors(_array, operands), True
+                y = self.body(*given, **self.options)
+                return map_leaves(_Back(_tensors(given), device, _SAME), y)
+            except UNFIT as of_plain:  # it computes with arrays
+                error = of_plain
+        try:
+            y = self.body(*_map_tensors(array_of, operands), **self.options)
+        except UNFIT:  # it is the body that is wrong, or its operands
+            if error is None:
+                raise
+            raise error from None
+        return map_leaves(_Back((), device, narrow), y)
 
     def tried(self, operands: Sequence[Any]) -> Any:
         """Return tensors like those of the result, as far as a trial tells."""
@@ -351,23 +308,21 @@ def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
     return map_leaves(lambda x: f(x) if is_tensor(x) else x, tuple(operands))
 
 
-def _is_plain(x: torch.Tensor) -> bool:
-    """Tell whether a tensor is as bare as it gets, so that a body raises for it again."""
-    strange = x.requires_grad or is_differentiated(x) or x.is_conj() or x.is_neg()
-    return not strange and x.is_contiguous()
-
-
 def _bare(x: torch.Tensor) -> torch.Tensor:
     return x.detach().resolve_conj().resolve_neg()
 
 
-def _on_host(x: torch.Tensor) -> torch.Tensor:
+def array_of(x: torch.Tensor) -> Any:
+    """Return a tensor as an array of NumPy's, which has no bfloat16: as float32."""
     x = _bare(x).cpu()
-    return x.float() if x.dtype in NARROW else x
+    return (x.float() if x.dtype in NARROW else x).numpy()
 
 
-def _array(x: torch.Tensor) -> Any:
-    return _on_host(x).numpy()
+def brought(t: Any, like: torch.Tensor) -> torch.Tensor:
+    """Bring an entry of a derivative that NumPy gave to the dtype, shape and device of a tensor."""
+    dtype = np.float64 if like.dtype in NARROW else _dtype(like)
+    found = torch.from_numpy(array_like(t, tuple(like.shape), dtype))
+    return found.to(like.device, like.dtype)
 
 
 _SAME: Mapping[Any, Any] = {}

@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_bridge import dense, densely
+from chainrules_bridge import AskedError, dense, densely
 from chainrules_py import (
     Capability,
     Config,
@@ -24,7 +24,6 @@ from chainrules_py import (
 )
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
 from chainrules_torch import _private
-from chainrules_torch.engine.looking import looked_later
 from chainrules_torch.engine.opaque import is_abstract, is_writing_down
 
 _func: Any = torch.func
@@ -72,8 +71,8 @@ def outside(x: Any) -> Any:
 def constant(x: torch.Tensor) -> torch.Tensor:
     """Return a tensor without what differentiates it, so that NumPy can read it."""
     functorch, x = _private.functorch, x.detach()
-    for mode in _following:  # whoever calls this says that it is a constant
-        mode.detached.pop(id(x), None)
+    for mode in _halves:
+        mode.constants[id(x)] = x
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
     return x
@@ -179,88 +178,63 @@ def refuse_hidden(y: Any) -> None:
 
 
 class Unlost(TorchFunctionMode):
-    """A context where no tensor becomes something plain without its derivative being missed.
+    """A context where no tensor becomes something plain whose derivative is asked for.
 
     PyTorch makes a number of any tensor without a word, and an array of NumPy's of a dual number.
+    """
+
+    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Have PyTorch call it."""
+        if f in _PLAIN:
+            loses, kind, instead = _PLAIN[f]
+            if loses(args[0]):
+                msg = (
+                    f"{describe(args[0])}, which is being differentiated, does not become {kind}: "
+                    f"its derivative would be lost; {instead}"
+                )
+                raise AskedError(msg)
+            if f in _READ and _transforms_active():  # which wrap even what is none of theirs
+                with _private.without_levels():
+                    return f(*args, **(kwargs or {}))
+        return f(*args, **(kwargs or {}))
+
+
+class Asking(TorchFunctionMode):
+    """A context for half of a person's rule, in which no tensor shows its numbers.
+
+    PyTorch gives numbers of what it transforms, and the derivative in them would be lost.
 
     Attributes
     ----------
-    within : callable, optional
-        In half of a rule, ``within(x)`` is what of a tensor somebody else may differentiate.
-    follows : bool
-        Whether what is computed of such tensors without their derivative, as by ``x.detach()``, is
-        followed to where it becomes something plain; as a tensor it is the constant it was made.
-    detached : dict
-        These tensors, by identity.
+    constants : dict
+        By identity, what the half said to be constant (`ignore_derivatives`): that shows them.
     """
 
-    def __init__(
-        self, within: Callable[[Any], Any] | None = None, *, follows: bool = False
-    ) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.within, self.follows = within, follows
-        self.detached: dict[int, Any] = {}
+        self.constants: dict[int, torch.Tensor] = {}
 
     def __enter__(self) -> Any:
-        if self.follows:
-            _following.append(self)
+        _halves.append(self)
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        if self.follows:
-            _following.remove(self)
+        _halves.remove(self)
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
-        if f in _PLAIN and self._loses(f, args[0]):
-            _, kind, instead = _PLAIN[f]
+        if f in _PLAIN and floats(args[0]) and id(args[0]) not in self.constants:
             msg = (
-                f"{describe(args[0])}, which is being differentiated, does not become {kind}: its "
-                f"derivative would be lost; {instead}"
+                f"a rule asks for numbers of {describe(args[0])}, which is being differentiated; "
+                f"{_NUMBER[2]}"
             )
-            raise NotDifferentiableError(msg)
-        if f in _READ and _transforms_active():  # which wrap even what is none of theirs
-            with _private.without_levels():
-                return f(*args, **(kwargs or {}))
-        follows = self.follows and torch.is_grad_enabled()
-        moved = follows and any(map(self._depends, (*args, *(kwargs or {}).values())))
-        y = f(*args, **(kwargs or {}))
-        if moved and floats(y) and not varies(y):
-            self.detached[id(y)] = y
-        return y
-
-    def _depends(self, x: Any) -> bool:
-        if type(x) in (list, tuple):
-            return any(map(self._depends, x))
-        return floats(x) and (id(x) in self.detached or varies(x))
-
-    def _loses(self, f: Any, x: Any) -> bool:
-        if self.within is None:
-            return _PLAIN[f][0](x)
-        if id(x) in self.detached and torch.is_grad_enabled():
-            return True
-        return floats(x) and varies_still(self.within(x))  # also of what was detached
-
-
-_following: list[Unlost] = []
-"""Those under way that follow what was detached."""
-
-
-class Apart(TorchFunctionMode):
-    """A context for half of a rule in a transformation, where no tensor shows its numbers.
-
-    Whoever asks for them is stopped, and the half is run apart: PyTorch gives numbers of what it
-    transforms, and nobody could tell that a derivative of these is asked for later.
-    """
-
-    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Have PyTorch call it."""
-        if f in _PLAIN and f not in _READ and floats(args[0]) and _is_wrapped(args[0]):
-            msg = "calling .item() on a Tensor that is transformed"
-            raise RuntimeError(msg)
+            raise AskedError(msg)
         return f(*args, **(kwargs or {}))
 
+
+_halves: list[Asking] = []
+"""The halves of rules that run here."""
 
 _ARRAY = (
     varies,
@@ -299,21 +273,6 @@ class TorchConfig(Config):
         if isinstance(x, torch.Tensor) and (x.is_meta or is_abstract(x)):
             return False
         return super().sees(x) and not is_writing_down()
-
-    def looked_later(
-        self, pullback: Callable[..., tuple[Any, ...]], look: Callable[[Any], None], ys: Any
-    ) -> Callable[..., tuple[Any, ...]]:
-        """Return a pullback that gives nothing before a compiled program looked at some values."""
-        seen = [y for y in ys if is_abstract(y)]
-        if not seen or is_writing_down():
-            return pullback
-
-        def looking(y_bar: Any) -> tuple[Any, ...]:
-            bars = pullback(y_bar)
-            later = iter(looked_later(list(filter(is_tensor, bars)), look, seen))
-            return tuple([next(later) if is_tensor(bar) else bar for bar in bars])
-
-        return looking
 
     def rrule_via_ad(
         self, f: Callable[..., Any], /, *operands: Any, **options: Any

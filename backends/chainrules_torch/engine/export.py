@@ -14,15 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_bridge import (
-    check_hidden,
-    of_own,
-    own_function,
-    refuse_bare,
-    refuse_inside,
-    refuse_numpy,
-    refuse_operator,
-)
+from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -43,7 +35,6 @@ from chainrules_torch.engine.call import AnyCall, Call, Plan
 from chainrules_torch.engine.config import (
     Unlost,
     config,
-    constant,
     floats,
     is_cast,
     is_differentiated,
@@ -55,9 +46,8 @@ from chainrules_torch.engine.config import (
     uncast,
     varies,
 )
-from chainrules_torch.engine.drawn import Drawn
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
-from chainrules_torch.engine.functorch import asks_for_values, transformed
+from chainrules_torch.engine.functorch import transformed
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import (
@@ -72,9 +62,7 @@ from chainrules_torch.engine.opaque import (
 )
 from chainrules_torch.engine.outputs import unwrap, wrap
 from chainrules_torch.engine.quick import eager
-from chainrules_torch.engine.randomness import refuse_drawn, spread
 from chainrules_torch.engine.solve import solving
-from chainrules_torch.engine.views import VIEWS, unwritten, viewed
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
@@ -183,28 +171,21 @@ class Exported:
             if _passes(operands) and _passes(options):
                 return self._in_graph(*operands, **options)
             return self._out_of_graph(operands, options)
-        try:
-            if not (options or is_cast()):
-                plans = self._plans.table
-                recorded = _grad_enabled() and not (
-                    _transforms_active() or _private.dual_level() >= 0
-                )
-                if recorded and (run := plans.get(len(operands))) is not None:
-                    for x in operands:
-                        if type(x) is not Tensor or not x.requires_grad:
-                            break
-                    else:
-                        out = run(*operands)
-                        return out if isinstance(out, Tensor) else unwrap(out)
-                if (plan := plans.get(tuple(map(type, operands)))) is not None:
-                    if not recorded:
-                        return applied(plan, plan, operands)
-                    return _recorded(plan, operands, plans)
-            return self._call(operands, options)
-        except TypeError as error:
-            whose = "the rule of " if isinstance(self.function, Primitive) else ""
-            refuse_operator(error, f"{whose}{name_of(self.function)}", "PyTorch")
-            raise
+        if not (options or is_cast()):
+            plans = self._plans.table
+            recorded = _grad_enabled() and not (_transforms_active() or _private.dual_level() >= 0)
+            if recorded and (run := plans.get(len(operands))) is not None:
+                for x in operands:
+                    if type(x) is not Tensor or not x.requires_grad:
+                        break
+                else:
+                    out = run(*operands)
+                    return out if isinstance(out, Tensor) else unwrap(out)
+            if (plan := plans.get(tuple(map(type, operands)))) is not None:
+                if not recorded:
+                    return applied(plan, plan, operands)
+                return _recorded(plan, operands, plans)
+        return self._call(operands, options)
 
     @unseen
     def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -225,9 +206,7 @@ class Exported:
             return y
         plan = plan_for(call.word, classes, call.options)
         if plan.flat:
-            unchanged = plan.is_static and not (
-                options or call.after or plan.draws or plan.may_hide or plan.imported
-            )
+            unchanged = plan.is_static and not (options or call.after or plan.imported)
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
@@ -245,8 +224,6 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
-                refuse_drawn(error, name_of(self.function))
-                refuse_numpy(error, self.function, "PyTorch", asked=asks_for_values(error))
                 raise
 
     @property
@@ -311,8 +288,6 @@ def is_program(word: Primitive[..., Any], classes: tuple[type, ...]) -> bool:
     """Tell whether PyTorch differentiates what a primitive calls, not the primitive."""
     if word in _PROGRAMS:
         return True
-    if word in VIEWS and (rule := find_rule(word, classes, config)) is not None:
-        return rule.is_core
     return looked_into(word, classes, config)
 
 
@@ -328,7 +303,7 @@ def _recorded(plan: Plan, operands: tuple[Any, ...], plans: Any) -> Any:
     if True not in needs:
         return applied(plan, plan, operands)
     run = plan.short.get(needs) or eager(plan, needs)
-    if all(needs) and plan.classes == (Tensor,) * len(needs):
+    if plan.is_proven and all(needs) and plan.classes == (Tensor,) * len(needs):
         plans[len(needs)] = run
     out = run(*operands)
     return out if isinstance(out, Tensor) else unwrap(out)
@@ -353,11 +328,11 @@ def plan_for(word: Primitive[..., Any], classes: tuple[type, ...], options: dict
 
 def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
     """Open a call with structures among the operands: its leaves, and those functions captured."""
+    check_hidden(plan.primal, operands, varies)
     if plan.primal.fixed:
         is_captured(plan.primal, varies, True, operands)
     if plan.takes_functions or plan.solves:
         found = [closed(of_own(x, "PyTorch"), _is_captured) if callable(x) else x for x in operands]
-        refuse_inside(plan.primal, [x for x in found if callable(x)], varies)
         like = next(filter(floats, flatten(found)[0]), None)
         if like is not None:
             found = [
@@ -419,18 +394,6 @@ def _is_moved(x: Any) -> bool:
     return is_mapped(x) or is_differentiated(x)
 
 
-def _refuse_hidden(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> None:
-    """Raise if an operand hides a tensor that is being differentiated, and the value needs it."""
-
-    def shows() -> bool:
-        still = [constant(x) if is_tensor(x) else x for x in leaves]
-        with torch.enable_grad():
-            y = plan.compute(*call.operands(still), **plan.options)
-        return any([_is_moved(x) for x in flatten(y)[0]])
-
-    check_hidden(plan.primal, call.operands(leaves), varies, shows)
-
-
 def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
     """Raise for a tensor that a rule captured, in a program that is compiled.
 
@@ -457,18 +420,12 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
 
 def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     """Run a call that is differentiated by its rule."""
-    if plan.may_hide and not is_quiet():
-        _refuse_hidden(plan, call, leaves)
     if not (plan.is_static or is_quiet()):
         check_options(plan.primal, plan.options, _is_moved)
         check_options(plan.primal, {}, is_differentiated, call.operands(leaves))
-    if plan.draws:
-        if plan.lookups and is_captured(plan.primal, varies, any(map(varies, leaves))):
-            return unwrap(call.value(leaves))  # PyTorch differentiates through the body
-        leaves = spread(plan.draws, leaves)
-        if any(map(is_differentiated, leaves)):
-            call = Drawn(call)
     if plan.lookups:
+        if is_captured(plan.primal, varies, any(map(varies, leaves))):
+            return unwrap(call.value(leaves))  # PyTorch differentiates through the body
         _refuse_captured_there(plan, leaves)
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
         solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
@@ -477,16 +434,12 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:
                 call.transformed = transforming(call)
-            y = unwrap(transformed(call.transformed, *leaves))
-        else:
-            y = unwrap(transformed(TRANSFORMED, call, *leaves))
-        return viewed(call, leaves, y) if plan.views else y
+            return unwrap(transformed(call.transformed, *leaves))
+        return unwrap(transformed(TRANSFORMED, call, *leaves))
     if _grad_enabled():
         needs = tuple(map(_needs, leaves))
         if True in needs:
-            y = unwrap(eager(call, needs)(*map(outside, leaves)))
-            copied = plan.views and any(map(is_abstract, leaves))
-            return unwritten(call, leaves, y) if copied else y
+            return unwrap(eager(call, needs)(*map(outside, leaves)))
     if plan.solves:
         y = unwrap(call.value(leaves))
         refuse_hidden(y)

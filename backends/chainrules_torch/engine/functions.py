@@ -14,8 +14,7 @@ were, connected. Where a rule saved something else, it is run again on these.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -32,25 +31,15 @@ from chainrules_py.extend import (
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import (
-    Half,
-    below,
-    inside,
-    plan_of,
-    refuse_pulled,
-    refuse_rewritten,
-    unlost,
-)
+from chainrules_torch.engine.functorch import Half, below, refuse_rewritten
 from chainrules_torch.engine.kept import Again, Constant, Record
-from chainrules_torch.engine.leaving import leaves_torch, refused, unless_left
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
+from chainrules_torch.engine.numpy_halves import or_by_numpy
 from chainrules_torch.engine.opaque import is_writing_down, unseen
-from chainrules_torch.engine.outputs import another, owned, shares, split, wrap
-from chainrules_torch.engine.views import as_views
+from chainrules_torch.engine.outputs import another, owned, split, wrap
 from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
-_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _transforms_active = _private.transforms_active
 
 
@@ -108,7 +97,7 @@ def _is_open(x: Any) -> bool:
 def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bool]) -> Any:
     """Run the rule of a call, and keep what it saved."""
     plan = call.plan
-    if is_writing_down():
+    if is_writing_down() or plan.of_numpy is not None:
         return _later(ctx, call, leaves)
     operands = call.operands(leaves)
     error = None
@@ -124,14 +113,10 @@ def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bo
             y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
         else:
             run = lambda: of.run(None, *operands, **plan.options)
-            # Transposed, a push runs where PyTorch differentiates, and is run when it pulls.
-            pushes = plan.is_own and plan.pushes_only()
-            found = unless_left(call, leaves, run, lambda _: None, refusals=pushes)
+            found = or_by_numpy(call, None, run, lambda _: None)
             if found is None:
                 return _later(ctx, call, leaves)
             y, record = found
-            if pushes and plan.views:  # PyTorch's transpose of the push gave copies
-                y = as_views(call, leaves, y)
         return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
     y = plan.run(plan.compute, *operands, **plan.options)
     ctx.record = Constant(spaces_of(leaves, needs), error)
@@ -175,14 +160,7 @@ def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[A
     """Pull cotangents back by what was `kept`."""
     if bars and all([bar is None for bar in bars]):
         return (None,) * len(needs)
-    try:
-        if not _grad_enabled():
-            return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
-        with unlost(ctx.record.call, (*saved, *bars)):  # the graph is kept, to differentiate
-            return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
-    except (RuntimeError, TypeError) as error:
-        refuse_pulled(error, ctx.record.call)
-        raise
+    return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
 
 
 def transforming(of: AnyCall | None) -> Any:
@@ -203,17 +181,11 @@ def transforming(of: AnyCall | None) -> Any:
             try:
                 computing.set(True)
                 out = call.value(leaves)
-            except RuntimeError as error:
-                if leaves_torch(plan_of(call), error):
-                    raise refused(plan_of(call), error) from error
-                raise
             finally:
                 computing.set(before)
-            # A derivative of a view would have to be a view as well: see `viewed`.
             outputs = (out,) if isinstance(out, Tensor) else out
+            # A derivative of a view would have to be a view as well.
             found = tuple([owned(x, leaves) for x in outputs])
-            if any(map(operator.is_not, found, outputs)):
-                plan_of(call).views |= {i for i, x in enumerate(outputs) if shares(x, leaves)}
             return found[0] if isinstance(out, Tensor) else found
 
         @staticmethod
@@ -245,20 +217,20 @@ def transforming(of: AnyCall | None) -> Any:
             except RuntimeError as error:
                 refuse_rewritten(error, ctx.record.call)
                 raise
-            with Half(ctx.record.call, (*tensors, *bars), inside):
+            with Half():
                 return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 
         @staticmethod
         @unseen
         def jvp(ctx: Any, *dots: Any) -> Any:
             """Push forward."""
-            return below(ctx.record.push, ctx.saved_tensors, dots[given:], ctx.record.call)
+            return below(ctx.record.push, ctx.saved_tensors, dots[given:])
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             """Apply the call to the whole batch at once."""
             call, leaves = of or args[0], args[given:]
-            mapped = Mapped(call, in_dims[given:], info.batch_size, info.randomness)
+            mapped = Mapped(call, in_dims[given:], info.randomness)
             out = TRANSFORMED.apply(mapped, *leaves)
             if isinstance(out, Tensor):
                 return out, 0

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any, final
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from chainrules_bridge import refuse_operator, refused_rule
 from chainrules_py import ChainRulesError, MutationError
 from chainrules_torch import _private
 from chainrules_torch.engine.config import (
-    Apart,
-    Unlost,
-    in_forward_mode,
+    Asking,
     is_tensor,
     varies_still,
 )
 from chainrules_torch.engine.opaque import leave_out
-from chainrules_torch.engine.randomness import refuse_drawn
 
 _functorch = _private.functorch
-_grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 _transforms_active = _private.transforms_active
 _is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
 _unwrapped: Callable[[torch.Tensor], torch.Tensor] = _functorch.get_unwrapped
@@ -32,32 +26,17 @@ _level_of: Callable[[torch.Tensor], int] = _functorch.maybe_get_level
 _current_level: Callable[[], int | None] = _functorch.maybe_current_level
 
 
-def unlost(call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lambda x: x) -> Any:
-    """Return a context where half of a rule loses no derivative of these that is asked for later.
+def asking(plan: Any, tensors: Sequence[Any]) -> Any:
+    """Return a context where half of a person's rule loses no derivative that is asked for later.
 
-    What solves looks at values, to choose its steps.
-
-    Parameters
-    ----------
-    call : AnyCall or Mapped, optional
-        Whose half it is.
-    tensors : sequence
-        What the half is given.
-    within : callable
-        What of a tensor somebody else may differentiate.
+    Until a half has run once without asking for numbers, it may ask for none at all.
     """
-    plan = None if call is None else plan_of(call)
-    if plan is not None and plan.solves:
-        return _NOTHING
-    forward, recorded = in_forward_mode(), _grad_enabled()
+    if not plan.is_proven or _transforms_active():
+        return Asking()
     for x in tensors:
-        of = within(x)
-        if not isinstance(of, torch.Tensor):
-            continue
-        if (forward or _is_wrapped(of) or (recorded and of.requires_grad)) and varies_still(of):
-            follows = plan is not None and not _transforms_active() and plan.may_ask()
-            return Unlost(within, follows=follows)
-    return Apart() if plan is not None and _transforms_active() and plan.may_ask() else _NOTHING
+        if isinstance(x, torch.Tensor) and varies_still(x):
+            return Asking()
+    return _NOTHING
 
 
 def plan_of(call: Any) -> Any:
@@ -68,29 +47,6 @@ def plan_of(call: Any) -> Any:
 
 
 _NOTHING = contextlib.nullcontext()
-
-
-_LEAVES = ("Can't call numpy() on", "calling .item() on a Tensor", "doesn't have storage")
-"""What PyTorch says where code asks a tensor for values that it has not, or may not give."""
-
-
-def asks_for_values(error: BaseException) -> bool:
-    """Tell whether PyTorch says that code asked for values that it has not, or may not give."""
-    said = str(error).partition("\n")[0]
-    return type(error) is RuntimeError and any([x in said for x in _LEAVES])
-
-
-def refuse_left(error: TypeError, call: Any) -> None:
-    """Raise for a rule with an array of NumPy's on the left of a tensor, which PyTorch refuses."""
-    refuse_operator(error, f"the rule of {plan_of(call).primal.__name__}", "PyTorch")
-
-
-def refuse_pulled(error: BaseException, call: Any) -> None:
-    """Raise for half of a rule with this error, if it is one that there are words for."""
-    if isinstance(error, TypeError):
-        refuse_left(error, call)
-    if isinstance(error, RuntimeError):
-        refuse_drawn(error, f"the rule of {plan_of(call).primal.__name__}")
 
 
 def refuse_rewritten(error: RuntimeError, call: Any) -> None:
@@ -113,66 +69,24 @@ def refuse_rewritten(error: RuntimeError, call: Any) -> None:
 
 @final
 class Half:
-    """A context in which half of a rule runs: it loses nothing, and says so where it leaves.
-
-    Attributes
-    ----------
-    call : AnyCall or Mapped
-        Whose rule it is.
-    """
-
-    __slots__ = ("_lost", "call")
-
-    def __init__(
-        self, call: Any, tensors: Sequence[Any], within: Callable[[Any], Any] = lambda x: x
-    ) -> None:
-        self.call = call
-        self._lost = unlost(call, tensors, within)
+    """A context in which half of a rule runs: a compiler leaves out calls that raise in it."""
 
     def __enter__(self) -> None:
-        self._lost.__enter__()
+        pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lost.__exit__(kind, error, trace)
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, ChainRulesError):
             leave_out(error)
-        if error is None:
-            return
-        refuse_pulled(error, self.call)
-        if not asks_for_values(error):
-            return
-        primal = plan_of(self.call).primal
-        refusal = refused_rule(primal, error, "PyTorch", "transforms", "chainrules_torch")
-        leave_out(refusal)
-        raise refusal from error
 
 
-def _half(call: Any, tensors: Sequence[Any]) -> Any:
-    return _NOTHING if call is None else Half(call, tensors)
-
-
-def inside(x: Any) -> Any:
-    """Return what a tensor is within the transformation that a pullback belongs to."""
-    if not (isinstance(x, torch.Tensor) and _is_wrapped(x)):
-        return x
-    return _unwrapped(x) if _level_of(x) == _current_level() else x
-
-
-def below(
-    push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any], call: Any = None
-) -> Any:
+def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
     """Push forward below the level of these dual numbers, where those of outer levels are kept.
 
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
     that a derivative of this one would be zero, without a word.
     """
     if not _transforms_active():  # dual numbers alone do not nest
-        with _half(call, (*tensors, *dots)):
+        with Half():
             return push(tensors, dots)
     interpreter = _private.current_interpreter()
     level = interpreter.level()
@@ -185,7 +99,7 @@ def below(
 
     low, low_dots = lowered(tensors), lowered(dots)
     forward, lower = _private.set_forward_mode(True), interpreter.lower()
-    with torch.enable_grad(), forward, lower, _half(call, (*low, *low_dots)):
+    with torch.enable_grad(), forward, lower, Half():
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 

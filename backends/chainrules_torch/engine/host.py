@@ -18,10 +18,11 @@ from chainrules_py.extend import (
     HigherOrder,
     find_rule,
     flatten,
+    is_captured,
     is_ruleless,
     is_structure_type,
+    lookups,
     moved,
-    refusers,
     register_host,
 )
 from chainrules_py.vocabulary.higher_order import scanning
@@ -41,7 +42,6 @@ from chainrules_torch.engine.config import (
 from chainrules_torch.engine.export import applied, opened, plan_for, without_numbers
 from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.reuse_value import known_value, known_values
-from chainrules_torch.engine.transformed_elsewhere import refuse
 from chainrules_torch.tensors import beside_tensors
 
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
@@ -83,8 +83,7 @@ def host(
     elif primitive in _SMOOTH and implementation is not None and rule.is_core:
         return implementation
 
-    structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
-    quick = None if structured or implementation is None else of_body(primitive, implementation)
+    quick = _quick(primitive, classes, implementation)
 
     def call(*operands: Any, **options: Any) -> Any:
         if is_cast():
@@ -104,6 +103,8 @@ def host(
         plan = plan_for(primitive, tuple(map(type, operands)), options)
         if plan.flat:
             if computing.get() or not any(map(varies, operands)):
+                if plan.lookups and computing.get():  # outside of its level a tensor is plain
+                    is_captured(primitive, varies, among=True)
                 return plan.compute(*operands, **options)
             return applied(plan, plan, operands)
         call, leaves = opened(plan, operands)
@@ -112,6 +113,18 @@ def host(
         return applied(call.plan, call, leaves)
 
     return call
+
+
+def _quick(
+    primitive: Primitive[..., Any],
+    classes: tuple[type, ...],
+    implementation: Callable[..., Any] | None,
+) -> Callable[..., Any] | None:
+    """Return what computes a primitive where nothing is differentiated, and nothing is checked."""
+    structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
+    if structured or implementation is None or lookups(primitive):
+        return None
+    return of_body(primitive, implementation)
 
 
 register_host(torch.Tensor, host, constant=constant, varies=varies)
@@ -128,4 +141,3 @@ def _scanned(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
 
 
 scanning.append(_scanned)
-refusers.append(refuse)

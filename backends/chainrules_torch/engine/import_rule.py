@@ -24,7 +24,6 @@ from chainrules_compat.import_rule import (
     state_imported,
     without_rule,
 )
-from chainrules_compat.run import Run, run_again
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -42,12 +41,9 @@ from chainrules_py.extend import (
     map_leaves,
     name_of,
     namespace,
-    plain,
-    register_generator,
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.config import Unlost, constant, floats, is_tensor
-from chainrules_torch.engine.opaque import is_abstract
 from chainrules_torch.tensors import native
 
 
@@ -120,13 +116,13 @@ def import_rule(
 
     def frule(tangents: tuple[Any, ...], *operands: Any, **options: Any) -> tuple[Any, Any]:
         check_flat(f, operands)
-        run, y = _first(f, primal, operands, options, note=to is None)
+        y = primal(*operands, **options)
         at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
         onto = space(y)
         spaces = opened(onto)[0]
         if not at or not any(map(_moves, spaces)):
             return y, ZeroTangent()
-        with run.again(), _as_ours(f):
+        with _as_ours(f):
             found = half(_pushed, options, at)(*[tangents[i] for i in at], *operands)
         dots = iter(found if type(found) is tuple else (found,))
         entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
@@ -134,7 +130,7 @@ def import_rule(
 
     def rrule(*operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         check_flat(f, operands)
-        run, y = _first(f, primal, operands, options, note=to is None)
+        y = primal(*operands, **options)
         at, onto = _moving(operands), space(y)
         spaces = opened(onto)[0]
 
@@ -143,7 +139,7 @@ def import_rule(
             bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
             if not at or not bars:
                 return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
-            with run.again(), _as_ours(f):
+            with _as_ours(f):
                 found = half(_pulled, options, at, len(bars))(*bars, *operands)
             x_bars = iter(found if len(at) > 1 else (found,))
             return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
@@ -198,45 +194,6 @@ def _halves(f: Callable[..., Any]) -> Callable[..., Primitive[..., Any]]:
     return half
 
 
-def _first(
-    f: Callable[..., Any],
-    primal: Primitive[..., Any],
-    operands: tuple[Any, ...],
-    options: dict[str, Any],
-    *,
-    note: bool,
-) -> tuple[Run, Any]:
-    """Compute the value, of which the run is told that is repeated later."""
-    run, y = Run(f), primal(*operands, **options)
-    if note:
-        run.gave(_numbers(operands), _numbers(_floating(y)))
-    return run, y
-
-
-def _numbers(y: Any) -> list[Any] | None:
-    """Return the numbers in a result, in NumPy's arrays; None if it has none yet.
-
-    So it is where an engine traces, or maps.
-    """
-    leaves = [plain(x) for x in flatten(y)[0] if kind_of(x) != "none"]
-    try:
-        leaves = [_tensor(x, None) for x in leaves]
-    except (AttributeError, TypeError):  # a tracer of another engine's
-        return None
-    found = []
-    with _private.without_levels():
-        for x in leaves:
-            while is_tensor(x) and _private.functorch.is_gradtrackingtensor(x):
-                x = _private.functorch.get_unwrapped(x)
-            if is_tensor(x):
-                if _private.functorch.is_batchedtensor(x) or is_abstract(x):
-                    return None
-                x = constant(x).cpu().resolve_conj().resolve_neg()
-                x = (x.float() if x.dtype is torch.bfloat16 else x).numpy()
-            found.append(x)
-    return found
-
-
 def _all(operands: tuple[Any, ...]) -> range:
     return range(len(operands))
 
@@ -288,17 +245,13 @@ def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> C
             full[i] = x
         with Unlost():
             y = _called(f, full)
-        if run := run_again(f):
-            run.compare(_numbers(full), _numbers(_floating(y)))
         like = next(filter(floats, moved), None)
-        return tuple([_tensor(x, like) for x in _floating(y)])
+        return tuple([_tensor(x, like) for x in flatten(y)[0] if kind_of(x) in _MOVING])
 
     return of_some
 
 
-def _floating(y: Any) -> list[Any]:
-    """List the numbers in a result that have derivatives; others are those of the first run."""
-    return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
+_MOVING = ("real", "complex")
 
 
 def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
@@ -382,11 +335,3 @@ def _back(y: torch.Tensor, home: Any) -> Any:
     if hasattr(home, "__array_interface__"):
         return y.numpy() if y.ndim else y.numpy()[()]
     return xp.from_dlpack(y.contiguous())
-
-
-register_generator(
-    torch.Generator,
-    torch.Generator.get_state,
-    lambda x, state: functools.partial(x.set_state, state),
-    torch.default_generator,
-)

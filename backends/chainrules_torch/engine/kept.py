@@ -6,7 +6,6 @@ import functools
 import operator
 import weakref
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType
 from typing import Any, final
 
@@ -23,19 +22,11 @@ from chainrules_py.extend import (
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
-from chainrules_torch.engine.functorch import plan_of, transformed
-from chainrules_torch.engine.leaving import (
-    may_leave,
-    pull,
-    pulled_apart,
-    push,
-    refused,
-    unless_left,
-)
+from chainrules_torch.engine.functorch import transformed
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
+from chainrules_torch.engine.numpy_halves import or_by_numpy, pull, pulled_by_numpy, push
 from chainrules_torch.engine.outputs import cotangent, written
-from chainrules_torch.engine.randomness import drawn_once
 from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped
 
@@ -97,8 +88,7 @@ class Again:
         if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *bars)):
             program = pulling(call, y, bars, needs, len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
-        with self._draws(leaves):
-            return pull(call, leaves, y, bars, needs)
+        return pull(call, leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """Compute the tangents of the result's leaves."""
@@ -107,11 +97,7 @@ class Again:
         if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *dots)):
             program = pushing(call, y, [t is not None for t in dots], len(leaves))
             return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
-        with self._draws(leaves):
-            return push(call, leaves, y, dots)
-
-    def _draws(self, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
-        return drawn_once(leaves) if plan_of(self.call).draws else nullcontext()
+        return push(call, leaves, y, dots)
 
 
 @final
@@ -193,10 +179,8 @@ class Record:
         if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
             self.spaces = spaces_of(leaves, needs)
         self.exact = exact
-        # Who computes with NumPy needs them where it does not run on these tensors as they are.
-        if not exact or (
-            call.plan.is_own and (bound.statement.transposed or any(map(may_leave, leaves)))
-        ):
+        # A half that computes with NumPy runs on them; whether it does, its first run tells.
+        if not (exact and call.plan.is_proven):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
         self.versions: list[tuple[Any, int | None]] = []
@@ -257,18 +241,11 @@ class Record:
         placed = functools.partial(self._placed, y_bar, saved)
         if not call.plan.is_own:
             return placed()
-        return unless_left(
-            call, tensors, placed, lambda error: self._apart(tensors, bars, needs, error)
-        )
-
-    def _apart(
-        self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool], error: Exception
-    ) -> Any:
-        """Pull back by the rule run again on plain tensors, since it left PyTorch."""
-        if self.again is None:
-            raise refused(self.call, error) from error
-        leaves, y = self.again.restored(tensors[len(tensors) - self.again.count :])
-        return pulled_apart(self.call, leaves, y, bars, needs, error)
+        if again is None:
+            return or_by_numpy(call, (*tensors, *bars), placed, _raised)
+        leaves, y = again.restored(tensors[len(tensors) - again.count :])
+        instead = lambda error: pulled_by_numpy(call, leaves, y, bars, needs, error)
+        return or_by_numpy(call, (*tensors, *bars), placed, instead)
 
     def _placed(self, y_bar: Any, saved: Sequence[Any]) -> Any:
         call = self.call
@@ -280,6 +257,10 @@ class Record:
             return (answer,)
         answers = iter(answer if wanted.count(True) > 1 else (answer,))
         return [next(answers) if w else None for w in wanted]
+
+
+def _raised(error: Exception) -> Any:
+    raise error
 
 
 def _with(x: Any, tensors: Any) -> Any:

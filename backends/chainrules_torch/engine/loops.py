@@ -18,7 +18,6 @@ from chainrules_torch.engine.config import floats, is_tensor, outside
 from chainrules_torch.engine.functorch import below, transformed
 from chainrules_torch.engine.opaque import is_abstract, run_later
 from chainrules_torch.engine.outputs import owned
-from chainrules_torch.engine.randomness import for_each
 
 _functorch = _private.functorch
 
@@ -144,7 +143,7 @@ def each_of(function: Any, info: Any, in_dims: Any, program: Any, xs: Sequence[A
         each = [x if d is None else x.select(d, i) for x, d in zip(xs, in_dims[1:], strict=True)]
         return transformed(function, program, *each)
 
-    results = for_each(run, info.batch_size, info.randomness, program)
+    results = [run(i) for i in range(info.batch_size)]
     if type(results[0]) is not tuple:
         return _stacked(results)
     stacked = [_stacked(part) for part in zip(*results, strict=True)]

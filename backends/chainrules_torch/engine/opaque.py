@@ -16,7 +16,6 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from chainrules_py import ChainRulesError, RuleError, TracerError
 from chainrules_py.extend import is_structure_type
 from chainrules_torch import _private
-from chainrules_torch.engine.randomness import for_each, undrawn
 
 
 class Later(Protocol):
@@ -166,7 +165,7 @@ def run_later(program: Later, tensors: Sequence[Any]) -> list[Any]:
 @torch.library.custom_op("chainrules::later", mutates_args=())
 def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     outside = _private.dispatched.forced(*_OUTSIDE)
-    with outside, _private.without_levels(), undrawn():
+    with outside, _private.without_levels():
         found = _waiting[number].compute(tensors)
     return [_fresh(y, tensors) for y in found]
 
@@ -204,6 +203,6 @@ def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -
         each = [x if d is None else x.select(d, i) for x, d in pairs]
         return _operation(number, each)  # type: ignore[no-any-return]
 
-    results = for_each(run, info.batch_size, info.randomness, _waiting[number])
+    results = [run(i) for i in range(info.batch_size)]
     stacked = [torch.stack(part) for part in zip(*results, strict=True)]
     return stacked, [0] * len(stacked)

@@ -7,27 +7,22 @@ each call is asked for again. Rules that save operands, results and constants ha
 from __future__ import annotations
 
 import functools
-import itertools
-import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.autograd.function import Function
 
-from chainrules_bridge import UNFIT
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.callback import NARROW
-from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
-from chainrules_torch.engine.functorch import refuse_pulled, refuse_rewritten, unlost
-from chainrules_torch.engine.leaving import leaves_torch, may_leave, refused
+from chainrules_torch.engine.functions import Plain, kept, pulled
+from chainrules_torch.engine.functorch import asking, refuse_rewritten
 from chainrules_torch.engine.maps import (
     filled,
-    fitted,
     kept_of,
     plain_pull,
     pull_each,
@@ -35,7 +30,6 @@ from chainrules_torch.engine.maps import (
     static,
 )
 from chainrules_torch.engine.reuse_value import ReusedValue
-from chainrules_torch.engine.written_out import WrittenOut, written_out
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -58,6 +52,8 @@ def eager(call: AnyCall, needs: tuple[bool, ...]) -> Callable[..., Any]:
     """Find what runs a call of leaves, of which some need a gradient, in an eager program."""
     if not (isinstance(call, Plan) and call.is_stored):
         return functools.partial(_plain, call)
+    if not call.is_proven:  # the first call keeps its operands: its half may compute with NumPy
+        return functools.partial(_plain, call)
     found = call.short.get(needs)
     if found is None:
         found = call.short[needs] = _shorter(call, needs) or functools.partial(_named(call), call)
@@ -77,18 +73,13 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
     if bound is None or bound.wanted != needs or plan.solves:
         return None
     if bound.maps is not None:
-        forward = _watched(plan, needs, _by_maps(plan, bound, bound.maps))
-        if plan.all_tensors and all(needs) and not plan.options:
-            known = written_out(bound.statement, len(needs))
-            if known is not None:
-                return _function(plan, needs, *_by_known_maps(plan, known, forward))
-        return _function(plan, needs, forward)
+        return _function(plan, needs, _by_maps(plan, bound, bound.maps))
     if not bound.saves_values or bound.is_linear or plan.options:
         return None
     partial = _partial_of(plan, bound)
     if partial is not None:
         return _function(plan, needs, *_by_partial(plan, bound, *partial))
-    return _function(plan, needs, _watched(plan, needs, _by_formula(plan, bound)))
+    return _function(plan, needs, _by_formula(plan, bound))
 
 
 def _function(
@@ -108,17 +99,11 @@ def _function(
             raise
         if half is None:
             return tuple(pulled(ctx, saved, bars, needs))
-        try:
-            if _grad_enabled():
-                with unlost(plan, (*saved, *bars)):  # the graph is kept, to differentiate
-                    answer = half(bars[0], *saved)
-            else:
+        if plan.is_own and _grad_enabled():
+            with asking(plan, (*saved, *bars)):  # the graph is kept, to differentiate
                 answer = half(bars[0], *saved)
-        except UNFIT as error:
-            refuse_pulled(error, plan)
-            if leaves_torch(plan, error):
-                raise refused(plan, error) from error
-            raise
+        else:
+            answer = half(bars[0], *saved)
         return answer if spread is None else _spread(answer, spread)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
@@ -128,26 +113,6 @@ def _function(
     contexts.half = staticmethod(half)
     contexts.apply = backward  # which PyTorch's own looks for at each call
     return applied_to(made)
-
-
-def _watched(
-    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Let a forward of a rule that may leave PyTorch go the usual way where that would stop it."""
-    if not plan.is_own:
-        return forward
-
-    def watched(ctx: Any, *leaves: Any) -> Any:
-        for x in leaves:
-            cls = type(x)
-            if (cls is not Tensor or x.dtype in NARROW or x.is_meta) and may_leave(x):
-                break
-        else:
-            return forward(ctx, *leaves)
-        ctx.half = None
-        return run_plain(ctx, plan, leaves, needs)
-
-    return watched
 
 
 def _spread(answer: Any, needs: Sequence[bool]) -> Any:
@@ -215,7 +180,7 @@ def _by_partial(
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Make forward and pull of one partial, for real numbers of dtypes that were seen before."""
     pulls: dict[torch.dtype, Callable[..., Any]] = {}
-    general = _watched(plan, bound.wanted, _by_formula(plan, bound, pulls))
+    general = _by_formula(plan, bound, pulls)
     again = plan.bound("reverse", bound.wanted, again=True)
     assert again is not None
     of_value, compute = _by_formula(plan, again, {}), plan.compute
@@ -268,61 +233,6 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
         return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
 
     return forward
-
-
-def _by_known_maps(
-    plan: Plan, known: WrittenOut, general: Callable[..., Any]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make forward and pull of a rule that is written out, of which the value alone is computed."""
-    compute, holds = plan.compute, known.holds
-    kept = [place for places in known.places for place in places]
-    kept_at = _at(kept)
-    ends = [*itertools.accumulate(map(len, known.places))]
-    places = [kept.index(i) if i in kept else None for i in range(1, len(ends) + 1)]
-    halves = [*zip(known.pulls, (0, *ends), ends, places, strict=False)]
-
-    def pull(y_bar: Any, *saved: Any, forms: Any = None) -> Any:
-        bars: list[Any] = []
-        for half, start, end, place in halves:
-            bar = half(y_bar, *saved[start:end])
-            like = forms[len(bars)] if place is None else saved[place]
-            try:
-                if bar.dtype is not like.dtype or bar.shape != like.shape:
-                    bar = fitted(bar, y_bar, like.dtype, like.shape)
-            except AttributeError:  # what is to be computed yet, or is zero
-                bar = fitted(bar, y_bar, like.dtype, like.shape)
-            bars.append(bar)
-        return tuple(bars)
-
-    def forward(ctx: Any, *leaves: Any) -> Any:
-        for x in leaves:
-            if type(x) not in _PLAIN or x.dtype in NARROW or x.is_meta:
-                return general(ctx, *leaves)
-        if not holds():
-            return general(ctx, *leaves)
-        y = compute(*leaves)
-        if not isinstance(y, Tensor):
-            return general(ctx, *leaves)
-        ctx.to_save = kept_at((y, *leaves))
-        if None in places:
-            ctx.half = functools.partial(pull, forms=[_Form(x.dtype, x.shape) for x in leaves])
-        return y
-
-    return forward, pull
-
-
-class _Form(NamedTuple):
-    """What the cotangent of a tensor is like that is not kept."""
-
-    dtype: Any
-    shape: Any
-
-
-def _at(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return what reads the entries at some places of a tuple."""
-    if len(places) > 1:
-        return operator.itemgetter(*places)
-    return operator.itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 def _pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:

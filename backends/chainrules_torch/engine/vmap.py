@@ -13,7 +13,7 @@ import torch
 
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
-from chainrules_torch.engine.leaving import pull, push
+from chainrules_torch.engine.numpy_halves import pull, push
 
 
 @final
@@ -26,24 +26,20 @@ class Mapped:
         That of one element.
     dims : tuple of int or None
         Which axis of each leaf counts the batch.
-    size : int
-        How many elements there are.
     randomness : str
         Whether they draw the same.
     """
 
-    __slots__ = ("call", "dims", "randomness", "size")
+    __slots__ = ("call", "dims", "randomness")
 
     def __init__(
         self,
         call: AnyCall | Mapped,
         dims: Sequence[int | None],
-        size: int,
         randomness: str = "error",
     ) -> None:
         self.call = call
         self.dims = tuple(dims)
-        self.size = size
         self.randomness = randomness
 
     def value(self, leaves: Sequence[Any]) -> Any:

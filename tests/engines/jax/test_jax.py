@@ -377,7 +377,6 @@ def test_code_that_calls_numpy_says_what_to_write():
         jax.grad(export(lambda x: np.sin(x)))(1.0)
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_a_rule_in_numpy_says_how_to_call_it_back(near):
     @primitive
     def by_numpy(x):
@@ -577,7 +576,6 @@ def test_compiled_programs_factor_as_often_as_those_of_jax(name):
 # --------------------------------------------------------------------------------- what it can do
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_supports_reads_statements_and_tries_calls():
     everything = {"grad": True, "jvp": True, "vmap": True, "jit": True, "order": np.inf}
     assert supports(v.sin)._asdict() == everything
@@ -603,8 +601,8 @@ def test_supports_reads_statements_and_tries_calls():
 
     scalar_rule(by_numpy, lambda y, x: np.cos(np.asarray(x)))
     found = supports(by_numpy, 1.0)
-    # The body is called back; the rule is not, where nobody has values.
-    assert (found.jit, found.grad, found.vmap, found.order) == (True, True, False, 1)
+    # Body and rule are called back.
+    assert (found.jit, found.grad, found.vmap, found.order) == (True, True, True, 1)
 
 
 def test_integers_of_python_that_jax_carries_are_data(near):

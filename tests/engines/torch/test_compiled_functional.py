@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 
 import pytest
 
@@ -11,7 +10,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_bridge import CalledBackWarning  # noqa: E402
 from chainrules_compat import custom_jvp, custom_vjp  # noqa: E402
 from chainrules_py import (  # noqa: E402
     LinearMap,
@@ -91,9 +89,7 @@ def test_one_mode_is_transposed_in_one_graph(f, door):
     of = (lambda x, w: g(x, w)[0]) if f is pair else g
     known = DOORS[door](lambda x, w: torch.sin(x) * w)(X, W)
     torch.testing.assert_close(DOORS[door](of)(X, W), known)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CalledBackWarning)
-        torch.testing.assert_close(compiled(DOORS[door](of))(X, W), known)
+    torch.testing.assert_close(compiled(DOORS[door](of))(X, W), known)
 
 
 def test_a_compiled_function_of_one_mode_is_differentiated():
@@ -133,13 +129,10 @@ TRANSPOSED = {
     "mode, door", [(mode, door) for mode, doors in TRANSPOSED.items() for door in doors]
 )
 @pytest.mark.parametrize("of_constant", [False, True])
-@pytest.mark.parametrize("full", [False, True])
-def test_an_affine_rule_is_refused_as_in_eager_programs(mode, door, of_constant, full):
+def test_an_affine_rule_is_refused_in_eager_programs(mode, door, of_constant):
     f = DOORS[door](affine(mode, of_constant))
     with pytest.raises(NotDifferentiableError, match="a constant is added to it"):
         f(X, W)
-    with pytest.raises(NotDifferentiableError, match="a constant is added to it"):
-        compiled(f, full)(X, W)
 
 
 # -------------------------------------------------------------------------- rules that read values
@@ -166,7 +159,6 @@ def branching(where):
     return export(f)
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 @pytest.mark.parametrize("where", ["rule", "pull", "push"])
 def test_rules_that_read_values_have_a_first_derivative(where):
     f = branching(where)
@@ -175,7 +167,6 @@ def test_rules_that_read_values_have_a_first_derivative(where):
             torch.testing.assert_close(compiled(DOORS[door](f))(x, W), DOORS[door](f)(x, W))
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 @pytest.mark.parametrize("where", ["rule", "pull", "push"])
 def test_the_second_is_left_out_of_the_graph(where):
     f = DOORS["grad of grad"](branching(where))

@@ -568,7 +568,6 @@ def test_a_pullback_of_functions_is_pushed_forward_by_its_transpose():
     same(hessian(lambda q: g(q).sum())(x).diagonal(), 2 * torch.cos(x) - x * torch.sin(x))
 
 
-@pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
 def test_special_functions_of_scipy_draw_nothing():
     special = pytest.importorskip("scipy.special")
 

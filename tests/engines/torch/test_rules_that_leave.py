@@ -27,7 +27,6 @@ from chainrules_py import vocabulary as v  # noqa: E402
 from chainrules_torch import export, supports  # noqa: E402
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad:UserWarning"),
     pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning"),

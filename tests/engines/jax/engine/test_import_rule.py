@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_jax import export, import_rule, install
+from chainrules_jax import export, import_rule
 from chainrules_jax.engine.import_rule import _entered, _left
 from chainrules_py import (
-    LinearMap,
-    NoRuleError,
     RuleError,
     explain,
     frule,
     primitive,
     rrule,
-    rule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
@@ -140,9 +137,6 @@ def test_imported_and_exported_again(near):
     near(jax.hessian(f)(0.3), jax.hessian(jnp.tanh)(0.3))
 
 
-# -------------------------------------------------------------------------------------- install
-
-
 def powers(x, p=2.0):
     return (x**p).sum()
 
@@ -157,67 +151,6 @@ def test_a_default_of_what_is_mapped_is_no_operand(near, f):
         imported = import_rule(transformed)
         near(grad(lambda x, g=imported: np.sum(g(x)))(M), 2 * M)
     near(grad(import_rule(f))(X, p=3.0), 3 * X**2)
-
-
-def test_install_and_remove(near):
-    eig, share = jnp.linalg.eig, lambda a: jnp.abs(jnp.linalg.eig(a)[1][0, 0])
-    with install("linalg.eig") as installed:
-        assert installed.names == ("linalg.eig",)
-        bar = jax.jit(jax.grad(share))(jnp.asarray(M))
-        h = 1e-6
-        for i in range(2):
-            for j in range(2):
-                e = np.zeros((2, 2))
-                e[i, j] = h
-                slope = (share(jnp.asarray(M + e)) - share(jnp.asarray(M - e))) / (2 * h)
-                near(bar[i, j], slope, 1e-7)
-    assert jnp.linalg.eig is eig
-    with pytest.raises(NotImplementedError):
-        jax.grad(share)(jnp.asarray(M))
-
-
-def test_install_replaces_a_derivative_and_adds_a_function(near):
-    near(jax.grad(jnp.abs)(0.0), 1.0)
-    swish = lambda x: v.multiply(x, v.expit(x))
-    installed = install("abs", swish_of_ours=swish)
-    try:
-        near(jax.grad(lambda x: jnp.abs(x))(0.0), 0.0)
-        near(jnp.abs(X), np.abs(X))
-        near(jax.vmap(jax.grad(jnp.swish_of_ours))(X), jax.vmap(jax.grad(jax.nn.silu))(X))
-        assert "abs" in repr(installed)
-    finally:
-        installed.remove()
-    near(jax.grad(jnp.abs)(0.0), 1.0)
-    assert not hasattr(jnp, "swish_of_ours")
-    assert installed.names == ()
-    installed.remove()  # again, to no effect
-
-
-def test_a_rule_of_the_user_reaches_the_functions_of_jax(near):
-    @primitive
-    def clipped_gradient(x):
-        return x * 1.0
-
-    @rule(clipped_gradient)
-    def clipped_gradient_rule(x):
-        bound = lambda t: v.clip(t, -1.0, 1.0)
-        return clipped_gradient(x), (LinearMap(lambda t: t, bound),)
-
-    with install(clip_gradient=clipped_gradient):
-        near(jax.grad(lambda x: 5 * jnp.clip_gradient(x))(2.0), 1.0)
-
-
-def test_install_refuses_what_it_has_no_rule_for_and_changes_nothing():
-    before = jnp.abs
-    with pytest.raises(NoRuleError, match="no_such_function"):
-        install("abs", "no_such_function")
-    assert jnp.abs is before
-
-
-def test_the_default_is_what_jax_lacks(near):
-    with install() as installed:
-        assert "linalg.eig" in installed.names
-        near(jax.grad(lambda x: jnp.fix(x) * x)(2.7), 2.0)
 
 
 def test_a_key_of_jax_is_an_operand_without_a_derivative(near):

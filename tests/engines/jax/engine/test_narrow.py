@@ -11,8 +11,6 @@ from chainrules_py import rrule
 from chainrules_py import vocabulary as v
 from tests.engines.test_results_that_hide import FORMS, by_custom_vjp, by_scalar_rule
 
-pytestmark = pytest.mark.filterwarnings("ignore::chainrules_bridge.CalledBackWarning")
-
 DTYPES = ["bfloat16", "float8_e4m3fn"]
 X = [0.5, 1.0, 2.0]
 WAYS = {

@@ -1,0 +1,109 @@
+"""Functions of engines as rules: what they take and give, and modules that keep statistics."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from chainrules_py import NotDifferentiableError, rrule
+from chainrules_tape import grad, jvp, value_and_grad
+
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
+
+X = np.array([0.5, -1.2, 2.3, 1.0])
+
+
+class Pair(NamedTuple):
+    """A structure."""
+
+    a: Any
+    b: Any
+
+
+@pytest.mark.parametrize("engine", ["torch", "autograd"])
+@pytest.mark.parametrize("hold", [lambda x: [x, x], lambda x: (x, x), lambda x: Pair(x, x)])
+def test_structures_of_arrays_are_refused(engine: str, hold: Any) -> None:
+    pytest.importorskip(engine)
+    f = importlib.import_module(f"chainrules_{engine}").import_rule(lambda p: (p[0] * p[1]).sum())
+    for run in (
+        lambda: grad(f)(hold(X)),
+        lambda: grad(lambda x: f(hold(x)))(X),
+        lambda: jvp(lambda x: f(hold(x)), (X,), (X,)),
+        lambda: rrule(f, hold(X)),
+    ):
+        with pytest.raises(NotDifferentiableError, match="import a function of these"):
+            run()
+
+
+def test_functions_of_torch_that_leave_it_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    import_rule = importlib.import_module("chainrules_torch").import_rule
+    for leave in (
+        lambda t: torch.tensor(t[0].item()) ** 2,
+        lambda t: torch.tensor(t.tolist()).sum() ** 2,
+        lambda t: t.sum() * float(t[0]),
+    ):
+        f = import_rule(leave)
+        with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+            grad(f)(X)
+        with pytest.raises(NotDifferentiableError, match="does not become a plain number"):
+            jvp(f, (X,), (X,))
+
+
+@pytest.mark.parametrize("of", [lambda t: t, lambda t: t[1:], lambda t: t.view(2, 2)])
+def test_results_of_torch_are_memory_of_their_own(of: Any) -> None:
+    pytest.importorskip("torch")
+    f = importlib.import_module("chainrules_torch").import_rule(of)
+
+    def program(x: Any) -> Any:
+        y = f(x)
+        y[0] = 9.0
+        return np.sum(x * x) + np.sum(y)
+
+    x = X.copy()
+    assert program(x) == value_and_grad(program)(X)[0]
+    np.testing.assert_array_equal(x, X)
+
+
+def _batches() -> Any:
+    import torch
+
+    return torch.nn.BatchNorm1d(3).double()
+
+
+MODULES: dict[str, Any] = {
+    "batches": _batches,
+    "their mean": lambda: (
+        importlib.import_module("torch").nn.BatchNorm1d(3, momentum=None).double()
+    ),
+    "after another": lambda: importlib.import_module("torch").nn.Sequential(_batches(), _batches()),
+    "instances": lambda: (
+        importlib.import_module("torch").nn.InstanceNorm1d(5, track_running_stats=True).double()
+    ),
+}
+"""Modules that write running statistics, of which their results do not depend."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_imported_module_that_is_trained_keeps_its_statistics_as_in_pytorch(module: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    import_rule = importlib.import_module("chainrules_torch").import_rule
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    native, t = MODULES[module](), torch.tensor(x, requires_grad=True)
+    bars = torch.autograd.grad((native(t) ** 3).sum(), t, create_graph=True)[0]
+    twice = torch.autograd.grad((bars * t.detach()).sum(), t)[0]
+    mine = MODULES[module]()
+    f = import_rule(mine)
+    cubes = lambda x: np.sum(f(x) ** 3)
+    np.testing.assert_allclose(grad(cubes)(x), bars.detach(), rtol=1e-10)
+    for found, wanted in zip(mine.buffers(), native.buffers(), strict=True):
+        assert torch.equal(found, wanted)
+    np.testing.assert_allclose(
+        jvp(cubes, (x,), (x,))[1], (bars.detach() * t.detach()).sum(), atol=1e-10
+    )
+    np.testing.assert_allclose(
+        grad(lambda q: np.sum(grad(cubes)(q) * x))(x), twice, rtol=1e-8, atol=1e-10
+    )
