@@ -84,7 +84,6 @@ from chainrules_py.primitives.closures.captured import (
     in_words,
     knows,
     parts_of,
-    parts_of,
     recording,
 )
 from chainrules_py.primitives.closures.convert import (

@@ -17,7 +17,7 @@ from typing import Any
 _HOMES = {
     "again": "agree another check_same prints samples",
     "bodies": "UNFIT check_promised refuse_bare refuse_captured refuse_numpy tried unstated",
-    "by_numpy": "CONSTANT by_numpy called_by_numpy is_hosted",
+    "numpy_bodies": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",
     "direct": "as_seen",
     "directions": "deliver_many many_directions",
