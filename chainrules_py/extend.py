@@ -119,6 +119,7 @@ _HOMES: dict[str, str] = {
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
     "chainrules_py.tracing.lost": "Notes comparing note_step notes shortcuts warn_unused",
+    "chainrules_py.tracing.objects": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

@@ -335,6 +335,12 @@ from chainrules_py.tracing.lost import (
     shortcuts,
     warn_unused,
 )
+from chainrules_py.tracing.objects import (
+    MOST_ELEMENTS,
+    element_methods,
+    joined,
+    objects,
+)
 from chainrules_py.tracing.operators import (
     Classes,
     answer_as,
@@ -462,6 +468,10 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
+    "MOST_ELEMENTS",
+    "element_methods",
+    "joined",
+    "objects",
     "AbstractTangent",
     "AbstractZero",
     "Alias",

@@ -34,7 +34,7 @@ from chainrules_compile.state import State
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Writer
 from chainrules_py import Primitive
-from chainrules_py.extend import TreeDef, alone, flatten, in_own_context
+from chainrules_py.extend import TreeDef, alone, flatten, in_own_context, joined, map_leaves
 from chainrules_py.program import Program, Value
 
 
@@ -262,7 +262,7 @@ class Making:
         recorder, captures, entry, scope = self.recorder, self.captures, self.entry, self.scope
         try:
             with captures.watching():
-                y = self.f(*entry.args, **entry.keywords)
+                y = map_leaves(joined, self.f(*entry.args, **entry.keywords))
             entry.check()
         finally:
             self.state.put_back()

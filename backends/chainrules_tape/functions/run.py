@@ -37,10 +37,12 @@ from chainrules_py.extend import (
     explain_error,
     flatten,
     gather,
+    joined,
     leaf_cotangents,
     map_leaves,
     new_level,
     notes,
+    objects,
     own,
     own_all,
     tables,
@@ -110,7 +112,8 @@ class Run:
         """Where the derivative of a value is found; None of what is no tracer of this run."""
         raise NotImplementedError
 
-    def _run(
+    # In one piece: frames of our own are much of what a small gradient costs.
+    def _run(  # noqa: C901
         self,
         f: Callable[..., Any],
         primals: tuple[Any, ...],
@@ -120,6 +123,8 @@ class Run:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
+        if objects:  # an outer function made arrays of them
+            given = list(map(joined, given))
         self.leaves = given
         if any([issubclass(cls, Tracer) for cls in set(map(type, given))]):
             self.leaves = list(map(frozen, given))
@@ -138,13 +143,15 @@ class Run:
             notes[self.level] = self.notes
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             if not numbers[getattr(type(y), "payload_type", object)]:  # which no write outdates
-                y = settled(y)
+                y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
-            explain_error(error)
+            explain_error(error, objects.pop(self.level, None))
             raise
         finally:
             del under_way[outside:]
             notes.pop(self.level, None)
+            if objects and (made := objects.pop(self.level, None)) is not None:
+                made.warn(getattr(self, "tape", None))
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)

@@ -131,7 +131,9 @@ PARAMETERS = {
 NAMES = [*chainrules_numpy.random.MOVED, *chainrules_numpy.random.OTHERS]
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if PARAMETERS.get(n, 0) is not None])
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if PARAMETERS.get(n, 0) is not None and n != "permutation"]
+)
 def test_no_draw_takes_a_traced_parameter(name):
     call = PARAMETERS.get(name, lambda f, x: f(x))
     assert both(name)
@@ -169,7 +171,7 @@ def test_an_exchange_that_a_program_writes_is_its_own():
     np.testing.assert_array_equal(pullback(np.ones((4, 2)))[0][:, 0], [1, 1, 0, 2])
 
 
-@pytest.mark.parametrize("f", [float, np.array], ids=str)
+@pytest.mark.parametrize("f", [float, lambda x: np.array(x, float)], ids=["float", "array"])
 def test_other_refusals_give_other_advice(f):
     with pytest.raises(TracerError) as caught:
         grad(lambda x: f(x) * 1.0)(0.5)
