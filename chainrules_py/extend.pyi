@@ -157,6 +157,12 @@ from chainrules_py.registry.bind.bind import (
     part,
     shares_a_run,
 )
+from chainrules_py.registry.bind.flow import (
+    leaves_out,
+    probe_like,
+    selects,
+    strong_pull,
+)
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
     RruleRecipe,
@@ -455,6 +461,7 @@ from chainrules_py.values.tracers import (
     varies,
 )
 from chainrules_py.values.type_info import (
+    finite_tests,
     hosts,
     is_mutable_destination,
     namespace,
@@ -468,7 +475,6 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
-    "MOST_ELEMENTS",
     "element_methods",
     "joined",
     "objects",
@@ -494,6 +500,12 @@ __all__ = [
     "HigherOrder",
     "Kernel",
     "LEAF",
+    "leaves_out",
+    "probe_like",
+    "selects",
+    "strong_pull",
+    "finite_tests",
+    "MOST_ELEMENTS",
     "Layer",
     "Library",
     "Lowering",

@@ -52,7 +52,7 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
         In place of an error that a library made of it.
     """
     try:
-        _explain(error)
+        _explain(error, made is not None)
     except ChainRulesError as better:
         error = better
         raise
@@ -61,10 +61,10 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
             made.explain(error)
 
 
-def _explain(error: BaseException) -> None:
+def _explain(error: BaseException, held: bool) -> None:
     broken = isinstance(error, (TypeError, SystemError)) and not isinstance(error, ChainRulesError)
     broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
-    if broken and (line := advice_through(error)):
+    if broken and (line := advice_through(error, held)):
         msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
         raise TracerError(msg) from error
     if not isinstance(error, _DEEP):

@@ -61,7 +61,6 @@ def test_select_gives_the_dtypes_of_numpy():
         (lambda x: np.choose([0, 1, 2], [x, x]), ValueError),
         (lambda x: np.choose([0, 1, 1], [x, x], mode="else"), ValueError),
         (lambda x: np.choose([0, 1, 1], [x, x], out=np.empty(3)), UnsupportedKeywordError),
-        (lambda x: np.array([0, 1, 1]).choose([x, x]), TracerError),
     ],
 )
 def test_wrong_choices_are_errors(f, error):

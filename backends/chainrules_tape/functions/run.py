@@ -60,6 +60,7 @@ from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import all_vary, can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
+from chainrules_tape.functions.zeros import can_repair, found_again, is_lost
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
@@ -330,7 +331,11 @@ class Recorded(Run):
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
         at = dict.fromkeys(watched) | seen if watch else bars
         found = [None if i is None else at[i] for i in self.inputs]
-        return [_ZERO if bar is None else bar for bar in found]
+        found = [_ZERO if bar is None else bar for bar in found]
+        whole = not consume and notes is None and tape.folds is None
+        if whole and any(map(is_lost, found)) and can_repair(self):
+            return found_again(self, seeds, many, watch)
+        return found
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""
