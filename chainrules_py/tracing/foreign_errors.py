@@ -62,7 +62,8 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
 
 
 def _explain(error: BaseException, held: bool) -> None:
-    broken = isinstance(error, (TypeError, SystemError)) and not isinstance(error, ChainRulesError)
+    kinds = (TypeError, SystemError, ValueError) if held else (TypeError, SystemError)
+    broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
     if broken and (line := advice_through(error, held)):
         msg = f"a value that is being differentiated was given to a function of plain ones: {line}"

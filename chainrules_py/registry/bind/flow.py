@@ -19,15 +19,15 @@ from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
-from chainrules_py.vocabulary import reductions
+from chainrules_py.vocabulary import reductions, sorting
 from chainrules_py.vocabulary import selection as v
 from chainrules_py.vocabulary.elementwise import strong_multiply
 from chainrules_py.vocabulary.predicates import isfinite
 from chainrules_py.vocabulary.selection import where
 
 REDUCTIONS = {
-    reductions.max, reductions.min, reductions.nanmax, reductions.nanmin, v.cumulative_max,
-    v.cumulative_min,
+    reductions.max, reductions.min, reductions.nanmax, reductions.nanmin, sorting.partition,
+    sorting.sort, v.cumulative_max, v.cumulative_min,
 }  # fmt: skip
 
 
