@@ -13,7 +13,7 @@ import scipy.special
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
+from chainrules_py.extend import kind_of, moves
 from chainrules_scipy import spherical
 from chainrules_scipy.rows import (
     array_of,
@@ -53,7 +53,9 @@ def logsumexp(
     largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isfinite(largest), largest, 0).astype(known.real.dtype)
-    largest, left_out = array_of(largest), zero & ~np.isfinite(known)
+    # Where the weights are constant, exponents of 0 are left out; else the slope in b is of them.
+    left_out = zero & ~np.isfinite(known) if moves(b) else zero
+    largest = array_of(largest)
     a = v.where(left_out, largest, a)
     terms = v.strong_multiply(b, v.exp(a - largest))
     total = v.sum(terms, axis=axis, keepdims=True)

@@ -176,9 +176,11 @@ def test_the_rest_of_np_polynomial_is_right_or_raises(name):
     f = lambda c: np.sum(UNSEEN[name](c))
     try:
         slope = grad(f)(P)
-    except (TracerError, NotDifferentiableError, TypeError) as error:
-        text = str(error) + str(getattr(error, "__notes__", ""))
-        assert "array of objects" in text or not isinstance(error, TypeError)
+    except (TracerError, NotDifferentiableError):
+        return
+    except TypeError as error:
+        if "array of objects" not in "".join(getattr(error, "__notes__", ())):
+            raise
         return
     rows = 1e-6 * np.eye(len(P))
     truth = [(f(P + row) - f(P - row)) / 2e-6 for row in rows]

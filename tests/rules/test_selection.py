@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from chainrules_py import NoTangent, TracerError, UnsupportedKeywordError, ZeroTangent, frule, rrule
+from chainrules_py import NoTangent, UnsupportedKeywordError, ZeroTangent, frule, rrule
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, jvp, vjp
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ChainRulesError
-from chainrules_py.extend import joined, map_leaves
 from chainrules_tape import jvp, value_and_grad
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, leaves
@@ -39,7 +38,7 @@ def loss_of(point: Point, varying: list[int], make: dict[int, Callable[[Any], An
         for i, t in zip(varying, ts, strict=True):
             xs[i] = make[i](t) if i in make else t
         rng, total = np.random.default_rng(7), 0.0
-        for part in leaves(map_leaves(joined, point.gauged(*xs))):
+        for part in leaves(point.gauged(*xs)):
             kind = _kind(part)
             if kind == "O":  # objects that are plain numbers
                 part = np.array(part.tolist())

@@ -13,11 +13,13 @@ from typing import Any
 
 from chainrules_py import ZeroTangent, is_zero, unthunk
 from chainrules_py.extend import (
+    AbstractTangent,
     Tracer,
     count,
     direction,
     finite_tests,
     gather,
+    innermost,
     leaves_out,
     probe_like,
     selects,
@@ -38,6 +40,12 @@ def is_lost(bar: Any) -> bool:
         tangent = getattr(bar, "tangent", None)
         return is_lost(bar.__payload__) or (tangent is not None and is_lost(unthunk(tangent)))
     return cls is float and bar != bar
+
+
+def can_repair(run: Any) -> bool:
+    """Tell whether a run is of arrays and numbers of NumPy's, which are there to be looked at."""
+    classes = [type(innermost(x)) for x in (*run.leaves, *run.y_leaves)]
+    return all([cls in finite_tests or cls in (float, int, bool) for cls in classes])
 
 
 def may_repair(tape: Any) -> bool:
@@ -78,7 +86,7 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
         bars.release(index)
         probes.release(index)
         bars[index] = probes[index] = None
-        if _any(probe != 0):
+        if isinstance(probe, AbstractTangent) or _any(probe != 0):
             _pull(record, index, bar, probe, bars, probes)
     return [found.get(i, ZeroTangent()) for i in run.inputs]
 
@@ -86,7 +94,7 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
 def _pull(record: Any, index: int, bar: Any, probe: Any, bars: Sums, probes: Sums) -> None:
     """Pull one record, and send what it gives to its parents."""
     pull, links = record[:2]
-    if type(links) in (int, tuple, float, Links):
+    if type(links) in (int, tuple, float, Links) and not isinstance(bar, AbstractTangent):
         ways = parents(links)
         given = strong_pull(pull, bar, probe, record[2:], len(ways))
         for way, part, flow in zip(ways, *given, strict=True):
@@ -95,7 +103,8 @@ def _pull(record: Any, index: int, bar: Any, probe: Any, bars: Sums, probes: Sum
         return
     bars[index] = bar
     play([record], bars, index, index - 1)
-    if type(links) not in (OneMaybeZero, Structured) or selects(pull):
+    all_flow = type(links) in (int, tuple, float, Links, OneMaybeZero, Structured)
+    if not (all_flow or isinstance(bar, AbstractTangent)) or selects(pull):
         probes[index] = probe
         play([record], probes, index, index - 1)
         return

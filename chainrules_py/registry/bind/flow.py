@@ -17,6 +17,7 @@ from chainrules_py.registry.bind.linear import BilinearRecipe, LinearRecipe
 from chainrules_py.registry.bind.partials import SELECTING
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import unthunk
+from chainrules_py.tangents.zeros import AbstractTangent
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import reductions, sorting
@@ -32,7 +33,12 @@ REDUCTIONS = {
 
 
 def probe_like(x: Any, alive: Any = True) -> Any:
-    """Return a probe of the shape and dtype of a cotangent, zero where it is not alive."""
+    """Return a probe of the shape and dtype of a cotangent, zero where it is not alive.
+
+    Of the tangent of a structure, that itself.
+    """
+    if isinstance(x, AbstractTangent):
+        return x
     x = untraced(x)
     if not hasattr(x, "dtype"):
         return type(x)(0.75 if alive else 0.0)

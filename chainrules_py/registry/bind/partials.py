@@ -30,7 +30,7 @@ from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
 NUMBERS = (int, float, complex)
 SELECTING = {
-    v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.heaviside, v.maximum,
+    v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.maximum,
     v.minimum, v.nan_to_num,
 }  # fmt: skip
 """Words whose partials are zero in what they do not choose: known by structure."""

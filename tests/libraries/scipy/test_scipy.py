@@ -194,9 +194,11 @@ def test_scipys_function_of_an_array_of_objects_is_right_or_refused(name):
     total = lambda x: np.sum(call(f, x))
     try:
         slope = grad(total)(x)
+    except (TracerError, AttributeError):
+        return
     except Exception as error:
-        notes = "".join(getattr(error, "__notes__", ()))
-        assert isinstance(error, (TracerError, AttributeError)) or "array of objects" in notes
+        if "array of objects" not in "".join(getattr(error, "__notes__", ())):
+            raise
         return
     rows = 1e-6 * np.eye(4).reshape(4, 2, 2)
     truth = np.reshape([(total(x + row) - total(x - row)) / 2e-6 for row in rows], (2, 2))

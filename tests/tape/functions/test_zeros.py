@@ -50,7 +50,11 @@ SELECTED = [
     (lambda x: np.max(-np.exp(x)), [800.0, 1.0], [0.0, -e]),
     (lambda x: np.sort(-np.exp(x))[1], [800.0, 1.0], [0.0, -e]),
     (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), [0.0, 4.0], [0.0, 0.25]),
-    (lambda x: np.sum(np.where([True, False], x / np.array([2.0, 0.0]), 0.0)), [1.0, 1.0], [0.5, 0]),
+    (
+        lambda x: np.sum(np.where([True, False], x / np.array([2.0, 0.0]), 0.0)),
+        [1.0, 1.0],
+        [0.5, 0],
+    ),
     (
         lambda r: np.sum(np.where(r > 0, np.sin(r) / r, 1.0)),
         [0.0, 1.0],
