@@ -246,7 +246,7 @@ def hvp(
         return zero_tangent(forward.y) if y_dot is None else y_dot
 
     run = ReverseRun(along, primals)
-    bars = pulled(run, [unit(run.y)], lambda: ReverseRun(along, primals))
+    bars = pulled(run, [unit(run.y)], along, primals)
     return run.delivered(run.tree, run.leaves, bars, ts)  # type: ignore[no-any-return]
 
 

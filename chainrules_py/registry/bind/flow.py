@@ -100,7 +100,10 @@ def strong_pull(
     strong = statement is not None and statement.primal is strong_multiply
     each = strong or isinstance(recipe, ElementwiseRecipe)
     if each and not whole:
-        saved = tuple([_safe(x, alive) for x in saved])
+        # A product's pull brings what it gives to the shape of what was saved.
+        shape = getattr(alive, "shape", ())
+        fits = [not strong or getattr(x, "shape", None) == shape for x in saved]
+        saved = tuple([_safe(x, alive) if f else x for x, f in zip(saved, fits, strict=True)])
     bars = listed(y_bar, saved)
     product = isinstance(recipe, BilinearRecipe) and not strong
     if product and not whole:
