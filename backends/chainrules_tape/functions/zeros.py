@@ -27,7 +27,7 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_tape.core.backward import play
-from chainrules_tape.core.links import LEAF, Links, OneMaybeZero, Structured, parents
+from chainrules_tape.core.links import LEAF, AddWhereSummed, Links, Structured, parents
 from chainrules_tape.memory.sums import Sums
 
 
@@ -98,12 +98,13 @@ def _pull(record: Any, index: int, bar: Any, probe: Any, bars: Sums, probes: Sum
         ways = parents(links)
         given = strong_pull(pull, bar, probe, record[2:], len(ways))
         for way, part, flow in zip(ways, *given, strict=True):
-            bars.add(way, part)
-            probes.add(way, flow)
+            if not is_zero(part):
+                bars.add(way, part)
+                probes.add(way, flow)
         return
     bars[index] = bar
     play([record], bars, index, index - 1)
-    all_flow = type(links) in (int, tuple, float, Links, OneMaybeZero, Structured)
+    all_flow = type(links) in (int, tuple, float, Links, AddWhereSummed, Structured)
     if not (all_flow or isinstance(bar, AbstractTangent)) or selects(pull):
         probes[index] = probe
         play([record], probes, index, index - 1)
