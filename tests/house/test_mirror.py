@@ -571,6 +571,7 @@ TOPICS = {
     "tests/libraries/scipy/sparse/test_forms.py": "kinds and shapes of results, a generator",
     "tests/libraries/scipy/sparse/test_results.py": "functions that give sparse arrays",
     "tests/libraries/scipy/test_numbers.py": "results of one number, and their classes",
+    "tests/libraries/scipy/test_weighted.py": "logsumexp with weights",
     "tests/libraries/scipy/test_samples.py": "SciPy as people write it, and the table of its names",
     "tests/engines/test_contradiction.py": "rules that contradict their function, in all engines",
     "tests/engines/test_flat.py": "what gradients leave behind, in every engine",
