@@ -127,8 +127,17 @@ class System:
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        r, pull = self.linearised(leaves)
         coordinates = Coordinates(leaves, self.batch)
+        if len(leaves) == 1 and not (self.batch or coordinates.numbers):
+            (x,) = leaves
+            if x.ndim == 1 and kind_of(x) == "real":  # all rows in one pass
+                y, pullback = engine().vjp(lambda x: self._traced((x,))[0], x)
+                refuse_traced(y, self.f, self.name)
+                if y.dtype == x.dtype:
+                    (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
+                    self.columns = [v.index(rows, (..., k)) for k in range(x.shape[0])]
+                    return [y], self.columns
+        r, pull = self.linearised(leaves)
         rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
         self.columns = transposed(rows)
         return r, self.columns

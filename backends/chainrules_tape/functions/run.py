@@ -121,11 +121,13 @@ class Run:
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
         self.leaves = given
-        if any([issubclass(cls, Tracer) for cls in set(map(type, given))]):
-            self.leaves = list(map(frozen, given))
-            x = next(x for x in given if issubclass(type(x), Tracer))
-            if (outer := notes.get(x.level)) is not None:
-                outer.inside = True
+        for cls in set(map(type, given)):
+            if issubclass(cls, Tracer):
+                self.leaves = list(map(frozen, given))
+                x = next(x for x in given if type(x) is cls)
+                if (outer := notes.get(x.level)) is not None:
+                    outer.inside = True
+                break
         under_way = recorders.under_way
         outside = len(under_way)
         check = None
@@ -322,8 +324,11 @@ class Recorded(Run):
         watched = [i for i in self.inputs if i is not None] if watch else ()
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
         at = dict.fromkeys(watched) | seen if watch else bars
-        found = [None if i is None else at[i] for i in self.inputs]
-        return [_ZERO if bar is None else bar for bar in found]
+        found = []
+        for i in self.inputs:
+            bar = None if i is None else at[i]
+            found.append(_ZERO if bar is None else bar)
+        return found
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""
