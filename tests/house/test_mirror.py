@@ -453,6 +453,8 @@ ELSEWHERE = (
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {
+    "tests/tape/fast/test_floats.py": "floats that go through NumPy's functions",
+    "tests/tape/functions/test_unused.py": "parameters that the result does not depend on",
     "tests/engines/*/engine/test_private.py": "private names that a version lacks",
     "tests/core/registry/test_ordinary_rules.py": "rules of people as people write them",
     "tests/core/tangents/test_keys.py": "keys that a dict has not",

@@ -56,7 +56,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
-from chainrules_tape.functions.arguments import all_vary, can_vary, check_varies, numbers
+from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
@@ -392,7 +392,7 @@ class ReverseRun(Recorded):
                 tape.append(INPUT)
                 traced.append(tape.classes[type(x)](x, tape, i))
             return traced
-        vary = [True] * len(leaves) if all_vary(leaves) else list(map(can_vary, leaves))
+        vary = list(map(can_vary, leaves))
         if all(vary):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))
