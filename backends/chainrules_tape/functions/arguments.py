@@ -202,7 +202,8 @@ class _Numbers(dict[type, bool]):
             info.is_number
             and issubclass(cls, float)
             and hasattr(cls, "dtype")
-            and info.memory is info.host is None
+            and info.memory is None
+            and info.host is None
             and not issubclass(cls, Tracer)
         )
         return found

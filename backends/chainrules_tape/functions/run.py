@@ -139,8 +139,8 @@ class Run:
             under_way.append(self)  # an interrupt may come right after it
             notes[self.level] = self.notes
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
-            if not numbers[getattr(type(y), "payload_type", object)]:  # which no write outdates
-                y = settled(y)
+            is_number = numbers[getattr(type(y), "payload_type", object)]
+            y = y if is_number else settled(y)  # no write outdates a number
         except Exception as error:
             explain_error(error)
             raise
@@ -157,7 +157,7 @@ class Run:
                 break
         if has_aux:
             y, aux = split_aux(f, y)
-        self._leave(y, f)
+        self._leave(y, f, is_number)
         if self.notes.refused is not None:
             self.notes.report(f, any([link is not None for link in self.outputs]))
         self.aux = None
@@ -172,11 +172,10 @@ class Run:
         told = getattr(type(x), "__aside__", None)
         return x if told is None else told(x, self._payload)
 
-    def _leave(self, y: Any, f: Any = None) -> None:
+    def _leave(self, y: Any, f: Any = None, is_number: bool = False) -> None:
         """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
         link = self.link_of(y)
         if link is not None:  # as most functions give
-            is_number = numbers[getattr(type(y), "payload_type", object)]
             self.y = self.value = y.payload if is_number else handed_out(y)
             self.y_tree = LEAF
             self.y_leaves = [self.y]
