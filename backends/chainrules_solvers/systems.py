@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     plain,
     project_exactly,
     refuse_traced,
+    type_info,
 )
 from chainrules_solvers.dense import Coordinates, Flat, falls, solved
 from chainrules_solvers.krylov import conjugate_gradients, gmres
@@ -128,9 +129,10 @@ class System:
     def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
         coordinates = Coordinates(leaves, self.batch)
-        if len(leaves) == 1 and not (self.batch or coordinates.numbers):
+        if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
             (x,) = leaves
-            if x.ndim == 1 and kind_of(x) == "real":  # all rows in one pass
+            if getattr(x, "ndim", 0) == 1 and type_info(type(x)).host is None:
+                # Of an array that no other engine sees, all rows in one pass.
                 y, pullback = engine().vjp(lambda x: self._traced((x,))[0], x)
                 refuse_traced(y, self.f, self.name)
                 if y.dtype == x.dtype:
