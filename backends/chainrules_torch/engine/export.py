@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import chainrules_py
 from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
@@ -239,6 +240,13 @@ class Exported:
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
 
+
+for _export in (export, chainrules_py.export):
+    _private.left_out(
+        _export,
+        "export makes a function that PyTorch's compiler knows, and is called outside of what is "
+        "compiled: write f = export(f) before it, and call f in it",
+    )
 
 _numbers = itertools.count()
 
