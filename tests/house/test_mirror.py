@@ -582,6 +582,7 @@ TOPICS = {
     "tests/engines/jax/engine/test_callback_dtypes.py": "dtypes of what is called back",
     "tests/engines/jax/engine/test_narrow.py": "numbers that NumPy has not",
     "tests/engines/test_rules_by_numpy.py": "halves that compute with NumPy, in PyTorch and JAX",
+    "tests/engines/test_black_boxes.py": "programs of a page",
     "tests/engines/test_missing_engines.py": "adapters whose engine is not installed",
     "tests/engines/test_imported.py": "functions of engines as rules",
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",
