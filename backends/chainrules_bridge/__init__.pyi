@@ -8,7 +8,7 @@ from chainrules_bridge.bodies import (
     tried,
     unstated,
 )
-from chainrules_bridge.by_numpy import CONSTANT, by_numpy, called_by_numpy, is_hosted
+from chainrules_bridge.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
 from chainrules_bridge.derived_rows import derive, rows_of
 from chainrules_bridge.direct import as_seen
 from chainrules_bridge.directions import deliver_many, many_directions
