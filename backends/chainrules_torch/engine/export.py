@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import chainrules_py
-from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare
+from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare, refuse_numpy
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -225,6 +225,8 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
+                asked = any([said in str(error) for said in _ASKED])
+                refuse_numpy(error, self.function, "PyTorch", asked=asked)
                 raise
 
     @property
@@ -248,6 +250,8 @@ for _export in (export, chainrules_py.export):
         "compiled: write f = export(f) before it, and call f in it",
     )
 
+_ASKED = ("call numpy() on", "calling .item() on a Tensor", "doesn't have storage")
+"""What PyTorch says where code asks a tensor for numbers that it has not, or may not give."""
 _numbers = itertools.count()
 
 
