@@ -328,11 +328,6 @@ ELSEWHERE = (
     ("backends/chainrules_solvers/*", "tests/engines/solvers/test_solving.py", ROOM),
     ("backends/chainrules_strict/*", "tests/libraries/strict/test_strict.py", ROOM),
     # ------------------------------------------------------------------------------ the engines
-    (
-        "backends/chainrules_autograd/importing.py",
-        "tests/engines/autograd/test_importing.py",
-        "functions of autograd's as rules",
-    ),
     ("backends/chainrules_autograd/*", "tests/engines/autograd/test_autograd.py", ROOM),
     (
         "backends/chainrules_jax/engine/host.py",
@@ -377,7 +372,6 @@ ELSEWHERE = (
         "NumPy computes on the host",
     ),
     ("backends/chainrules_torch/engine/*", "tests/engines/torch/test_torch.py", ROOM),
-    ("backends/chainrules_torch/names.py", "tests/engines/torch/test_names.py", ROOM),
     ("backends/chainrules_torch/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_mlx/engine/*", "tests/libraries/mlx/engine/test_export.py", ROOM),
     ("backends/chainrules_mlx/*", "tests/libraries/mlx/test_mlx.py", ROOM),
@@ -584,6 +578,7 @@ TOPICS = {
     "tests/engines/jax/engine/test_callback_dtypes.py": "dtypes of what is called back",
     "tests/engines/jax/engine/test_narrow.py": "numbers that NumPy has not",
     "tests/engines/test_rules_by_numpy.py": "halves that compute with NumPy, in PyTorch and JAX",
+    "tests/engines/test_black_boxes.py": "programs of a page",
     "tests/engines/test_missing_engines.py": "adapters whose engine is not installed",
     "tests/engines/test_imported.py": "functions of engines as rules",
     "tests/engines/test_first_seen.py": "an engine that is first seen in what a function captured",
