@@ -10,10 +10,9 @@ import numpy as np
 import scipy.integrate
 
 from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all, numpy_with
+from chainrules_scipy.following import FLOAT64, follow, follow_all, numpy_with
 from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
-from chainrules_scipy.keeping import FLOAT64
 from chainrules_scipy.rows import attribute, readable, reject, stands_for
 
 __all__ = [

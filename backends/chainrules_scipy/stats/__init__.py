@@ -18,8 +18,11 @@ import scipy.stats
 from chainrules_py.extend import advise
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.stats import bunches, distributions, multivariate
+from chainrules_scipy.stats import distributions, multivariate
 from chainrules_scipy.stats.distributions import (
+    FITS,
+    MOMENTS,
+    SUMS,
     cdf,
     isf,
     logcdf,
@@ -31,12 +34,9 @@ from chainrules_scipy.stats.distributions import (
     ppf,
     sf,
 )
-from chainrules_scipy.stats.moments import FITS, MOMENTS, SUMS
 from chainrules_scipy.stats.sample import FOLLOWED, gaussian_kde
 
 __all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde", "multivariate"]
-
-bunches.register()
 
 
 def _in_double(function: Any) -> Any:
