@@ -52,6 +52,7 @@ USED = {
         "scipy.special._ufuncs",
         "scipy.stats._covariance",
         "scipy.stats._morestats",
+        "scipy.stats._multivariate",
         "scipy.stats._stats_py",
     },
     "chainrules_strict": {"array_api_strict._array_object.Array"},

@@ -130,6 +130,18 @@ for _cls, _functions in (
         )
 
 
+for _name in ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"):
+    _new: Any = getattr(scipy.stats, _name, None)
+    for _f in ("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "icdf"):
+        if hasattr(_new, _f):
+            advise(
+                getattr(_new, _f),
+                f"scipy.stats.{_name} takes plain numbers: write stats.norm(loc, scale) for "
+                "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
+                "chainrules_scipy.install()",
+            )
+
+
 def __getattr__(name: str) -> Any:
     if name in FOLLOWED:
         return FOLLOWED[name]

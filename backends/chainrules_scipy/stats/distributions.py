@@ -502,6 +502,10 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
             UnsupportedKeywordError,
         )
     x, known = array_of(data), dist.fit(readable(data), *args, **options)
+    if dist.name == "norm":
+        loc, scale = options.get("floc", v.mean(x)), options.get("fscale")
+        scale = v.sqrt(v.mean((x - loc) ** 2)) if scale is None else scale
+        return anchored(known[0], array_of(loc)), anchored(known[1], array_of(scale))
     n = len(known)
     at_end = "floc" not in options and known[-2] in (np.min(readable(x)), np.max(readable(x)))
     held_ends = {n - 2: "floc" in options or at_end, n - 1: "fscale" in options}

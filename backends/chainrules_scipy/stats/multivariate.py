@@ -11,13 +11,15 @@ import scipy.stats as native
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import advise
+from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.following import beside, follow_class, of_followed
 from chainrules_scipy.installing import choose
 from chainrules_scipy.rows import adjoint, anchored, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
 from chainrules_scipy.stats.powers import product
+
+_PSD = private("_PSD")
 
 
 def _completed(m: Any) -> Any:
@@ -32,13 +34,18 @@ class _Definite:
 
     eps = 0.0
 
-    def __init__(self, M: Any, *_: Any, **__: Any) -> None:
+    def __init__(self, M: Any, *args: Any, **options: Any) -> None:
         m = _completed(array_of(M))
         try:
             factor = v.cholesky(m)
         except np.linalg.LinAlgError:
-            msg = "the derivative of a singular covariance; it is taken where it is definite"
-            raise NotDifferentiableError(msg) from None
+            if varies(m) or _PSD is None:
+                msg = "the derivative of a singular covariance; it is taken where it is definite"
+                raise NotDifferentiableError(msg) from None
+            known = _PSD(readable(m), *args, **options)
+            self.pinv, self.eps = known.pinv, known.eps
+            vars(self).update(vars(known))
+            return
         self._M, self.rank = m, m.shape[-1]
         self.U = adjoint(v.solve_triangular(factor, np.eye(self.rank)))
         self.log_pdet = 2 * v.sum(v.log(v.diagonal(factor)))
@@ -46,7 +53,9 @@ class _Definite:
         self.V = np.zeros((self.rank, 0))
 
     def _support_mask(self, x: Any) -> Any:
-        return np.ones(np.shape(readable(x))[:-1], bool)
+        if not self.V.size:
+            return np.ones(np.shape(readable(x))[:-1], bool)
+        return np.linalg.norm(readable(x) @ self.V, axis=-1) < self.eps
 
 
 def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
