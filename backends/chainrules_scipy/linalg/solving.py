@@ -130,13 +130,13 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
-    if _UNKNOWN_ARE_NAN and rank < a.shape[1] < a.shape[0]:
+    if _SINCE_1_18 and rank < a.shape[1] < a.shape[0]:
         return np.full(b.shape[1:], np.nan, y.dtype)
     return v.reshape(y, shape=()) if b.ndim == 1 and y.shape == (1,) else y
 
 
 # Of a matrix with less than full rank, what no residuals are; none at all before SciPy 1.18.
-_UNKNOWN_ARE_NAN = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
+_SINCE_1_18 = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
 
 
 @stands_for(scipy.linalg.lstsq)
@@ -238,8 +238,10 @@ def cho_factor(
 ) -> Any:
     """Factor positive definite matrices, for `cho_solve`."""
     (a,) = checked(check_finite, a)
-    left = v.triu(a, k=1) if lower else v.tril(a, k=-1)
-    return cholesky(a, lower, check_finite=False) + left, lower
+    factor = cholesky(a, lower, check_finite=False)
+    if not _SINCE_1_18:  # what is in the other triangle stays there
+        factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
+    return factor, lower
 
 
 @stands_for(scipy.linalg.cho_solve)
