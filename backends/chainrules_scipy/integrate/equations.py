@@ -121,16 +121,13 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
             given = dict(zip(places, some, strict=True))
             return problem.rate(y, t, *[given.get(i, p) for i, p in enumerate(parameters)])
 
-        slopes = v.reshape(states[n:], shape=(count, n))
         f, pull = default_engine().vjp(rate, states[:n], *[parameters[i] for i in places])
-        parts = [
-            v.concat(*[v.reshape(array_of(x), shape=(-1,)) for x in pull(e)], axis=0)
-            for e in np.eye(n)
-        ]
-        partials = v.stack(*parts, axis=1)  # of each state and parameter, those of all rates
-        moved = v.matmul(slopes, partials[:n])
-        direct = v.pad(partials[n:], 0.0, widths=((own, 0), (0, 0)))
-        return v.concat(f, v.reshape(moved + direct, shape=(-1,)), axis=0)
+        rows = [np.concatenate([np.reshape(x, -1) for x in pull(e)]) for e in np.eye(n)]
+        partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
+        moved = np.reshape(states[n:], (count, n)) @ partials[:n]
+        if own < count:
+            moved = np.concatenate([moved[:own], moved[own:] + partials[n:]])
+        return np.concatenate([f, np.reshape(moved, -1)])
 
     start = v.concat(y0, first.reshape(-1), axis=0)
     both = flow(start, *parameters, problem=problem._replace(rate=beside))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import sys
 from collections.abc import Callable
@@ -36,7 +37,8 @@ from chainrules_py.extend import (
     type_info,
     untraced,
 )
-from chainrules_scipy.implementations import of_numbers
+from chainrules_scipy.implementations import of_numbers, ufunc_of
+from chainrules_scipy.installing import place
 from chainrules_scipy.rows import array_of, reject
 
 static_types.add(np.ufunc)
@@ -125,6 +127,9 @@ def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> N
         rename=rename,
         refuse=tuple(UFUNC_KEYWORDS),
     )
+    dispatching = getattr(scipy.special, ufunc.__name__, ufunc)
+    if dispatching is not ufunc and inspect.unwrap(dispatching) is ufunc:
+        place(dispatching, ufunc)
 
 
 def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
@@ -141,7 +146,7 @@ def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
     function: Any = FunctionType(code, asks.f_globals, name)
     function.__qualname__, function.__doc__ = name, f"Compute ``scipy.special.{name}``."
     word: Primitive[..., Any] = primitive(function)
-    ufunc = getattr(scipy.special, name)
+    ufunc = ufunc_of(name)
     of_numbers(word, ufunc)
     row(ufunc, word, operands)
     return word
@@ -291,7 +296,7 @@ def composite(name: str) -> Callable[[F], F]:
     """
 
     def enter(function: F) -> F:
-        code, ufunc = function.__code__, getattr(scipy.special, name)
+        code, ufunc = function.__code__, ufunc_of(name)
 
         @functools.wraps(function)
         def of_its_types(*xs: Any) -> Any:

@@ -13,7 +13,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import alias, kind_of, zeta_shape
 from chainrules_scipy._private import private
-from chainrules_scipy.implementations import FUNCTIONS
+from chainrules_scipy.implementations import FUNCTIONS, ufunc_of
 from chainrules_scipy.rows import reject
 from chainrules_scipy.ufuncs.declared import asking, composite, cut, flat, row, several, stated
 
@@ -394,7 +394,7 @@ _ufunc: Any
 
 
 for _word in FUNCTIONS:
-    row(getattr(scipy.special, _word.__name__), _word, _word.operands)
+    row(ufunc_of(_word.__name__), _word, _word.operands)
 
 # Under another name; ``psi`` and ``jn`` are the same objects as ``digamma`` and ``jv``.
 for _name, _word in (
@@ -404,7 +404,7 @@ for _name, _word in (
     ("log1p", v.log1p),
     ("round", v.round),
 ):
-    row(getattr(scipy.special, _name), _word, _word.operands)
+    row(ufunc_of(_name), _word, _word.operands)
 
 
 def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
@@ -419,7 +419,7 @@ def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _word in (("kn", v.kv), ("yn", v.yv)):
-    _ufunc = getattr(scipy.special, _name)
+    _ufunc = ufunc_of(_name)
     row(_ufunc, asking(_ufunc, _in_double(_word)), ("v_", "x"))
 
 # ---------------------------------------------------------- functions that let traced values pass
