@@ -99,7 +99,7 @@ ROWS = (
 )
 WORDS = tuple(dict.fromkeys([row.word for row in ROWS]))
 DTYPES = ("float64", "float32")
-COLUMNS = ("NumPy", "C", "C, exact=False", "JAX", "PyTorch")
+COLUMNS = ("NumPy", "C", "JAX", "PyTorch")
 _IN_TORCH = {"power": "pow"}
 _MP: dict[str, Callable[..., Any]] = {
     "arcsin": mpmath.asin,
@@ -152,8 +152,8 @@ def computed(dtype: str, columns: tuple[str, ...] = COLUMNS) -> Computed:
     for column in columns:
         if column == "NumPy":
             values = in_numpy(*given)
-        elif column.startswith("C"):
-            values = compile(in_numpy, target="c", exact=column == "C", background=False)(*given)
+        elif column == "C":
+            values = compile(in_numpy, target="c")(*given)
         elif column == "JAX":
             values = _in_jax(by, given)
         else:

@@ -54,6 +54,30 @@ def calls(f: Callable[[], Any], among: str = "chainrules_") -> int:
     return number
 
 
+def stacks(f: Callable[[], Any], among: str = "chainrules_") -> str:
+    """List the stacks of the functions that ``f`` calls, one a line with a 1, as samplers do."""
+    found: list[str] = []
+    under: list[str] = []
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if among not in code.co_filename:
+            return
+        if event == "call":
+            package = "chainrules_" + code.co_filename.rpartition("/chainrules_")[2]
+            under.append(f"{code.co_qualname} ({package}:{code.co_firstlineno})")
+            found.append(";".join(["below", *under]) + " 1")
+        elif event == "return" and under:
+            under.pop()
+
+    sys.setprofile(note)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return "\n".join(found)
+
+
 def instructions(f: Callable[[], Any]) -> int:
     """Count the instructions of Python that ``f`` runs: always as many in one version of it."""
     number = 0

@@ -190,6 +190,8 @@ def main(arguments: list[str] | None = None) -> int:
         run()
         measured_body(run, given.seconds)
         return 0
+    if reason := machine.noise():
+        parser.error(reason)
     PICTURES.mkdir(parents=True, exist_ok=True)
     kept: dict[str, Any] = {**machine.describe(), "paths": {}}
     for name, (title, _) in PATHS.items():

@@ -22,6 +22,21 @@ PACKAGES = {
 }
 
 
+QUIET = 0.5
+"""The load up to which what is measured may be kept."""
+
+
+def noise() -> str:
+    """Say why no numbers are written now; nothing where the machine does nothing else."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load <= QUIET:
+        return ""
+    return (
+        f"the load of this machine is {load:.1f}, and numbers are written at {QUIET} or less: "
+        f"nothing is written; measure again when it does nothing else"
+    )
+
+
 def describe() -> dict[str, Any]:
     """All of it, ready to be kept as JSON."""
     return {

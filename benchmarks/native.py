@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.native`` prints a table of all programs; words name some of them, and
 ``--jax`` adds its column: each program in a process of its own, which JAX has two minutes for.
-First calls are those of a function as people compile it: NumPy's program serves while C is made.
+First calls wait for the compiler, where its library is not on disk.
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ from benchmarks.timing import medians
 from chainrules_compile import Compiled, compile
 from chainrules_tape import value_and_grad
 
-COLUMNS = ("C", "C, exact=False", "NumPy source", "jax.jit")
+COLUMNS = ("C", "NumPy source", "jax.jit")
 FIRSTS = ("C", "jax.jit")
 Times = dict[str, float]
 
 
-def compiled(
-    program: Program, target: str, exact: bool = True, background: bool = False
-) -> Compiled[..., Any]:
+def compiled(program: Program, target: str) -> Compiled[..., Any]:
     """Compile the value and gradients of a program for a target; nothing is recorded yet."""
     places = tuple(range(program.moving))
     both = value_and_grad(program.loss(np), argnums=places)
-    found: Compiled[..., Any] = compile(both, target=target, exact=exact, background=background)
+    found: Compiled[..., Any] = compile(both, target=target)
     return found
 
 
@@ -51,11 +49,8 @@ def measured(
     """Return the least time of a call of each, and that of its first call."""
     arguments = program.inputs()
     by_c, by_numpy = compiled(program, "c"), compiled(program, "numpy")
-    loose = compiled(program, "c", exact=False)
-    in_background = compiled(program, "c", background=True)
     runs: dict[str, Callable[[], Any]] = {
         "C": lambda: by_c(*arguments),
-        "C, exact=False": lambda: loose(*arguments),
         "NumPy source": lambda: by_numpy(*arguments),
         "by hand": engine("NumPy by hand", program, arguments),
     }
@@ -64,8 +59,6 @@ def measured(
         with contextlib.suppress(ImportError, NotImplementedError):
             runs["jax.jit"] = engine(by, program, arguments)
     firsts = {name: first(run) for name, run in runs.items()}
-    firsts["C"] = first(lambda: in_background(*arguments))
-    in_background.wait()
     return medians(runs, rounds=rounds, limit=limit, pick=min), firsts
 
 

@@ -263,6 +263,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.keep and given.words:
         parser.error("what is kept is the whole table")
+    if given.keep and (reason := machine.noise()):
+        parser.error(reason)
     chosen = [n for n in PROGRAMS if not given.words or any(w in n for w in given.words)]
     if not chosen:
         parser.error(f"no program is called so; there are: {'; '.join(PROGRAMS)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import autograd.numpy
 import numpy as np
@@ -14,24 +14,20 @@ from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
 from chainrules_bridge import refuse_traced_captures
 from chainrules_compat.import_rule import (
-    check_flat,
+    ImportedRule,
     declared,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
-from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
+from chainrules_py import Primitive
 from chainrules_py.extend import (
-    canonicalize,
     flatten,
-    flatten_tangent,
     kind_of,
-    name_of,
     namespace,
     partition,
     type_info,
     unflatten,
-    unflatten_tangent,
     varies,
 )
 
@@ -85,117 +81,57 @@ def import_rule(
     [0.5 0.5]
     """
     names, options = parameters_of_imported(f, operands)
-    made = _Imported(f, len(names))
-    primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
-    frule, rrule = functools.partial(made.frule, primal), functools.partial(made.rrule, primal)
-    state_imported(primal, f, frule, rrule, module=__name__, engine="autograd")
+    value = functools.partial(_value, f)
+    primal = declared(f, names, options, value) if to is None else without_rule(to, f)
+    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, _half)
+    state_imported(primal, rule, module=__name__, engine="autograd")
     return primal
 
 
-@final
-class _Imported:
-    """A function of autograd's as others call it.
+def _value(f: Function, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Compute the value, in arrays of the library that was given."""
+    if any(map(isbox, xs)):
+        return f(*xs, **options)
+    like = next((x for x in xs if type_info(type(x)).is_array), None)
+    try:
+        y = f(*map(_entered, xs), **options)
+    except Exception:  # of what NumPy does not compute with
+        refuse_traced_captures(f, varies)
+        raise
+    return y if like is None or _is_numpy(like) else _left(y, like)
 
-    Its push and its pull are functions of autograd's as well, imported in the same way: so each
-    order has the next one, and every engine sees them being called.
-    """
 
-    def __init__(self, f: Function, operands: int) -> None:
-        self.f = f
-        self.n = operands
-        self._halves: dict[Any, Primitive[..., Any]] = {}
+def _half(half: Function, n: int) -> Primitive[..., Any]:
+    return import_rule(half, operands=n)
 
-    def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Compute the value, in arrays of the library that was given."""
-        if any(map(isbox, xs)):
-            return self.f(*xs, **options)
-        like = next((x for x in xs if type_info(type(x)).is_array), None)
-        try:
-            y = self.f(*map(_entered, xs), **options)
-        except Exception:  # of what NumPy does not compute with
-            refuse_traced_captures(self.f, varies)
-            raise
-        return y if like is None or _is_numpy(like) else _left(y, like)
 
-    def frule(
-        self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Value and tangent."""
-        check_flat(self.f, xs)
-        y = g(*xs, **options)
-        places = tuple([i for i, t in enumerate(tangents) if not is_zero(t)])
-        if not places:
-            return y, ZeroTangent()
-        leaves, layout = partition(y, _moves)
-        push = self._half("push", places, len(places), options)
-        dots = push(*xs, *[tangents[i] for i in places])
-        return y, unflatten_tangent(layout, [dots[i] for i in range(len(leaves))])
+def _moving(f: Function, *xs: Any, **options: Any) -> list[Any]:
+    """List what derivatives are taken of in a result."""
+    return [leaf for leaf in flatten(boxed(f(*xs, **options)))[0] if _moves(leaf)]
 
-    def rrule(
-        self, g: Primitive[..., Any], *xs: Any, **options: Any
-    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Value and pullback, which runs the function once more."""
-        check_flat(self.f, xs)
-        y = g(*xs, **options)
-        places = tuple([i for i, x in enumerate(xs) if _moves(x)])
-        leaves, layout = partition(y, _moves)
 
-        def pullback(y_bar: Any) -> tuple[Any, ...]:
-            parts = flatten_tangent(layout, canonicalize(y, y_bar))
-            given = [
-                zero_tangent(x) if is_zero(t) else t for t, x in zip(parts, leaves, strict=True)
-            ]
-            found = self._half("pull", places, len(given), options)(*xs, *given)
-            bars = {place: found[n] for n, place in enumerate(places)}
-            return tuple([bars.get(i, NoTangent()) for i in range(self.n)])
+def _as_one(along: Callable[..., list[Any]]) -> Callable[[Any], Any]:
+    return lambda moved: as_tuple(tuple(along(*[moved[i] for i in range(len(moved))])))
 
-        return y, pullback
 
-    def _half(
-        self, name: str, places: tuple[int, ...], count: int, options: dict[str, Any]
-    ) -> Primitive[..., Any]:
-        """Return the push or pull in operands `places`, of all operands and `count` tangents."""
-        key = (name, places, count, *options.items())
-        if key in self._halves:
-            return self._halves[key]
+def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Any) -> list[Any]:
+    f, x, ts = _as_one(along), as_tuple(at), as_tuple(tuple(dots))
+    try:
+        found = make_jvp(f, x)(ts)[1]
+    except NotImplementedError:  # autograd has reverse mode of it, whose transpose it is
+        pull, ys = make_vjp(f, x)
+        found = make_vjp(pull, as_tuple(tuple([anp.zeros_like(y) for y in ys])))[0](ts)
+    return [found[i] for i in range(len(found))]
 
-        f, width = self.f, self.n
 
-        def half(*given: Any) -> Any:
-            xs, ts = given[:width], given[width:]
-
-            def along(moved: Any) -> Any:
-                whole = list(xs)
-                for n, i in enumerate(places):
-                    whole[i] = moved[n]
-                return as_tuple(tuple(_leaves(f(*whole, **options))))
-
-            varied = as_tuple(tuple([xs[i] for i in places]))
-            if name == "push":
-                try:
-                    return make_jvp(along, varied)(as_tuple(ts))[1]
-                except (
-                    NotImplementedError
-                ):  # autograd has reverse mode of it, whose transpose it is
-                    pull, ys = make_vjp(along, varied)
-                    still = as_tuple(tuple([anp.zeros_like(y) for y in ys]))
-                    return make_vjp(pull, still)[0](as_tuple(ts))
-            # autograd's cotangents are the conjugates of the adjoint's.
-            found = make_vjp(along, varied)[0](as_tuple(tuple(map(_conjugate, ts))))
-            return as_tuple(tuple([_conjugate(found[i]) for i in range(len(places))]))
-
-        half.__name__ = f"{name}_of_{name_of(self.f)}"
-        made = self._halves[key] = import_rule(half, operands=self.n + count)
-        return made
+def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Any) -> list[Any]:
+    """Pull back; autograd's cotangents are the conjugates of the adjoint's."""
+    found = make_vjp(_as_one(along), as_tuple(at))[0](as_tuple(tuple(map(_conjugate, bars))))
+    return [_conjugate(found[i]) for i in range(len(at))]
 
 
 def _moves(x: Any) -> bool:
     return kind_of(x) in ("real", "complex")
-
-
-def _leaves(y: Any) -> list[Any]:
-    """Return the arrays and numbers in a result of autograd's."""
-    return [leaf for leaf in flatten(boxed(y))[0] if _moves(leaf)]
 
 
 def _conjugate(t: Any) -> Any:

@@ -65,7 +65,13 @@ def own_function(
         If it is the function of another engine that captured one.
     """
     found = imported_from(word)
-    if found is None or not (names := captured((found[0],), is_it=is_traced)):
+    if found is None:
+        return None
+    # What a module of PyTorch's has is its own, in whatever layer.
+    parts = getattr(found[0], "named_parameters", dict)()
+    held = [name for name, x in dict(parts).items() if is_traced(x)]
+    names = captured((found[0],), is_it=is_traced) or held
+    if not names:
         return None
     if found[1] == engine:
         return found[0]

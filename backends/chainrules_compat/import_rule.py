@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_compat.whole_numbers import InWholeNumbers
-from chainrules_py import NotDifferentiableError, Primitive, RuleError, rules_for
+from chainrules_py import (
+    NoTangent,
+    NotDifferentiableError,
+    Primitive,
+    RuleError,
+    ZeroTangent,
+    is_zero,
+    rules_for,
+    zero_tangent,
+)
 from chainrules_py.extend import (
     FruleRecipe,
     Layer,
     RruleRecipe,
     Source,
     Statement,
+    TreeDef,
     any_types,
+    canonicalize,
     describe,
     enter,
+    exactly,
     find_primal,
     flatten,
+    flatten_tangent,
     is_structure_type,
     kind_of,
     name_of,
+    partition,
+    unflatten,
+    unflatten_tangent,
     where_defined,
 )
 
@@ -171,14 +188,132 @@ def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[...
     return primal
 
 
+def is_number(x: Any) -> bool:
+    """Tell whether a value is an array or a number."""
+    return kind_of(x) != "none"
+
+
+Along = Callable[..., list[Any]]
+"""A function of some arrays that gives the arrays in its result that derivatives are taken of."""
+
+
+@final
+class ImportedRule:
+    """Both modes of another engine's function, by that engine's derivatives.
+
+    Its push and its pull are functions of the engine as well, imported in the same way: so each
+    order has the next one, and every engine sees them being called.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    call : callable
+        ``call(*operands, **options)`` is f, of the engine's values; it lists what moves.
+    push, pull : callable
+        ``push(along, at, dots)`` and ``pull(along, at, bars)`` by the engine, where ``along(*at)``
+        lists arrays; they give one for each of these, and one for each in ``at``.
+    imported : callable
+        ``imported(half, n)`` makes a primitive of a function of n operands.
+    is_leaf : callable
+        Tells what structures among the operands are made of; by default these are refused.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        call: Along,
+        push: Callable[..., Any],
+        pull: Callable[..., Any],
+        imported: Callable[[Callable[..., Any], int], Primitive[..., Any]],
+        is_leaf: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.f, self.call, self._is_leaf = f, call, is_leaf or is_number
+        self._is_flat = is_leaf is None
+        self._by = {"push": push, "pull": pull}
+        self._imported = imported
+        self.halves: dict[Any, Primitive[..., Any]] = {}
+        self.primal: Primitive[..., Any]
+
+    def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
+        """Value and tangent."""
+        if self._is_flat:
+            check_flat(self.f, xs)
+        y = self.primal(*xs, **options)
+        leaves, given = partition(xs, self._is_leaf)
+        ts = flatten_tangent(given, canonicalize(xs, tangents))
+        pairs = zip(leaves, ts, strict=True)
+        places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
+        found, layout = partition(y, _moves)
+        if not (places and found):
+            return y, ZeroTangent()
+        push = self._half("push", given, places, len(places), options)
+        return y, unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
+
+    def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+        """Value and pullback, which runs the function once more."""
+        if self._is_flat:
+            check_flat(self.f, xs)
+        y = self.primal(*xs, **options)
+        leaves, given = partition(xs, self._is_leaf)
+        places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
+        found, layout = partition(y, _moves)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            parts = zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
+            bars = [zero_tangent(x) if is_zero(t) else t for t, x in parts]
+            entries: list[Any] = [NoTangent()] * len(leaves)
+            if places:
+                nothing = [ZeroTangent()] * len(places)
+                pull = self._half("pull", given, places, len(bars), options) if bars else None
+                x_bars = nothing if pull is None else pull(*leaves, *bars)
+                for i, bar in zip(places, x_bars, strict=True):
+                    entries[i] = bar
+            t = unflatten_tangent(given, entries)
+            return tuple([t[i] for i in range(len(xs))])
+
+        return y, pullback
+
+    def _half(
+        self,
+        name: str,
+        layout: TreeDef,
+        places: tuple[int, ...],
+        count: int,
+        options: dict[str, Any],
+    ) -> Primitive[..., Any]:
+        """Return the push or pull at leaves `places`, of all leaves and `count` tangents."""
+        key = (name, layout, places, count, *options, *map(exactly, options.values()))
+        try:
+            return self.halves[key]
+        except (KeyError, TypeError):
+            pass
+        n, by = layout.num_leaves, self._by[name]
+
+        def half(*given: Any) -> tuple[Any, ...]:
+            xs, ts = given[:n], given[n:]
+
+            def along(*some: Any) -> list[Any]:
+                moved = list(xs)
+                for i, x in zip(places, some, strict=True):
+                    moved[i] = x
+                return self.call(*unflatten(layout, moved), **options)
+
+            return tuple(by(along, tuple([xs[i] for i in places]), ts))
+
+        half.__name__ = f"{name}_of_{name_of(self.f)}"
+        made = self._imported(half, n + count)
+        with contextlib.suppress(TypeError):  # an option without a hash
+            self.halves[key] = made
+        return made
+
+
+def _moves(x: Any) -> bool:
+    return kind_of(x) in _MOVES
+
+
 def state_imported(
-    primal: Primitive[..., Any],
-    f: Callable[..., Any],
-    frule: Callable[..., Any],
-    rrule: Callable[..., Any],
-    *,
-    module: str,
-    engine: str,
+    primal: Primitive[..., Any], rule: ImportedRule, *, module: str, engine: str
 ) -> None:
     """State both modes of a primitive, marked as imported, below all that people have stated.
 
@@ -186,19 +321,18 @@ def state_imported(
     ----------
     primal : Primitive
         The function.
-    f : callable
-        The other engine's: where it is defined is where the rule is said to stand.
-    frule, rrule : callable
-        ``frule(tangents, *operands, **options) -> (y, y_dot)`` and ``rrule(*operands, **options) ->
-        (y, pullback)``, in operands that are no whole numbers.
+    rule : ImportedRule
+        Its derivatives; where the other engine's function is defined is where the rule is said to
+        stand.
     module : str
         The adapter that imports it.
     engine : str
         The engine's name.
     """
+    rule.primal, f = primal, rule.f
     source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
     signature, varargs = any_types(primal)
-    both = InWholeNumbers(f, frule, rrule)
+    both = InWholeNumbers(f, rule.frule, rule.rrule)
     forward: Any = FruleRecipe(both.frule, False, whole=True)
     reverse: Any = RruleRecipe(both.rrule, False, whole=True)
     for mode, recipe in (("forward", forward), ("reverse", reverse)):

@@ -1,4 +1,4 @@
-"""Private names of NumPy and SciPy that recording uses: they stand here, and each is tried."""
+"""Private names of NumPy that recording uses: they stand here, and each is tried."""
 
 from __future__ import annotations
 
@@ -40,5 +40,3 @@ def _error_state() -> Any:
 
 
 error_state = _error_state()
-UFUNCS_OF_SCIPY = "scipy.special._ufuncs"
-"""A module in which ufuncs are looked for by their names, if there is one."""

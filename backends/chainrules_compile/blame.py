@@ -27,6 +27,18 @@ def blame(error: BaseException, said: list[BaseException]) -> None:
         error.__cause__ = said[0]
 
 
+def place(traceback: types.TracebackType | None) -> str:
+    """Return the last line of people's code in a traceback, to stand behind a sentence."""
+    found = ""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if not is_library(frame.f_globals.get("__name__", "")):
+            code = frame.f_code
+            found = f" (line {traceback.tb_lineno} of {code.co_name}, {code.co_filename})"
+        traceback = traceback.tb_next
+    return found
+
+
 def raised_in(traceback: types.TracebackType | None) -> str:
     """Return which installed library raised an error, and the line that called it; or nothing.
 

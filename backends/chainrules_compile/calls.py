@@ -49,16 +49,6 @@ def expect_form(x: Any, form: Any) -> None:
         raise MissError
 
 
-def silence() -> None:
-    """From here on a program says nothing of infinities and NaN: it asks for them at its end."""
-
-
-def expect_finite(*xs: Any) -> None:
-    """Raise a miss unless all elements of all arrays and numbers are finite."""
-    if not all([np.isfinite(x).all() for x in xs]):
-        raise MissError
-
-
 def is_finite(t: Any, *, like: type) -> bool:
     """Tell whether all elements are finite, as the library of a class does; no, if unsure."""
     test = type_info(like).library.finite
@@ -138,11 +128,6 @@ def minus_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
-def joined_rows(*xs: Any, shape: Shape) -> Any:
-    """Return an array of the rows of arrays; a vector is a row."""
-    return np.concatenate(xs).reshape(shape)
-
-
 def added_rows(ys: Any, places: Any, *, shape: Shape, times: int, rows: Any = None) -> Any:
     """Return a matrix or vector with arrays added to its rows, one after the other, from zero on.
 
@@ -219,35 +204,6 @@ _count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 _vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
-def summed_runs(x: Any, *, runs: Shape, axis: Any, shape: Shape) -> Any:
-    """Sum an array in C order along neighbouring axes, behind which a few elements lie.
-
-    `np.add.reduce` begins anew for each of these runs, `np.einsum` in a quarter of the time. It
-    adds in the same order, but from zero on, and says nothing of infinities: where there may be
-    zeros of another sign, or something to be said, the other is called.
-    """
-    y = _einsum("ijk->ik", x.reshape(runs)).reshape(-1)
-    if _count(y) == y.size and math.isfinite(_vdot(y, y)):
-        return y.reshape(shape)
-    return np.add.reduce(x, axis).reshape(shape)
-
-
-def summed_rows(x: Any, *, shape: Shape) -> Any:
-    """Sum rows of 8 to 15 numbers of an array in C order, by columns, as `np.add.reduce` does.
-
-    It adds pairs of the first eight, pairs of these, the two that are left, and the others to that.
-    """
-    add, rows = np.add, x.reshape(-1, x.shape[-1]).T
-    total, other = add(rows[0], rows[1]), add(rows[2], rows[3])
-    add(total, other, total)
-    add(rows[4], rows[5], other)
-    add(other, add(rows[6], rows[7]), other)
-    add(total, other, total)
-    for row in rows[8:]:
-        add(total, row, total)
-    return add(total, 0.0, total).reshape(shape)  # rows of -0 alone are 0
-
-
 def spread(x: Any, *, before: int, times: int, shape: Shape) -> Any:
     """Return an array of a shape, with another repeated along neighbouring axes.
 
@@ -278,35 +234,6 @@ def chosen(mask: Any, x: Any, y: Any) -> Any:
     np.negative(bits, bits)
     np.bitwise_and(np.bitwise_xor(x.view(integers), other), bits, bits)
     return np.bitwise_xor(bits, other, bits).view(x.dtype)
-
-
-def even_shares(hits: Any, top: Any, *, axis: tuple[int, ...]) -> Any:
-    """Share 1 among what is true along axes, which is what attains an extreme, if that is a number.
-
-    Where no extreme is infinite or NaN each is attained, and all of them together count as many
-    elements as there are of them, no two elements are tied. To count along axes takes ten times as
-    long as to count all. The sum of complex numbers' squares is of a complex class.
-    """
-    share, flat = hits.astype(np.float64), top.reshape(-1)
-    if np.count_nonzero(hits) == flat.size and math.isfinite(_vdot(flat, flat).real):
-        return share
-    count = np.count_nonzero(hits, axis=axis, keepdims=True)
-    return divide(share, count.astype(np.float64))
-
-
-def placed(x: Any, *places: Any, shape: Shape, where: slice | None) -> Any:
-    """Return an array of zeros, but for the elements of a vector in some places in C order."""
-    z = np.zeros(shape)
-    z.reshape(-1)[where if where is not None else places[0]] = x
-    return z
-
-
-def united(x: Any, y: Any, i: Any, j: Any, *, ufunc: Any, n: int) -> Any:
-    """Add or subtract two vectors whose elements stand in some places of one that is zero else."""
-    a, b = np.zeros(n), np.zeros(n)
-    a[i] = x
-    b[j] = y
-    return ufunc(a, b)
 
 
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import operator
 import threading
-import time
 import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, ParamSpec, TypeVar, final, overload
 
 from chainrules_compile import refusals
-from chainrules_compile.background import TOLERATED, WORTH, Trial
-from chainrules_compile.blame import blame
+from chainrules_compile.blame import blame, place
 from chainrules_compile.calls import name_of
 from chainrules_compile.collecting import collecting_later
 from chainrules_compile.entry import checked_static
-from chainrules_compile.errors import MISS, RecordingError, Traced, Unfit, refused, warn
+from chainrules_compile.errors import (
+    MISS,
+    RecordingError,
+    Traced,
+    Unfit,
+    Written,
+    refused,
+    warn,
+)
 from chainrules_compile.explaining import explained
-from chainrules_compile.halves import GivesFunctions, Halves
+from chainrules_compile.guards import SHARED
 from chainrules_compile.host import listen
-from chainrules_compile.kept import FOLDER, Kept
-from chainrules_compile.making import CompiledProgram, Making, Setting
+from chainrules_compile.making import CompiledProgram, Setting, recorded
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
-from chainrules_compile.reasons import none_fits
-from chainrules_compile.results import close, moved_results, same, tried
+from chainrules_compile.reasons import none_fits, why_in_a_row
+from chainrules_compile.results import close, moved_results, tried
 from chainrules_compile.save import module_of, unchanged, write_module, written
-from chainrules_compile.scans import once_imported, way_of, with_scans
+from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of
 from chainrules_py import RuleError, debugging
 from chainrules_py.extend import Tracer, flatten, lock_of_a_table, made_again, on_change
@@ -40,6 +44,21 @@ R = TypeVar("R")
 
 MOST = 32
 """How many programs a function has at most; what none of them fits runs as it is."""
+IN_A_ROW = 3
+"""After so many recordings one after the other, none used again, a function runs as it is."""
+
+
+def is_traced(x: Any) -> bool:
+    """Tell whether a structure holds what is differentiated, or noted for another program."""
+    return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
+
+
+def static_instead(error: BaseException, found: list[BaseException]) -> frozenset[str]:
+    """Return the arguments that have to be static for what was refused, if they are small."""
+    names: frozenset[str] = frozenset()
+    for each in (error, *found):
+        names |= {*getattr(each, "arguments", ())}
+    return names
 
 
 @final
@@ -61,44 +80,36 @@ class Compiled(Generic[P, R]):
         f: Callable[P, R],
         static: Iterable[int | str],
         target: str,
-        exact: bool,
-        keep: bool,
-        background: bool,
         threads: int,
+        strict: bool,
     ) -> None:
         functools.update_wrapper(self, f)
         self.__name__ = name_of(f)
         self._f: Any = f
         self.beside: Any = f
         self._target = target
-        self._exact = exact
         write = writer_of(target)
-        if exact and not getattr(write, "keeps_bits", True):
-            msg = (
-                f"programs for {target!r} round otherwise than NumPy; write "
-                f"compile({self.__name__}, target={target!r}, exact=False)"
-            )
-            raise RuleError(msg)
         if threads > 1 and not getattr(write, "threads", False):
             msg = (
                 f"programs for {target!r} run on one thread of their own; leave threads={threads} "
                 f"out, or write compile({self.__name__}, target='c', threads={threads})"
             )
             raise RuleError(msg)
-        passes = passes_of(target, exact, getattr(write, "passes", None))
         self._setting = Setting(
-            self.__name__, frozenset(static), exact, target, passes, write, keep,
-            background and target != "numpy" and not hasattr(write, "arrays"), threads,
-        )  # fmt: skip
+            self.__name__, frozenset(static), target, passes_of(target), write, threads
+        )
         self._lock = threading.RLock()
         self._runs: tuple[Callable[..., Any], ...] = ()
         self.as_it_is, self._why = False, refusals.NOT_CALLED
-        self._rolling = way_of(getattr(write, "loops", False), exact)
+        self._rolling = "loose" if getattr(write, "loops", False) else "never"
         self._unkept, self._age = 0, 0
+        self._strict = strict
+        self._unused: tuple[CompiledProgram, ...] = ()  # those recorded since one was used again
+        self._static: frozenset[str] = frozenset()  # arguments that turned out to be static
         self._changed: set[str] = set()
+        self._drew = False
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
-        self._halves: Halves | None = None
         with _adding:
             _compiled.add(self)
 
@@ -140,12 +151,8 @@ class Compiled(Generic[P, R]):
 
     def _record(self, args: Any, keywords: Any) -> Any:
         f = self.beside
-        if any([isinstance(x, (Noted, Tracer)) for x in flatten((args, keywords))[0]]):
+        if is_traced((args, keywords)):
             return f(*args, **keywords)
-        if self._halves is not None:
-            y = self._halves(args, keywords)
-            self.programs = (*self._halves.values.programs, *self._halves.given.programs)
-            return y
         if len(self.programs) + self._unkept >= MOST:
             self._warn(none_fits(self.programs, self._unkept, self._why))
             return f(*args, **keywords)
@@ -153,65 +160,61 @@ class Compiled(Generic[P, R]):
             return self._recorded(args, keywords)
 
     def _recorded(self, args: Any, keywords: Any) -> Any:
-        f, age, kept = self.beside, self._age, None
-        try:
-            if self._setting.keep:
-                y, kept = self._found(args, keywords)
-                if y is not MISS:
-                    return y
-            with self._lock:
-                made = self._made(args, keywords, kept)
-        except Traced:
+        f, age = self.beside, self._age
+        if len(self._unused) >= IN_A_ROW and (why := why_in_a_row(self._unused)):
+            self._stay(f"was recorded {IN_A_ROW} times in a row, and runs as it is: {why}")
             return f(*args, **keywords)
-        except Unfit as said:
-            return self._as_before(said, args, keywords)
-        except GivesFunctions:
-            self._halves = Halves(self._f, self._setting.static, self._like, self._stay)
-            return self._record(args, keywords)
+        try:
+            with self._lock:
+                made = self._made(args, keywords)
+        except Traced as traced:
+            expected = f(*args, **keywords)
+            written = traced.guards.written()
+            return self._changing(written, expected) if written else expected
+        except Written as changes:
+            return self._changing(changes.names, f(*args, **keywords))
+        except Unfit as unfit:
+            return self._as_before(unfit, args, keywords)
         except Exception as error:
-            why = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
-            if isinstance(why, Unfit):
-                return self._as_before(why, args, keywords)
-            self._why = f"has no program: {why}"
-            raise why from why.__cause__
+            said = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
+            return self._as_before(said, args, keywords)
         y, raised = tried(made.run, args, keywords, made.recorded.functions)
+        made.guards.again()
         expected = f(*args, **keywords)
-        if changed := made.settle():
-            return self._changing(changed, expected)
+        if written := made.guards.written(drawn=False):  # words draw again in the program
+            return self._changing(written, expected)
+        if is_traced(expected):  # by what an argument holds
+            return expected
         if y is MISS and refusals.may_fit_others(raised, self._target):
             self._unkept += 1
             self._why = f"ran as it is, and is no program yet: {refusals.OF_OTHER_NUMBERS}"
             return expected
         if y is MISS or not self._alike(y, expected, args, keywords):
             if age == self._age:  # no rule was stated anew meanwhile
-                self._stay(refusals.another_result(self._exact, raised))
+                self._stay(refusals.another_result(raised))
             return expected
         if made.instead:
             self._warn(f"is {made.instead}")
         self._add(made, age)
-        made.keep()
-        if kept is not None and kept.stale:  # told now: who makes warnings errors has it anew, too
-            self._warn("was kept on disk as a program that gives another result; it is made anew")
         return y
 
     def _alike(self, y: Any, expected: Any, args: Any, keywords: Any) -> bool:
         moved = functools.partial(moved_results, self._f, args, keywords)
-        return same(y, expected) if self._exact else close(y, expected, moved)
+        return close(y, expected, moved)
 
-    def _like(self, f: Callable[..., Any], static: Iterable[int | str]) -> Compiled[..., Any]:
-        """Compile another function like this one."""
-        s = self._setting
-        return Compiled(f, static, s.target, s.exact, s.keep, s.background, s.threads)
-
-    def _as_before(self, said: Unfit, args: Any, keywords: Any) -> Any:
+    def _as_before(self, said: Unfit | RecordingError, args: Any, keywords: Any) -> Any:
         """Call the function as it is: it is no program, once or for good."""
-        self._unkept += not said.tell
-        if said.once:
+        if self._strict:
+            self._why = f"is no program: {said}"
+            raise RecordingError(f"{self.__name__} {self._why}") from said.__cause__
+        once, tell = getattr(said, "once", False), getattr(said, "tell", True)
+        self._unkept += not tell
+        if once:
             self._why = f"ran as it is, and is no program yet: {said}"
-            if said.tell:
+            if tell:
                 self._warn(f"runs as it is in this call: {said}")
         else:
-            self._stay(f"is no program, and runs as it is: {said}")
+            self._stay(f"is no program, and runs as it is: {said}{place(said.__traceback__)}")
         return self.beside(*args, **keywords)
 
     def _changing(self, changed: list[str], y: Any) -> Any:
@@ -236,125 +239,50 @@ class Compiled(Generic[P, R]):
             self._told.add(text)
             warn(f"{self.__name__} {text}")
 
-    def _made(self, args: Any, keywords: Any, kept: Kept | None) -> CompiledProgram:
+    def _made(self, args: Any, keywords: Any) -> CompiledProgram:
+        """Return a program; arguments of which it needs the value itself are static, if small."""
         found: list[BaseException] = []
         token = refused.set(found)
         try:
-            make = once_imported(lambda: self._making(args, keywords).recorded(kept), found)
-            made, self._rolling = with_scans(make, self._rolling, found)
-            return made
-        except Exception as error:
-            blame(error, found)
-            raise
+            while True:
+                setting = self._setting._replace(static=self._setting.static | self._static)
+                make = functools.partial(recorded, setting, self._f, args, keywords)
+                try:
+                    made, self._rolling = with_scans(make, self._rolling, found)
+                except Written as changes:
+                    if self._drew or not {*changes.names} <= SHARED:
+                        raise
+                    self._drew = True  # as a library may that is imported meanwhile
+                    found.clear()
+                except Exception as error:
+                    blame(error, found)
+                    names = static_instead(error, found) - self._static
+                    if self._strict or not names:
+                        raise
+                    self._static |= names
+                    found.clear()
+                else:
+                    return made
         finally:
             refused.reset(token)
 
-    def _making(self, args: Any, keywords: Any) -> Making:
-        return Making(self._setting, self._f, args, keywords)
-
-    def _found(self, args: Any, keywords: Any) -> tuple[Any, Kept | None]:
-        """Return the result of a program from the disk, or ``MISS``; and where another is kept."""
-        making = self._making(args, keywords)
-        kept = making.kept()
-        texts = [] if kept is None else kept.texts()
-        if kept is None or not texts:
-            FOLDER.misses += kept is not None
-            return MISS, kept
-        expected = self.beside(*args, **keywords)  # and rules come to be known that load late
-        changed = making.state.changed()
-        if changed:
-            return self._changing(changed, expected), None
-        for path, text in texts:
-            made = self._making(args, keywords).restored(kept, text)
-            y = MISS
-            with contextlib.suppress(Exception):
-                y = y if made is None else made.run(*args, **keywords)
-            if made is None or y is MISS:
-                continue
-            if self._alike(y, expected, args, keywords):
-                FOLDER.hits += 1
-                self._add(made, self._age)
-                return y, None
-            with contextlib.suppress(OSError):
-                path.unlink()
-            kept.stale = True
-        FOLDER.misses += 1
-        return MISS, kept
-
     def _add(self, made: CompiledProgram, age: int) -> None:
-        serving = made.serving
-        if serving is not None:
-            made.run = serving
-            serving.gives_way = functools.partial(_given_way, weakref.ref(self), made)
+        """Add a program; when it is used again, those recorded before it are no row any more."""
+        run = made.run
+
+        def first(*args: Any, **keywords: Any) -> Any:
+            y = run(*args, **keywords)
+            if y is not MISS:
+                self._unused = ()
+                with self._lock:
+                    self._runs = tuple([run if each is first else each for each in self._runs])
+            return y
+
         with self._lock:
             if age == self._age and len(self.programs) < MOST:  # a recursion has made more
                 self.programs = (made, *self.programs)
-                self._runs = (made.run, *self._runs)
-        if serving is not None:
-            serving.begin()
-
-    def _give_way(
-        self, made: CompiledProgram, other: Any, args: Any, keywords: Any, y: Any
-    ) -> bool:
-        """Put a program in the place of the one that served, if it gives the same."""
-        target, found, took = self._target, other, 0.0
-        if isinstance(other, CompiledProgram):
-            if other.instead:
-                self._warn(f"is {other.instead}")
-                return True
-            begun = time.perf_counter()
-            try:
-                found = other.run(*args, **keywords)
-            except Exception as error:
-                found = error
-            took = time.perf_counter() - begun
-            if found is MISS:
-                return False
-        if isinstance(found, Exception) or not self._alike(found, y, args, keywords):
-            how = f"raised {found!r}" if isinstance(found, Exception) else "gave another result"
-            self._warn(f"stays a program for NumPy: what was written for {target!r} {how}")
-            return True
-        served = made.serving
-        assert served is not None
-        if served.took > WORTH and took > TOLERATED * served.took:
-            settle = functools.partial(self._settle, made, other)
-            trial = Trial(served.run, other.run, settle)
-            self._replace(made, made, trial)
-            made.run = trial
-        else:
-            self._replace(made, other, other.run)
-        return True
-
-    def _settle(self, made: CompiledProgram, other: CompiledProgram, _: Any, wins: bool) -> None:
-        """Have the program serve that took less time, of two that gave the same."""
-        assert made.serving is not None
-        run = other.run if wins else made.serving.run
-        self._replace(made, other if wins else made, run)
-        made.run = run
-
-    def _replace(self, made: CompiledProgram, by: CompiledProgram, new: Any) -> None:
-        """Put a program, and what runs, in the place of one."""
-        with self._lock:
-            self.programs = tuple([by if each is made else each for each in self.programs])
-            self._runs = tuple([new if run is made.run else run for run in self._runs])
-
-    def wait(self) -> None:
-        """Wait until the programs that are made in the background are made.
-
-        The next call of each compares it with the one that served, and then it serves.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from chainrules_compile import compile
-        >>> f = compile(lambda x: x * x, target="c")
-        >>> f(np.ones(3))
-        array([1., 1., 1.])
-        >>> f.wait()
-        """
-        for program in self.programs:
-            if program.serving is not None:
-                program.serving.wait()
+                self._unused = (made, *self._unused)
+                self._runs = (first, *self._runs)
 
     # ------------------------------------------------------------------------ what people look at
 
@@ -384,13 +312,11 @@ class Compiled(Generic[P, R]):
             If it uses what cannot be written down, or what was captured has changed since, or if
             nothing can be written there.
         """
-        self.wait()
         program = unchanged(self.programs, self.__name__) if self.programs else self._newest()
         if program.scope.save is not None:
             write = functools.partial(program.scope.save, self.__name__)
             return written(path, write, f"a program for {self._target}")
-        source = program.source if program.standby is None else program.standby.made()[1]
-        text = module_of(self.__name__, source, program.scope, self._f)
+        text = module_of(self.__name__, program.source, program.scope, self._f)
         return written(path, lambda place: write_module(place, text))
 
     def _newest(self) -> CompiledProgram:
@@ -403,17 +329,13 @@ class Compiled(Generic[P, R]):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        names = ("static", "target", "exact", "keep", "background", "threads")
+        names = ("static", "target", "threads")
         settings = {name: getattr(self._setting, name) for name in names}
+        settings["strict"] = self._strict
         return made_again(self, compile_, (self._f,), settings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__} with {len(self.programs)} programs for {self._target}>"
-
-
-def _given_way(to: weakref.ref[Compiled[Any, Any]], made: CompiledProgram, *given: Any) -> bool:
-    compiled = to()
-    return compiled is None or compiled._give_way(made, *given)
 
 
 _compiled: weakref.WeakSet[Compiled[Any, Any]] = weakref.WeakSet()
@@ -437,20 +359,16 @@ def compile_(
     *,
     static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
-    exact: bool = True,
-    keep: bool = False,
-    background: bool = True,
     threads: int = 1,
+    strict: bool = False,
 ) -> Compiled[P, R]: ...
 @overload
 def compile_(
     *,
     static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
-    exact: bool = True,
-    keep: bool = False,
-    background: bool = True,
     threads: int = 1,
+    strict: bool = False,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile_(
     f: Any = None,
@@ -458,10 +376,8 @@ def compile_(
     *,
     static: int | str | Iterable[int | str] = (),
     target: str = "numpy",
-    exact: bool = True,
-    keep: bool = False,
-    background: bool = True,
     threads: int = 1,
+    strict: bool = False,
 ) -> Any:
     """Compile a function: each kind of arguments gets a program, a straight line of NumPy calls.
 
@@ -475,21 +391,11 @@ def compile_(
         another program. So are all that are no arrays and no floating numbers.
     target : str
         What the program is written for.
-    exact : bool
-        Whether results have the bits that the function gives without it. Otherwise whole powers
-        are products, a quotient by a number is a product, numbers that are multiplied meet, sums
-        of products and products of matrices with vectors are BLAS's, and what is solved with a
-        factor of Cholesky's is solved as a triangle: some units in the last place of what is
-        added up.
-    keep : bool
-        Whether programs for NumPy are kept on disk, for other processes: in the folder
-        ``chainrules_compile`` of the user's caches, or in the one that the variable
-        ``CHAINRULES_COMPILE_CACHE`` names.
-    background : bool
-        Whether a program for NumPy serves until the one for another target is made, in a thread of
-        its own, and has given the same in one call. Otherwise the first call takes that time.
     threads : int
         How many threads a program may run on, where the target has any: results are the same.
+    strict : bool
+        Whether a function that is no program is an error, where it runs as it is otherwise, with a
+        warning.
 
     Returns
     -------
@@ -505,7 +411,7 @@ def compile_(
     >>> slope(np.array([0.0, 1.0]))
     array([0.        , 1.38177329])
     """
-    options: Any = {"exact": exact, "keep": keep, "background": background, "threads": threads}
+    options: Any = {"threads": threads, "strict": strict}
     if f is None:
         return functools.partial(compile_, static=static, target=target, **options)
     listen()

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import builtins
-import enum
 import functools
-import inspect
 import math
 import operator
 import sys
@@ -20,15 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile._private import UFUNCS_OF_SCIPY
-from chainrules_compile.alike import Same
 from chainrules_compile.calls import Apart, Under
-from chainrules_compile.layouts import is_compact
 from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
 
-KNOWN = ("numpy", "scipy")
-_HOMES = ("numpy", "numpy.linalg", "scipy.special", UFUNCS_OF_SCIPY, "math", "operator")
+KNOWN = ("numpy",)
+_HOMES = ("numpy", "numpy.linalg", "math", "operator")
 _INDEX = '''class NAME(tuple):
     """An index, with holes for arrays."""
 
@@ -52,33 +47,6 @@ _UNDER = '''def NAME(function, errors):
             return function(*operands, **options)
 
     return call
-'''
-_SAME = '''class NAME:
-    """Test whether a value is of the class of another, and equal to the bit."""
-
-    def __init__(self, x):
-        self._x, self._wanted = x, None
-        self._wanted = self._told(x)
-
-    def __call__(self, y):
-        return self._told(y) == self._wanted
-
-    def _told(self, x):
-        cls = type(x)
-        if isinstance(x, (numpy.ndarray, numpy.generic)) and not x.dtype.hasobject:
-            lies = [step for step, n in zip(x.strides, x.shape) if n > 1]
-            given = self._wanted is not None and isinstance(x, numpy.ndarray)
-            fixed = given and not x.flags.writeable  # which that of the recording was not
-            return cls, x.dtype, x.shape, lies, fixed, x.tobytes()
-        if cls in (float, complex):
-            return cls, numpy.array(x).tobytes()
-        if cls in (tuple, list):
-            return cls, [self._told(y) for y in x]
-        if cls is dict:
-            return cls, [(self._told(key), self._told(y)) for key, y in x.items()]
-        if cls is slice:
-            return cls, self._told((x.start, x.stop, x.step))
-        return cls, x if cls in (bool, int, str, bytes) else id(x)
 '''
 _SHORT = 64
 """Up to so many elements an array is written as numbers."""
@@ -129,16 +97,8 @@ class Constants:
             return self._call("functools.partial", x.func, *x.args, **x.keywords)
         if cls is Under:
             return self._under(x)
-        if cls is Same:
-            return self._same(x)
         if cls is Apart:
             return self._apart(x)
-        if cls.__module__.startswith("scipy.sparse.") and cls.__name__[:3] in ("csr", "csc"):
-            parts = x.data, x.indices, x.indptr
-            return self._call(f"scipy.sparse.{cls.__name__}", parts, shape=x.shape)
-        if isinstance(x, enum.Enum):
-            found = self.text(cls)
-            return found and f"{found}[{x.name!r}]"
         return self._callable(x)
 
     def function(self, x: Any) -> str | None:
@@ -180,11 +140,6 @@ class Constants:
             return None
         self.imports.add("numpy")
         return f"{self.once('under', _UNDER)}({function}, {errors})"
-
-    def _same(self, x: Same) -> str | None:
-        wanted = self.text(x.x) if _lies_as_written(x.x) else None
-        self.imports.add("numpy")
-        return wanted and f"{self.once('Same', _SAME)}({wanted})"
 
     def _apart(self, x: Apart) -> str | None:
         names = [f"x{i}" for i in range(x.tree.num_leaves)]
@@ -328,7 +283,7 @@ class Constants:
             return self.known(f"numpy.{name}")
         for home in (public_part(module), module, module.removeprefix("_"), *_HOMES):
             there = home in sys.modules and is_known(home) and is_reached(home)
-            if there and is_same(home, vars(sys.modules[home]).get(name), x):
+            if there and vars(sys.modules[home]).get(name) is x:
                 return self.known(f"{home}.{name}")
         return None
 
@@ -343,18 +298,10 @@ class Constants:
             return self.known(f"{module}.{names[0]}") if names else None
         for part in name.split("."):
             found = getattr(found, part, None)
-        if not is_same(module, found, x):
+        if found is not x:
             return None
         self.imports.add(module)
         return f"{module}.{name}"
-
-
-def _lies_as_written(x: Any) -> bool:
-    """Tell whether the arrays of a static value lie as a text gives them: they have no gaps."""
-    if isinstance(x, np.ndarray):
-        return x.flags.writeable and is_compact(x)
-    held = x.values() if type(x) is dict else x if type(x) in (tuple, list) else ()
-    return all(map(_lies_as_written, held))
 
 
 def _float(x: float) -> str:
@@ -364,7 +311,7 @@ def _float(x: float) -> str:
 
 
 def is_known(module: str) -> bool:
-    """Tell whether a module is there wherever NumPy and SciPy are."""
+    """Tell whether a module is there wherever NumPy is."""
     base = module.partition(".")[0]
     return base in KNOWN or base in sys.stdlib_module_names
 
@@ -382,13 +329,6 @@ def is_reached(module: str) -> bool:
     for part in rest:
         found = getattr(found, part, None)
     return found is sys.modules[module]
-
-
-def is_same(home: str, found: Any, x: Any) -> bool:
-    """Tell whether something is an object, or stands for it while SciPy's are replaced."""
-    if found is x or not (home.startswith("scipy") and callable(found)):
-        return found is x
-    return inspect.unwrap(found) is inspect.unwrap(x)
 
 
 def is_builtin(name: str, x: Any) -> bool:

@@ -10,13 +10,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, Same, SameHidden, hidden
 from chainrules_compile.errors import MISS, RecordingError, Unfit
+from chainrules_compile.guards import equal
 from chainrules_compile.notes import Notes
-from chainrules_compile.outside import Contents
 from chainrules_compile.parameters import gathered, parameters_of
 from chainrules_compile.refusals import has_own, recordable
-from chainrules_compile.scope import Form, Scope, identifier, name_of_dtype
+from chainrules_compile.scope import SMALL, Form, Scope, identifier, name_of_dtype
 from chainrules_py import RuleError
 from chainrules_py.extend import LEAF, TreeDef, build, describe, flatten, type_info, unflatten
 from chainrules_py.program import Value
@@ -33,12 +32,14 @@ class Entry:
     ----------
     parameters : list of str
         The names of the arguments.
-    given : list
-        What the function is given as it is, and may change meanwhile.
+    given : dict
+        Static arguments by their names.
+    static : dict
+        The text of each argument that is static, and that nobody named in ``static=``.
+    inputs : dict
+        For each argument the inputs of the program that it holds.
     lines : list of str
         The statements that take them apart, or return `MISS` for others.
-    asks_identity : bool
-        Whether it counts which arguments are one object.
     """
 
     def __init__(
@@ -63,11 +64,10 @@ class Entry:
         for name in self.parameters:
             scope[name] = None  # so that no constant is called like it
         self._places = len(args)
-        self.asks_identity = False
-        self._objects: dict[str, int] = {}
-        self.given: list[Any] = []
+        self.given: dict[str, Any] = {}
+        self.static: dict[str, str] = {}
+        self.inputs: dict[str, list[Value]] = {}
         self._copies: dict[int, Any] = {}
-        self._mutable: dict[str, int] = {}
         self._gathered = ""
         self._named = dict(zip(keywords, self.parameters[len(args) :], strict=True))
         self._keys = tuple(keywords)
@@ -81,33 +81,24 @@ class Entry:
         known = [*self.parameters[: len(args)], *keywords]
         given = zip(self.parameters, known, (*args, *keywords.values()), strict=True)
         for place, (name, called, x) in enumerate(given):
+            self._argument = called
             fixed = called in static or (place in static and place < len(args))
-            entered.append(self._static(x, name) if fixed else self._enter(x, name))
+            entered.append(self._static(x, name, True) if fixed else self._enter(x, name))
         self.args = tuple(entered[: len(args)])
         self.keywords = dict(zip(keywords, entered[len(args) :], strict=True))
         self._copies.clear()  # which would live on
-        self._contents = Contents(zip(self.parameters, entered, strict=True))
+        self._entered = flatten((self.args, self.keywords))
 
-    def check(self) -> None:
-        """Raise if the function has changed an argument.
-
-        Raises
-        ------
-        RecordingError
-            With the line to write.
-        """
-        path = self._contents.changed()
-        if path is not None:
-            msg = (
-                f"a function that is being compiled changes what its argument {path} holds; change "
-                f"a copy, as list({path}) or dict({path}), and return it"
-            )
-            raise RecordingError(msg)
+    def written(self) -> list[str]:
+        """Return the names of the arguments that the function has changed."""
+        leaves, tree = flatten((self.args, self.keywords))
+        before, as_it_was = self._entered
+        same = tree == as_it_was and all([x is y for x, y in zip(leaves, before, strict=True)])
+        return [] if same else ["an argument"]
 
     def forget(self) -> None:
         """Forget the values that the function was given."""
-        self.args, self.keywords = (), {}
-        del self._contents
+        self.args, self.keywords, self._entered = (), {}, ([], LEAF)
 
     @property
     def signature(self) -> list[str]:
@@ -118,14 +109,6 @@ class Entry:
         return [*positional, *(["/"] if positional else []), *by_name]
 
     @property
-    def forwarded(self) -> str:
-        """The arguments, as they are passed on to another function of the same parameters."""
-        n = self._places
-        pairs = zip(self._keys, self.parameters[n:], strict=True)
-        named = [f"{k}={k}" if k == x else f"**{{{k!r}: {x}}}" for k, x in pairs]
-        return ", ".join([*self.parameters[:n], *named])
-
-    @property
     def names(self) -> dict[Value, str]:
         """The names of the program's inputs."""
         return self._names
@@ -134,23 +117,12 @@ class Entry:
     def lines(self) -> list[str]:
         """The statements at the beginning of the program."""
         lines, checks = [*self._heads], self._at_once()
-        checks += self._apart()
         if checks:
             miss = self._scope.name(MISS, "MISS")
             joined = "\n        or ".join(checks)
             condition = joined if "\n" not in joined else f"(\n        {joined}\n    )"
             lines.append(f"if {condition}:\n        return {miss}")
         return lines
-
-    def _apart(self) -> list[str]:
-        """Return the checks that tell which arguments, or which containers, are one object."""
-        objects = self._objects if self.asks_identity else self._mutable
-        first = {key: name for name, key in reversed(objects.items())}
-        pairs = [(name, first[key]) for name, key in objects.items()]
-        checks = [f"{name} is not {other}" for name, other in pairs if name != other]
-        each, n = self._builtin(id), len(first)
-        distinct = ", ".join([f"{each}({name})" for name in first.values()])
-        return [*checks, *([f"{self._builtin(len)}({{{distinct}}}) != {n}"] if n > 1 else [])]
 
     def _builtin(self, function: Any) -> str:
         """Return the name of a function of Python's, which an argument may be called like."""
@@ -182,9 +154,6 @@ class Entry:
 
     def _fields(self, tree: TreeDef, x: Any, path: str) -> list[Any]:
         cls = type(x)
-        self._objects[path] = id(x)
-        if not issubclass(cls, tuple):
-            self._mutable[path] = id(x)
         self._checks.append(f"{path}.__class__ is not {self._class(cls)}")
         if cls in (list, tuple):
             self._checks.append(f"{self._builtin(len)}({path}) != {len(x)}")
@@ -197,13 +166,8 @@ class Entry:
         elif isinstance(x, dict):
             keys = self._scope.name(tuple(x), "keys")
             self._checks.append(f"{self._builtin(tuple)}({path}) != {keys}")
-            if not all([type(key) is str for key in x]):  # 1, 1.0 and True are equal
-                same = self._scope.name(Same(tuple(x)), "same_keys")
-                self._checks.append(f"not {same}({self._builtin(tuple)}({path}))")
         assert tree.structure is not None
         kind, items = tree.structure.kind, tree.structure.items
-        if cls not in (list, tuple, dict):
-            self._hidden(x, path)
         found = []
         for i, ((key, field), child) in enumerate(zip(items(x), tree.children, strict=True)):
             if cls in (list, tuple) or kind == "namedtuple":
@@ -222,16 +186,6 @@ class Entry:
             else:
                 found += self._fields(child, field, name)
         return found
-
-    def _hidden(self, x: Any, path: str) -> None:
-        """Check what a structure holds besides its fields."""
-        found = hidden(x)
-        if found or hasattr(x, "default_factory"):
-            same = self._scope.name(SameHidden(x), f"same_hidden_{path}")
-            self._checks.append(f"not {same}({path})")
-            self.given += found.values()
-        elif hasattr(x, "__dict__"):
-            self._checks.append(f"{self._builtin(len)}({path}.__dict__) != {len(x.__dict__)}")
 
     def _floats(self, x: Any, path: str) -> list[Any]:
         """Take a list of numbers apart at once."""
@@ -259,6 +213,7 @@ class Entry:
         self._checks.append(self._others_than(int, x, path))
         self._checks.append(f"{path} != {self._scope.name(x[:], f'known_{path}', (type(x), *x))}")
         self.facts.append((path, _shown(x)))
+        self.static[path] = _shown(x)
         return [*x]
 
     def _others_than(self, cls: type, x: Any, path: str) -> str:
@@ -282,8 +237,6 @@ class Entry:
 
     def _leaf(self, x: Any, name: str) -> Any:
         cls = type(x)
-        if isinstance(x, self._scope.arrays):
-            self._objects[name] = id(x)
         if hasattr(cls, "__next__"):
             msg = (
                 f"{name} is a {cls.__name__}, of which a program would see what was left when it "
@@ -352,25 +305,25 @@ class Entry:
         self.facts.append((name, fact))
         noted = self._recorder.input(x, name)
         self._names[noted.current] = name
+        self.inputs.setdefault(self._argument, []).append(noted.current)
         return noted
 
-    def _static(self, x: Any, name: str) -> Any:
+    def _static(self, x: Any, name: str, named: bool = False) -> Any:
+        cls = type(x)
         if x is None or x is True or x is False or x is ...:
             self._checks.append(f"{name} is not {x!r}")
-        elif type(x) in (int, str):
-            self._checks.append(
-                f"{name}.__class__ is not {self._class(type(x))} or {name} != {x!r}"
-            )
+        elif cls in (int, str):
+            self._checks.append(f"{name}.__class__ is not {self._class(cls)} or {name} != {x!r}")
+        elif cls is np.ndarray and x.size <= SMALL and not x.dtype.hasobject:
+            self._array(x, name)
+            self._checks.append(f"{name}.tobytes() != {x.tobytes()!r}")
         else:
-            key = self._scope.name(Same(x), f"is_{name}")
-            self.given.append(x)
-            if isinstance(x, np.ndarray) or not has_contents(x):
-                self._checks.append(f"not {key}({name})")
-            else:
-                own = self._scope.name(x, f"static_{name}")
-                self._checks.append(f"{name}.__class__ is not {self._class(type(x))}")
-                self._checks.append(f"{name} is not {own} and not {key}({name})")
+            self.given[name] = x
+            own, same = self._scope.name(x, f"static_{name}"), self._scope.name(equal, "equal")
+            self._checks.append(f"{name} is not {own} and not {same}({name}, {own})")
         self.facts.append((name, _shown(x)))
+        if not named:
+            self.static[name] = _shown(x)
         return x
 
     def _text(self, key: Any) -> str:
@@ -402,11 +355,6 @@ def of_one_form(xs: Sequence[Any]) -> bool:
         return False
     forms = {form_of(x) for x in xs}
     return len(forms) == 1 and forms.pop()[-1]
-
-
-def has_contents(x: Any) -> bool:
-    """Tell whether a value may hold others, and is compared by what it is and what it holds."""
-    return not recordable(type(x)) and not isinstance(x, np.generic) and type(x) not in PLAIN
 
 
 def checked_static(f: Any, static: Any) -> tuple[int | str, ...]:

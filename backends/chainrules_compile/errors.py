@@ -23,12 +23,17 @@ def note(error: BaseException) -> None:
 class RecordingError(TracerError):
     """A function cannot become a program: it asks for a number, draws random ones, or writes.
 
-    Raised while a function is recorded, with the line to write instead. What is refused would be
-    wrong at the next call, in silence.
+    A compiled function runs as it is then, with a warning; ``strict=True`` and `save` raise.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        The arguments that would have to be static for it.
     """
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, arguments: tuple[str, ...] = ()) -> None:
         super().__init__(*args)
+        self.arguments = arguments
         note(self)
 
 
@@ -63,20 +68,34 @@ class Unfit(Exception):  # noqa: N818 (it is no error: the function runs as it i
     With ``tell`` people are told of such a call, and others are recorded however many there are.
     """
 
-    def __init__(self, why: str, once: bool = False, tell: bool = False) -> None:
+    def __init__(
+        self,
+        why: str,
+        once: bool = False,
+        tell: bool = False,
+        arguments: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(why)
+        self.arguments = arguments
         self.once = once
         self.tell = tell
         note(self)
 
 
+class Written(Unfit):
+    """The function has written to what it does not own; the names of that."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(f"it changes {', '.join(names)}")
+        self.names = names
+
+
 class Traced(Unfit):
     """Something that the function captured, or that an argument hides, is being traced now."""
 
-
-@final
-class Importing(Unfit):
-    """Modules were imported while a function was recorded, which may have drawn random numbers."""
+    def __init__(self, guards: Any) -> None:
+        super().__init__("what it captured is being differentiated, or noted for another program")
+        self.guards = guards
 
 
 @final

@@ -5,7 +5,7 @@ A rolled program is a `Program` as any other, in which a call of a `Loop` stands
     h, kept = loop(w, h0, xs)  # Call(Loop(body, turns, ...), (w, h0, xs), {}, (h, kept))
 
 Lists (values of the class `list`) have one object for each turn. Beside loops, only functions of
-this module's take and give them: `picked`, `joined`, `rows_of` and `stacked_rows`.
+this module's take and give them: `joined`, `rows_of` and `stacked_rows`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,6 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_py.program import Call, Program, Value
-
-
-@final
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Varying:
-    """An option that has one object in each turn, as the places in ``x[0], x[1], x[2]``.
-
-    All are alike in structure: a writer may look at the first.
-    """
-
-    objects: tuple[Any, ...]
-
-    def as_range(self) -> range | None:
-        """Return the objects as a range, where they are integers with equal steps."""
-        found = [x[0] for x in self.objects if len(x) == 1 and type(x[0]) is int]
-        return ranged(found, len(self.objects))
-
-    def __repr__(self) -> str:
-        return f"{self.objects[0]!r}, ..., {self.objects[-1]!r}"
 
 
 @final
@@ -91,8 +72,8 @@ class Loop:
         ways = zip(sequences, self.backwards, strict=True)
         rows = [reversed(x) if back else iter(x) for x, back in ways]
         kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried + self.last :]]
-        for k, each in enumerate(zip(*rows, strict=True) if rows else [()] * self.turns):
-            found = run(self.body, (*same, *carried, *each), k)
+        for each in zip(*rows, strict=True) if rows else [()] * self.turns:
+            found = run(self.body, (*same, *carried, *each))
             carried, last, new = self.outputs(found)
             for values, x in zip(kept, new, strict=True):
                 values.append(x)
@@ -100,26 +81,18 @@ class Loop:
         return tuple(results) if len(results) > 1 else results.pop()
 
 
-def run(program: Program, given: tuple[Any, ...], turn: int = 0) -> tuple[Any, ...]:
+def run(program: Program, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """Run a program call by call, as the turn of a loop; raise for a guard that fails."""
     found: dict[Value, Any] = dict(zip(program.inputs, given, strict=True))
     found.update(program.constants)
     for call in program:
         operands = call.replaced(found).operands
-        ways = call.options.items()
-        options = {k: x.objects[turn] if type(x) is Varying else x for k, x in ways}
-        y = call.function(*operands, **options)
+        y = call.function(*operands, **call.options)
         if len(call.results) == 1:
             found[call.results[0]] = y
         else:
             found.update(zip(call.results, y, strict=True) if call.results else ())
     return Call(None, program.outputs, {}, ()).replaced(found).operands
-
-
-def picked(kept: Any, *, turns: tuple[int, ...]) -> Any:
-    """Return what some turns gave, in a tuple; or the only one."""
-    found = tuple([kept[k] for k in turns])
-    return found[0] if len(turns) == 1 else found
 
 
 def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:

@@ -12,13 +12,11 @@ import opcode
 import operator
 import sys
 from collections.abc import Callable
-from sys import getrefcount
 from typing import Any, ClassVar, NoReturn
 from weakref import ref
 
 import numpy as np
 
-from chainrules_compile.elision import COMMUTES, LEAST, as_written, counts
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
     MOST_ELEMENTS,
@@ -165,9 +163,7 @@ class Noted:
         if method != "__call__":
             return self.recorder.call(getattr(ufunc, method), operands, keywords)
         known = OPERATORS.get(ufunc)
-        if known is not None and _is_large(self, operands) and is_operator(sys._getframe(1)):
-            if isinstance(self, Subscripts):
-                return _of_array(self.recorder, ufunc, operands)
+        if known is not None and not isinstance(self, Subscripts) and is_operator(sys._getframe(1)):
             return self.recorder.call(known, operands, keywords)
         return self.recorder.call(ufunc, operands, keywords)
 
@@ -360,13 +356,13 @@ def refuse(x: Noted, kind: str) -> NoReturn:
             f"{who} makes {kind} of {describe(x.payload)}, which is another at the next call, and "
             f"no program would see it"
         )
-        raise Unfit(msg)
+        raise Unfit(msg, arguments=x.recorder.arguments_of(x))
     msg = (
         f"{describe(x.payload)} of a function that is being compiled does not become "
         f"{kind}: it is another at the next call, and the program would not see it; "
         f"{_INSTEAD[kind]}; or name the argument in static="
     )
-    raise RecordingError(msg)
+    raise RecordingError(msg, arguments=x.recorder.arguments_of(x))
 
 
 _FOR_SOMEBODY = ("numpy", "chainrules_numpy", "chainrules_py", "chainrules_compile")
@@ -392,6 +388,7 @@ def _library_that_asks(frame: Any) -> str | None:
 
 _BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge eq ne"
 _UNARY = "neg pos abs invert"
+_QUICK = operator.add, operator.mul, operator.sub, operator.truediv, operator.floordiv
 _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
@@ -404,20 +401,13 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
-    def eliding(self: Noted, other: Any) -> Any:
+    def quick(self: Noted, other: Any) -> Any:
         cls = type(other)
         if cls not in CLASSES and cls is not float and defers(other, self):
             return NotImplemented
-        x = self.payload
-        large = type(x) is np.ndarray and x.nbytes >= LEAST
-        references = (getrefcount(self), getrefcount(other)) if large else (0, 0)
-        if closed:  # and from here on the recorder has it as well
-            y = self.recorder.operate(function, self, other)
-        else:
-            y = self.recorder.compute(function, function, (self, other), {})
-        if large and type(y) in CLASSES:
-            return as_written(function, (self, other), (x, plain(other)), references, y)
-        return y
+        if closed:
+            return self.recorder.operate(function, self, other)
+        return self.recorder.compute(function, function, (self, other), {})
 
     def reflected(self: Noted, other: Any) -> Any:
         if type(other) not in _PLAIN and defers(other, self):
@@ -426,24 +416,7 @@ def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
             return self.recorder.operate(function, other, self)
         return self.recorder.compute(function, function, (other, self), {})
 
-    return eliding if function in COMMUTES else method, reflected
-
-
-def _is_large(x: Noted, operands: tuple[Any, ...]) -> bool:
-    """Tell whether it matters what has called a ufunc: an operator of a number, or of much."""
-    if isinstance(x, Subscripts):
-        return type(operands[0]) is np.ndarray and operands[0].nbytes >= LEAST
-    return True
-
-
-def _of_array(recorder: Any, ufunc: Any, operands: tuple[Any, ...]) -> Any:
-    """Call the operator of a large array that is not noted, which has called its ufunc."""
-    references = counts(operands)
-    y, function = recorder.call(ufunc, operands, {}), OPERATORS[ufunc]
-    if type(y) not in CLASSES or function not in COMMUTES:
-        return y
-    given = operands[0], plain(operands[1])
-    return as_written(function, operands, given, references, y, of_array=True)
+    return quick if function in _QUICK else method, reflected
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:

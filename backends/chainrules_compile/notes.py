@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile._private import error_state
-from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form, needed
+from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
-from chainrules_compile.passes.values import call_of, changed, contiguous, value_of
-from chainrules_compile.raising import TOTAL, in_try, is_square
+from chainrules_compile.passes.values import call_of, changed, contiguous, size, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
-from chainrules_compile.scope import constant_name, count_in
+from chainrules_compile.scope import SMALL, constant_name, count_in
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     Space,
@@ -48,6 +47,13 @@ _PLAIN = frozenset(
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
 _OPERANDS = frozenset((float, np.float64, np.ndarray))
+TOTAL = frozenset(
+    (
+        *(operator.add, operator.sub, operator.mul, operator.neg),
+        *(np.add, np.multiply, np.subtract, np.negative, np.divide),
+    )
+)
+"""The most frequent of those whose results have a form of their own."""
 
 
 class Notes:
@@ -88,6 +94,7 @@ class Notes:
         self._by_id: dict[int, Value] = {}
         self._asked: dict[tuple[Any, int], Any] = {}
         self.titles: dict[str, str] = {}
+        self.arguments: dict[str, list[Value]] = {}
         self.words: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}
         self._count = 0
@@ -100,6 +107,16 @@ class Notes:
         self._state = error_state.get()
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters
+
+    def arguments_of(self, x: Noted) -> tuple[str, ...]:
+        """Return the arguments that a value was computed of; none where one is large."""
+        of = {self.mine(x).current}
+        for call in reversed(self.calls):
+            if not of.isdisjoint(call.results):
+                of.update(call.values)
+        found = {k: values for k, values in self.arguments.items() if not of.isdisjoint(values)}
+        small = all([sum(map(size, values)) <= SMALL for values in found.values()])
+        return tuple(found) if small else ()
 
     def alive(self) -> list[Noted]:
         """Return the noted values that somebody has."""
@@ -234,8 +251,6 @@ class Notes:
         except Exception as error:
             self.failed = error
             raise
-        if function is operator.pow and is_square(self.calls[-1]) and in_try():
-            self.calls.append(Call(needed, (y.current,), {}, ()))
         return y
 
     def _under(self, function: Any) -> Any:

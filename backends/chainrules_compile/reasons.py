@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from chainrules_compile.writers.spelling import OPERATORS
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary.views import read
 
+NOTHING_ELSE = "they differ in what was captured, or in how arguments lie in memory"
 _MOST = 3
 """How many questions are told."""
 
@@ -41,9 +43,25 @@ def why_many(programs: Sequence[CompiledProgram]) -> str:
     # A branch has two answers, and what is asked after it may be another question.
     told = sorted([x for x in found if x[0] > 1], key=lambda x: -x[0])[:_MOST]
     if not told:
-        return "they differ in what was captured, or in how arguments lie in memory"
+        return NOTHING_ELSE
     remedies = dict.fromkeys([remedy for _, _, remedy in told])
     return f"{'; '.join([said for _, said, _ in told])}: {'; '.join(remedies)}"
+
+
+def why_in_a_row(programs: Sequence[CompiledProgram]) -> str:
+    """Return why programs of one signature were recorded one after the other, and what to write.
+
+    Nothing where they are of several signatures, or differ in how arrays lie in memory.
+    """
+    first, *rest = programs
+    if any([each.signature != first.signature for each in rest]):
+        return ""
+    between = [x.guards.differing(y.guards) for x, y in itertools.pairwise(programs)]
+    names = set(first.guards.changed()).intersection(*between)
+    if names:
+        text = ", ".join(sorted(names))
+        return f"{text} is another each time; pass {text} as an argument"
+    return "" if (why := why_many(programs)) == NOTHING_ELSE else why
 
 
 def none_fits(programs: Sequence[CompiledProgram], unkept: int, last: str) -> str:
@@ -61,7 +79,8 @@ def none_fits(programs: Sequence[CompiledProgram], unkept: int, last: str) -> st
 
 
 _REMEDIES = {
-    "argument": "pass what varies as an array or a floating number, and arrays of few shapes",
+    "argument": "pass what varies as an array or a floating number, or name it in static=, and "
+    "give arrays of few shapes",
     "bool": "write np.where(test, x, y) for a branch by a number",
     "int": "use the number as a place alone, x[i], or compute with it in arrays",
     "shape": "write np.where(mask, x, 0) for x[mask], whose shape hangs on numbers",

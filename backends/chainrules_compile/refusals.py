@@ -163,12 +163,12 @@ def may_fit_others(raised: Exception | None, target: str) -> bool:
     return isinstance(raised, np.linalg.LinAlgError) or (raised is None and target != "numpy")
 
 
-def another_result(exact: bool, raised: Exception | None) -> str:
+def another_result(raised: Exception | None) -> str:
     """Say that a program gives another result than its function, and what may be the reason."""
     return (
         f"gives another result than the program that was recorded of it, so it runs as it is: it "
         f"computes otherwise each time, or looks at the class of an argument, or asks whether two "
-        f"are one object{'' if exact else ', or a number between is too large or too small'}"
+        f"are one object, or a number between is too large or too small"
         f"{'' if raised is None else f' (the program raised {raised!r})'}"
     )
 

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, alike
-from chainrules_compile.captures import Captures
 from chainrules_compile.errors import MISS, Unfit, refused
 from chainrules_compile.facts import may_draw
-from chainrules_compile.halves import GivesFunctions, is_function, may_be_made
+from chainrules_compile.guards import PLAIN, Guards, equal
 from chainrules_compile.noted import Noted
-from chainrules_compile.outside import is_lasting
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.refusals import recordable
 from chainrules_py.extend import flatten, states, type_info, unflatten
@@ -36,17 +33,19 @@ def raise_first(recorder: Recorder) -> None:
         raise Unfit(msg, once=True)
 
 
-def check_results(leaves: list[Any], captures: Captures) -> None:
+def check_results(leaves: list[Any], guards: Guards) -> None:
     """Raise for a part of a result that a program cannot give at each call."""
     for leaf in leaves:
-        if isinstance(leaf, Noted) or recordable(type(leaf)) or is_lasting(leaf):
+        if isinstance(leaf, (Noted, *PLAIN, slice, type)) or recordable(type(leaf)):
             continue
-        if captures.has(leaf):
+        if any([leaf is x.value for x in guards.lookups]):
             continue
-        if is_function(leaf):
-            if may_be_made(leaf):
-                raise GivesFunctions
-            continue  # a function of a module's, or of a class's, which code names
+        if callable(leaf) and not isinstance(leaf, type):
+            msg = (
+                "its result holds a function, which it makes anew at each call; compile what is "
+                "called: lambda x, y_bar: vjp(f, x)[1](y_bar) for the pullback of f"
+            )
+            raise Unfit(msg)
         msg = (
             f"its result holds a {type(leaf).__qualname__}, which it makes anew at each call; give "
             f"arrays and numbers, in tuples, lists, dicts or dataclasses"
@@ -62,32 +61,7 @@ def is_on_device(x: Any) -> bool:
 def _said_alike(x: Any, want: Any) -> bool:
     """Tell whether texts, classes and their like are the same; of other objects, yes."""
     said = isinstance(x, (*PLAIN, type)) or isinstance(want, (*PLAIN, type))
-    return not said or alike(x, want)
-
-
-def same(y: Any, expected: Any) -> bool:
-    """Tell whether a program gave what the function gives."""
-    (xs, tree), (wanted, of) = flatten(y), flatten(expected)
-    if tree != of:
-        return False
-    for x, want in zip(xs, wanted, strict=True):
-        if not isinstance(want, np.ndarray | np.generic | float | int | complex):
-            if not _said_alike(x, want):
-                return False
-            continue
-        if type(x) is not type(want):
-            return False
-        x, want = np.asarray(x), np.asarray(want)
-        if x.dtype != want.dtype or x.shape != want.shape:
-            return False
-        if x.size <= _FEW and x.tobytes() == want.tobytes():
-            continue  # which takes a twentieth of the time
-        if not np.array_equal(x, want, equal_nan=x.dtype.kind in "fc"):
-            return False
-    return True
-
-
-_FEW = 1000
+    return not said or equal(x, want)
 
 
 @np.errstate(all="ignore")

@@ -10,14 +10,12 @@ import ast
 import builtins
 import contextlib
 import copy
-import dis
 import functools
 import importlib.util
 import inspect
 import os
 import re
 import sys
-import textwrap
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import PLAIN, Same
-from chainrules_compile.captures import has_changed
 from chainrules_compile.constants import Constants, is_builtin, is_known
 from chainrules_compile.errors import MISS, RecordingError
+from chainrules_compile.guards import PLAIN
 from chainrules_compile.making import CompiledProgram
 from chainrules_compile.scope import Scope, identifier
 from chainrules_compile.signatures import headed
@@ -61,8 +58,8 @@ def module_of(name: str, source: str, scope: Scope, f: Any) -> str:
         If something that the program uses cannot be written down.
     """
     saving = _Saving()
-    asked = r"    if [^\n]*(captured_has_changed\w*|known\w*\.differ|are_apart\w*)\([^\n]*\n"
     miss = scope.name(MISS, "MISS")
+    asked = r"    if (not \(  # guards\n(        [^\n]*\n)+    \):|[^\n]*are_apart\w*\([^\n]*)\n"
     source = re.sub(asked + rf"        return {miss}\n", "", source)
     tree = ast.parse(source)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -84,21 +81,10 @@ def module_of(name: str, source: str, scope: Scope, f: Any) -> str:
     head = f'"""{name}: recorded, simplified and written by chainrules_compile."""'
     whole = f"{imports}\n{lines}\n\n\n{text}"
     if name in {module.partition(".")[0] for module in saving.imports}:
-        whole = _within(whole, name, saving.unused("program", None))
+        refuse(f"the name of a module, {name}, for its function", None)
     whole = f"{head}\n\n{whole}"
     _check(whole, name)
     return whole
-
-
-def _within(text: str, name: str, inside: str) -> str:
-    """Return a module in a function, where a module that it imports is called as its own function.
-
-    What it copies of ours calls ``numpy.sum``, say, and sees what stands around it.
-    """
-    text = text.replace(f"\ndef {name}(", f"\ndef {inside}(")
-    named = f"{inside}.__name__ = {inside}.__qualname__ = {name!r}\nreturn {inside}\n"
-    body = textwrap.indent(text + named, "    ")
-    return f"def {inside}():\n{body}\n\n{name} = {inside}()\n"
 
 
 def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram:
@@ -110,7 +96,7 @@ def unchanged(programs: Sequence[CompiledProgram], name: str) -> CompiledProgram
         If there is none: some of what was captured would stand in it as it is, some as it was.
     """
     for program in programs:
-        if not has_changed(program.scope):
+        if not program.guards.changed():
             return program
     msg = (
         f"what {name} captures, or a rule that it calls, has changed since it was called last, and "
@@ -165,12 +151,14 @@ def _check(text: str, name: str) -> None:
         exec(code, scope)  # noqa: S102
     except Exception as error:
         refuse(f"what does not load ({type(error).__name__}: {error})", None)
-    codes = [code]
-    for each in codes:
-        codes += [x for x in each.co_consts if isinstance(x, types.CodeType)]
-        wanted = {x.argval for x in dis.get_instructions(each) if x.opname == "LOAD_GLOBAL"}
-        for missing in sorted(wanted - scope.keys() - vars(builtins).keys()):
-            refuse(missing, None)
+    tree = ast.parse(text)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    stored = {node.id for node in ast.walk(tree) if _is_stored(node)}  # type: ignore[attr-defined]
+    stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    defining = ast.FunctionDef, ast.ClassDef, ast.ExceptHandler
+    stored |= {node.name for node in ast.walk(tree) if isinstance(node, defining) and node.name}
+    for missing in sorted(names - stored - scope.keys() - vars(builtins).keys()):
+        refuse(missing, None)
 
 
 class Left:
@@ -210,7 +198,7 @@ class _Saving(Constants):
             return
         text = self.text(x) or self._copy(name, x)
         if text is None:
-            refuse(name, x.x if type(x) is Same else x)
+            refuse(name, x)
         if text != name:
             self.lines.append(f"{name} = {text}")
 
@@ -242,11 +230,11 @@ class _Saving(Constants):
             return self._closed(module, f, name) if is_library(f.__module__) else None
         if module is None or not (own or free):
             return None
-        if f.__name__ != "<lambda>":
-            return self._copied_of(module, f.__name__, name)
-        code: Any = f.__code__
-        node = _lambda(module, code.co_firstlineno)
-        return None if node is None else self._copied(module, name, code, node)
+        if f.__name__ == "<lambda>":
+            code: Any = f.__code__
+            node = _lambda(module, code.co_firstlineno)
+            return None if node is None else self._copied(module, name, code, node)
+        return self._copied_of(module, f.__name__, name)
 
     def _closed(self, module: Any, f: types.FunctionType, name: str) -> str | None:
         """Copy a function of ours that holds something: what makes it, called with that."""
@@ -325,6 +313,8 @@ class _Saving(Constants):
 
     def _left(self, module: Any, name: str) -> str:
         """Return what stands for something that cannot be copied: it says so if it is called."""
+        if module.__name__.startswith("scipy"):
+            refuse(name, getattr(module, name, None))
         left = self.once("Left", inspect.getsource(Left).replace("class Left", "class NAME"))
         return f"{left}({f'{module.__name__}.{name}'!r})"
 
@@ -413,24 +403,6 @@ def _nodes(module: Any) -> dict[str, Any]:
     return found
 
 
-def _inner(module: Any, code: types.CodeType) -> ast.FunctionDef | None:
-    """Return the statement that defines a function inside another, without decorators."""
-    for x in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(x, ast.FunctionDef) and (x.name, x.lineno) == (
-            code.co_name,
-            code.co_firstlineno,
-        ):
-            return x
-    return None
-
-
-def _lambda(module: Any, line: int) -> ast.stmt | None:
-    """Return a statement that gives a function without a name, if its line has no other."""
-    tree = ast.parse(inspect.getsource(module))
-    lines = [x for x in ast.walk(tree) if isinstance(x, ast.Lambda) and x.lineno == line]
-    return ast.Assign([ast.Name("f", ast.Store())], lines[0]) if len(lines) == 1 else None
-
-
 def _home(module: Any, node: ast.ImportFrom) -> Any:
     """Return the module of ours that names are imported from, or None."""
     found = sys.modules.get(node.module or "")
@@ -484,6 +456,24 @@ def refuse(name: str, x: Any) -> None:
     what = "" if x is None else f", {describe(x)} of {getattr(x, '__module__', 'no module')},"
     msg = (
         f"the program uses {name}{what} which a module that needs NumPy alone cannot have; keep "
-        f"the compiled function itself, or compile(f, keep=True), which other processes find"
+        f"the compiled function itself"
     )
     raise RecordingError(msg)
+
+
+def _inner(module: Any, code: types.CodeType) -> ast.FunctionDef | None:
+    """Return the statement that defines a function inside another, without decorators."""
+    for x in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(x, ast.FunctionDef) and (x.name, x.lineno) == (
+            code.co_name,
+            code.co_firstlineno,
+        ):
+            return x
+    return None
+
+
+def _lambda(module: Any, line: int) -> ast.stmt | None:
+    """Return a statement that gives a function without a name, if its line has no other."""
+    tree = ast.parse(inspect.getsource(module))
+    lines = [x for x in ast.walk(tree) if isinstance(x, ast.Lambda) and x.lineno == line]
+    return ast.Assign([ast.Name("f", ast.Store())], lines[0]) if len(lines) == 1 else None

@@ -7,20 +7,17 @@ backwards, from what each turn was given, of its pullback.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
 
-from chainrules_compile.errors import Importing, RecordingError, behind
-from chainrules_compile.layouts import layout_of
-from chainrules_compile.loops import nested
+from chainrules_compile.errors import RecordingError, behind
+from chainrules_compile.guards import Guards
 from chainrules_compile.noted import Noted
-from chainrules_compile.recorder import Recorder, apart, sharing
-from chainrules_compile.steady import Unsteady, steady
-from chainrules_compile.turns import LONG, Changing, Turns, plain_one
+from chainrules_compile.recorder import apart, sharing
+from chainrules_compile.turns import LONG, Changing, Turns, Unsteady, plain_one
 from chainrules_py import ForwardMode, ReverseMode, ZeroTangent, frule, is_zero, rrule
 from chainrules_py.extend import (
     HigherOrder,
@@ -30,13 +27,11 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     is_structure_type,
-    mirrored,
     plain,
     unflatten,
     unflatten_tangent,
 )
-from chainrules_py.program import Program
-from chainrules_py.vocabulary import concat, copy, reshape, stack, zeros_like
+from chainrules_py.vocabulary import concat, copy, reshape, stack
 from chainrules_py.vocabulary.views import duplicate
 
 SHORT = 16
@@ -45,12 +40,7 @@ SHORT = 16
 T = TypeVar("T")
 Leaves = tuple[Any, ...]
 rolling: ContextVar[str] = ContextVar("rolling", default="never")
-"""Whether scans are loops: if that keeps the bits ("exact"), in any case ("loose"), or never."""
-
-
-def way_of(loops: bool, exact: bool) -> str:
-    """Return whether scans are loops in programs, by whether a writer has any."""
-    return "never" if not loops else "exact" if exact else "loose"
+"""Whether scans are loops: in any case ("loose"), or never."""
 
 
 def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str]:
@@ -70,19 +60,6 @@ def with_scans(make: Callable[[], T], way: str, said: list[Any]) -> tuple[T, str
         rolling.reset(token)
 
 
-def once_imported(make: Callable[[], T], said: list[Any]) -> Callable[[], T]:
-    """Have a recording made once more if modules drew random numbers in it: they do so once."""
-
-    def made() -> T:
-        try:
-            return make()
-        except Importing:
-            said.clear()
-            return make()
-
-    return made
-
-
 def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     """Return what a scan of noted values gives, of which one turn is recorded; None for others."""
     if rolling.get() == "never":
@@ -99,9 +76,6 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     shaped = xs is None or all([getattr(x, "shape", ()) for x in rows])
     if n is None or n < SHORT or not shaped or len(lengths) > 1 or length not in (None, n):
         return None
-    traced = find_tracers((closed(f), carry, rows))
-    if rolling.get() == "exact" and max(map(_depth, traced), default=0) > 1:
-        return None  # sums of sums would be taken in another order
     of_results: list[Any] = []
 
     def turn(carry: Leaves, x: Leaves) -> tuple[Leaves, Leaves]:
@@ -116,10 +90,11 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
             raise Changing
         return tuple(leaves), tuple(results)
 
-    mark = recorder.mark()
+    mark, guards = recorder.mark(), Guards(f)
+    if guards.moving:
+        raise Unsteady
     try:
-        with steady(f):
-            end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
+        end, results = turns(turn, tuple(carry), () if xs is None else tuple(rows), n, False)
     except (RecordingError, ValueError) as error:
         if n > LONG or behind(error) is None:
             raise
@@ -127,6 +102,8 @@ def rolled_scan(f: Any, initial: Any, xs: Any, length: int | None) -> Any:
     except Changing:
         recorder.go_back(mark)
         return None
+    if guards.written():
+        raise Unsteady
     return unflatten(tree, end), unflatten(of_results[0], results)
 
 
@@ -142,26 +119,6 @@ def _depth(x: Any) -> int:
 
 _MOVING = (duplicate, copy, stack, concat, reshape)
 """What gives the numbers that it is given; many rows of a Jacobian are stacked."""
-
-
-def check_sums(recorder: Recorder, program: Program) -> None:
-    """Raise where a sum is not that of a loop of calls, to the bit.
-
-    An engine adds what each turn gives to what it has. A scan gives the sum of all turns: where
-    something was there before, the order is another.
-
-    Raises
-    ------
-    Changing
-        The function is recorded turn by turn.
-    """
-    if rolling.get() != "exact" or not recorder.sums:
-        return
-    for call in [call for part in nested(program) for call in part]:
-        if call.function in (operator.add, np.add) and call.operands[1] in recorder.sums:
-            raise Changing
-        if call.function in _MOVING and not recorder.sums.isdisjoint(call.values):
-            recorder.sums.update(call.results)
 
 
 def turns(
@@ -193,8 +150,7 @@ def turns(
     if find_tracers((f, carry, rows)):
         ways: Any = {"length": length, "backwards": backwards, "between": between}
         return scan_turns(f, carry, rows, **ways)
-    exact = rolling.get() == "exact"
-    return Turns(f, carry, rows, length, backwards, exact, between[0]).result()
+    return Turns(f, carry, rows, length, backwards, between[0]).result()
 
 
 @HigherOrder
@@ -260,6 +216,11 @@ def _flows(t: Any) -> bool:
     return isinstance(t, Tracer) or isinstance(x, Noted) or (not is_zero(t) and bool(np.any(x)))
 
 
+def _unflatten(x: Any, bars: Leaves) -> Any:
+    """Return the cotangent of a structure of those of its leaves, zero for None."""
+    return unflatten_tangent(flatten(x)[1], map(_zero, bars))
+
+
 def _zero(t: Any) -> Any:
     """Return a tangent, zero for None."""
     return ZeroTangent() if t is None else t
@@ -299,7 +260,7 @@ def scan_turns_frule(
             out, out_dot = config.frule_via_ad(moved, traced, *operands)
         found = _entries(out_dot, len(out))
         h, now = len(out) - between[1], pushed.now(found)
-        found = found if rolling.get() == "exact" else now
+        found = now
         ys = (*out[n:h], *found[n:h], *out[h:], *found[h:])
         return (*out[:n], *now[:n]), ys
 
@@ -328,11 +289,9 @@ def scan_turns_rrule(
     parts, around = _parted(f)
     m, n, own = len(parts), len(given[1]), between[0]
     k = len(given[2]) - own
-    carried, exact = _Carried(), rolling.get() == "exact"
 
     def forward(state: Leaves, row: Leaves) -> Any:
         new, ys = around(parts)(state, row)
-        carried.note(state, new, ys)
         return new, (*ys, *state)
 
     kept = own, between[1] + n
@@ -340,8 +299,6 @@ def scan_turns_rrule(
     if any([type(plain_one(plain(x))) in (float, complex) for x in end]):
         raise Changing  # as elements of an array these would be NumPy's
     ys, states = found[: len(found) - n], found[len(found) - n :]
-    if exact and not carried.lies_as(states):
-        raise Changing
 
     h = len(ys) - between[1]
 
@@ -356,23 +313,16 @@ def scan_turns_rrule(
         new_bars, part_bars = _split(bars, n)
         out, pull = config.rrule_via_ad(flat, *parts, *state, *x, *y)
         found = pull(_of_numbers(out, (*new_bars, *y_bars, *before, *part_bars)))
-        found = tuple([_dense(t) if exact or _flows(t) else None for t in found])
+        found = tuple([_dense(t) if _flows(t) else None for t in found])
         parts_now, carry_now, x_bars = _split(found, m, n)
         return (*carry_now, *parts_now), x_bars
 
     def pullback(bars: Any) -> Any:
         both = _entries(bars, 2)
         end_bars, y_bars = _entries(_zero(both[0]), n), _entries(_zero(both[1]), len(ys))
-        before = [None] * n
-        for j, i in sorted(carried.places.items(), reverse=True) if exact else ():
-            # An engine has this cotangent before those that come from the turn after.
-            if (bar := y_bars[j]) is not None:
-                end_bars[i] = _plus(end_bars[i], bar[0 if backwards else -1])
-                before[i] = _plus(before[i], _shifted(bar, backwards))
-                y_bars[j] = None
         begin = (*end_bars, *[None] * m)
         rows_now = (
-            *(*given[2][:k], *y_bars[:h], *before),
+            *(*given[2][:k], *y_bars[:h], *[None] * n),
             *(*given[2][k:], *states, *y_bars[h:]),
         )
         back_again = own + n + between[1], own
@@ -381,13 +331,8 @@ def scan_turns_rrule(
             if isinstance(x, Noted):
                 x.recorder.sums.add(x.current)
         carry_bars, part_bars = _split(last, n)
-        if not exact:  # an engine gives zeros for what gets nothing
-            pairs = zip(given, (part_bars, carry_bars, x_bars), strict=True)
-            return tuple([unflatten_tangent(flatten(x)[1], map(_zero, each)) for x, each in pairs])
-        x_bars = [x if x is None else x + 0.0 for x in x_bars]  # which are added to zeros
-        _, pull = config.rrule_via_ad(_leaves, *given)
-        found = pull(tuple(map(_zero, (*part_bars, *carry_bars, *x_bars))))
-        return mirrored(given, found)
+        f_bar = _unflatten(f, part_bars) if m else ZeroTangent()
+        return f_bar, _unflatten(carry, carry_bars), _unflatten(rows, x_bars)
 
     return (end, ys), pullback
 
@@ -424,37 +369,3 @@ class _Pushed:
     def ever(self, ts: Leaves) -> list[Any]:
         """Return the tangents of the last results, None where no turn has one."""
         return [t if has else None for t, has in zip(ts, self._ever[-len(ts) :], strict=False)]
-
-
-class _Carried:
-    """Which results of a turn are what is carried on as well; one for all that captured it."""
-
-    __slots__ = ("layouts", "places")
-
-    def __init__(self) -> None:
-        self.layouts: list[Any] = []
-        self.places: dict[int, int] = {}
-
-    def lies_as(self, states: Leaves) -> bool:
-        """Tell whether each turn was given what lies as the rows of arrays of all these do."""
-        rows = [None if x is None else layout_of(plain_one(plain(x))[0]) for x in states]
-        return all([known == rows for known in self.layouts])
-
-    def note(self, state: Leaves, new: Leaves, ys: Leaves) -> None:
-        """Note what a turn is given, and its results."""
-        arrays = [plain_one(plain(x)) for x in state]
-        self.layouts.append([None if x is None else layout_of(x) for x in arrays])
-        places = {id(x): i for i, x in enumerate(new) if x is not None}
-        self.places.update({j: places[id(y)] for j, y in enumerate(ys) if id(y) in places})
-
-
-def _plus(x: Any, y: Any) -> Any:
-    return y if x is None else x + y
-
-
-def _shifted(bar: Any, backwards: bool) -> Any:
-    """Return rows, each in the place of the turn after it."""
-    # To -0 everything may be added, to the bit.
-    if backwards:
-        return concat(bar[1:], -zeros_like(bar[:1]))
-    return concat(-zeros_like(bar[:1]), bar[:-1])

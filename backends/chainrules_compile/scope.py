@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+SMALL = 1000
+"""Arguments of at most so many elements are static by value, where they have to be static."""
+
 
 class Form(NamedTuple):
     """What a program assumes of an array: where strides are None, that it is in C order.
@@ -36,10 +39,6 @@ class Scope(UserDict[str, Any]):
         By a name how its object is made, where that was said.
     computing : dict
         Which word, of operands of which classes, a function computes, by its id.
-    again : str
-        What a program returns where its results are not finite, as an expression.
-    exact : bool
-        Whether results need the bits that the function gives.
     threads : int
         How many threads a program may run on.
     arrays : type
@@ -55,8 +54,6 @@ class Scope(UserDict[str, Any]):
         The same of values in between, by their names in the program.
     tests : list of callable
         Each tells whether something outside is no more as it was, as a program asks before it runs.
-    large : list of (array, callable, list)
-        Captured arrays of which a call looks at a sample, what prints one, and the prints of all.
     locals : set of str
         Names of values in the source so far, which no object gets.
     """
@@ -69,15 +66,12 @@ class Scope(UserDict[str, Any]):
         self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self.computing: dict[int, tuple[Any, tuple[type, ...]]] = {}
-        self.again = "MISS"
-        self.exact = True
         self.threads = 1
         self.arrays: type = np.ndarray
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
         self.labels: list[str] = []
         self.tests: list[Callable[[], bool]] = []
-        self.large: list[tuple[Any, Callable[[Any, bool], Any], list[Any]]] = []
         self.titles: dict[str, str] = {}
         self.locals: set[str] = set()
 

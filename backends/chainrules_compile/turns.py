@@ -16,14 +16,13 @@ import numpy as np
 from chainrules_compile.calls import expect, is_finite
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.facts import classes
-from chainrules_compile.layouts import is_compact, layout_of
+from chainrules_compile.layouts import layout_of
 from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
 from chainrules_compile.noted import Noted
 from chainrules_compile.notes import ELSEWHERE
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_compile.recorder import Recorder
 from chainrules_compile.scope import Scope
-from chainrules_compile.steady import Unsteady, check_same
 from chainrules_compile.turn import Leaves, Run, Turn, renamed
 from chainrules_compile.writers.numpy_source import write
 from chainrules_py.extend import type_info
@@ -39,6 +38,10 @@ _FEW = 4
 """Up to so many turns that differ from others are recorded one by one."""
 
 _NONE: frozenset[int] = frozenset()
+
+
+class Unsteady(Exception):  # noqa: N818 (it is no error: each turn is recorded)
+    """A turn of a scan is recorded by itself, as each does something else."""
 
 
 class Changing(Exception):  # noqa: N818 (it is no error: each turn is recorded)
@@ -59,8 +62,6 @@ class Turns:
         The rows' numbers, in the order of the turns.
     back : bool
         Whether that is backwards.
-    exact : bool
-        Whether each array lies in a turn as it does in the function, which rounds by that.
     gone : list of frozenset
         For each array the rows that are none: its turns are looked at by themselves.
     results : list
@@ -76,16 +77,15 @@ class Turns:
         rows: Leaves,
         length: int,
         backwards: bool,
-        exact: bool,
         between: int,
     ) -> None:
-        self.f, self.carry, self.back, self.exact = f, carry, backwards, exact
+        self.f, self.carry, self.back = f, carry, backwards
         self.arrays = self.rows = rows
         self.order = range(length)[::-1] if backwards else range(length)
         found = [x for x in (*carry, *rows) if isinstance(x, Noted)]
         self.results: list[Leaves | Run] = []
         self.recorder: Recorder | None = found[0].recorder if found else None
-        first = len(rows) if exact else len(rows) - between
+        first = len(rows) - between
         self.gone = [_gone(x) if i >= first else _NONE for i, x in enumerate(rows)]
 
     def result(self) -> Any:
@@ -127,7 +127,7 @@ class Turns:
     def _noting(self, xs: Iterable[Any]) -> Leaves:
         """Return what a turn is given, noted where it may be told from what is made of nothing."""
         recorder: Any = self.recorder
-        if recorder is None or self.exact:
+        if recorder is None:
             return tuple(xs)
         return tuple([
             recorder._noted(x, recorder.operand(x), None, None) if type(x) is np.ndarray else x
@@ -140,7 +140,7 @@ class Turns:
         there = [y for _, y in pieces if y is not None]
         if not there or len(pieces) == 1:
             return there[0] if there else None
-        if self.exact or len({str(_form(plain_one(y)[0])) for y in there}) > 1:
+        if len({str(_form(plain_one(y)[0])) for y in there}) > 1:
             raise Changing
         like, gone, end = plain_one(there[0]), set[int](), 0
         arrays = []
@@ -177,27 +177,21 @@ class Turns:
     def _looped(self, left: range) -> bool:
         """Record one turn more, and all others by it, unless it carries on another form."""
         recorder: Any = self.recorder
-        if self.exact and not all([is_compact(plain_one(x)) for x in self.carry]):
-            return False
         for x in recorder.alive():
             x.current  # noqa: B018 (views are read where they stand, and not in a turn)
-        (_, asked, _), before = recorder.mark(), len(recorder.living)
+        asked, before = dict(recorder._asked), len(recorder.living)
         outside = recorder.calls
         try:
             recorder.calls = []
             turn = self._turn(recorder, left[0])
-            known, recorder.calls = dict(recorder._asked), []
-            recorder._asked = dict(asked)
-            self._check_steady(turn, self._turn(recorder, left[0]))
-            recorder._asked = known
         finally:
             recorder.calls = outside
         forms = zip(turn.held, self.carry, turn.new, strict=True)
-        if not all([_same_form(*each, self.exact) for each in forms]):
+        if not all([_same_form(*each) for each in forms]):
             recorder._asked = asked
             return False
         pairs = [xs for ys in self._known_rows() for xs in zip(ys, turn.ys, strict=True)]
-        if not all([_same_rows(x, y, self.exact) for x, y in pairs]):
+        if not all([_same_rows(x, y) for x, y in pairs]):
             raise Changing
         self._check_questions(turn.calls)
         payloads = payloads_of(recorder, before, turn)
@@ -235,7 +229,7 @@ class Turns:
     def _stand_in(self, y: Any) -> Noted:
         recorder: Any = self.recorder
         if type(y) is np.ndarray:
-            y = _beside(y) if self.exact else np.array(y, order="C")
+            y = np.array(y, order="C")
         value = Value(recorder._name(), type(y), *_form(y), ELSEWHERE, layout_of(y))
         held: Noted = classes[type(y)](y, recorder, value)
         if type(y) is np.ndarray:
@@ -256,24 +250,9 @@ class Turns:
     def _laid(self, x: Any) -> Any:
         """Return an array that has no gaps: itself, or a copy, which is stacked as it would be."""
         y, noted = plain_one(x), isinstance(x, Noted)
-        if type(y) is not np.ndarray or (is_compact(y) if self.exact else y.flags.c_contiguous):
+        if type(y) is not np.ndarray or y.flags.c_contiguous:
             return x
-        if not self.exact:
-            return duplicate(x) if noted else np.ascontiguousarray(x)
-        z = np.stack((y, y))[0]
-        return x.recorder.laid_out(x, z) if noted else z
-
-    def _check_steady(self, turn: Turn, again: Turn) -> None:
-        """Raise where a turn does something else on the same values."""
-        given = [h.current for h in (*again.carried, *again.rows)]
-        stand = [h.current for h in (*turn.carried, *turn.rows)]
-        if len(given) != len(stand):
-            raise Unsteady
-        recorder: Any = self.recorder
-        constants = {**recorder.constants, **recorder.captured}
-        ends = [Call(None, (each.outputs,), {}, ()) for each in (turn, again)]
-        calls, others = (*turn.calls, ends[0]), (*again.calls, ends[1])
-        check_same(calls, others, dict(zip(given, stand, strict=True)), constants)
+        return duplicate(x) if noted else np.ascontiguousarray(x)
 
     def _check_questions(self, body: list[Call]) -> None:
         """Raise where a turn asks about numbers, which each may answer otherwise."""
@@ -319,7 +298,7 @@ class Turns:
         for x in self.rows:
             if x is None:
                 continue
-            x = x if self.exact else self._laid(x)
+            x = self._laid(x)
             value = Value(recorder._name(), list, memory=ELSEWHERE)
             options = {"first": min(left), "last": max(left) + 1}
             recorder.calls.append(Call(rows_of, (recorder.operand(x),), options, (value,)))
@@ -376,17 +355,6 @@ def _static(x: Any) -> bool:
     return x is None or isinstance(x, (bool, int, str))
 
 
-def _beside(y: Any) -> Any:
-    """Copy an array to memory of its own, where its elements lie as they do."""
-    if is_compact(y):
-        return np.array(y, order="K")
-    ends = [(n - 1) * s for n, s in zip(y.shape, y.strides, strict=True) if y.size]
-    before, after = -sum([e for e in ends if e < 0]), sum([e for e in ends if e > 0])
-    z = np.ndarray(y.shape, y.dtype, bytearray(before + after + y.itemsize), before, y.strides)
-    z[...] = y
-    return z
-
-
 def _form(y: Any) -> tuple[Any, Any]:
     return getattr(y, "shape", None), getattr(y, "dtype", None)
 
@@ -397,9 +365,9 @@ def _row_form(x: Any) -> Any:
     return None if y is None else (np.shape(y), getattr(y, "dtype", None) or np.asarray(y).dtype)
 
 
-def _same_rows(x: Any, y: Any, exact: bool) -> bool:
+def _same_rows(x: Any, y: Any) -> bool:
     """Tell whether results of two turns are rows of one array; zeros are there for nothing."""
-    return _row_form(x) == _row_form(y) or (not exact and (x is None or y is None))
+    return _row_form(x) == _row_form(y) or x is None or y is None
 
 
 def plain_one(x: Any) -> Any:
@@ -407,13 +375,12 @@ def plain_one(x: Any) -> Any:
     return x.payload if isinstance(x, Noted) else x
 
 
-def _same_form(held: Noted | None, x: Any, y: Any, exact: bool) -> bool:
+def _same_form(held: Noted | None, x: Any, y: Any) -> bool:
     """Tell whether what a turn carries on has the form of what it was given."""
     if held is None:
         return type(x) is type(y) and not isinstance(x, Noted) and repr(x) == repr(y)
     y, z = plain_one(y), held.payload
-    same = type(y) is type(z) and _form(y) == _form(z)
-    return same and not (exact and layout_of(y) != layout_of(z))
+    return type(y) is type(z) and _form(y) == _form(z)
 
 
 def asks(body: list[Call]) -> bool:

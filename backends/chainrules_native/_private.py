@@ -1,6 +1,6 @@
 """NumPy's private names that programs in C use: they all stand here, and each is tried.
 
-They are NumPy's own loops, and the table of its interface for C. What a version of NumPy does not
+They are NumPy's own loops. What a version of NumPy does not
 have is not written in C: NumPy computes it where the program calls it.
 """
 
@@ -20,8 +20,6 @@ def _module(name: str) -> Any:
 
 
 UMATH = _module("numpy._core.umath")
-LAPACK = _module("numpy.linalg._umath_linalg")
-INTERFACE = getattr(_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
 
 
 def loop_named(module: Any, name: str) -> Any:

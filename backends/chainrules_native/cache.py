@@ -1,8 +1,7 @@
-"""Cache: shared libraries by their source; see `chainrules_compile.folder`."""
+"""Cache: shared libraries by their source; see `chainrules_native.folder`."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
@@ -11,7 +10,6 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from chainrules_compile.folder import CacheInfo, Folder
 from chainrules_native.compilers import (
     FLAGS,
     NAMES,
@@ -22,12 +20,10 @@ from chainrules_native.compilers import (
     more_flags,
     processor,
 )
+from chainrules_native.folder import CacheInfo, Folder
 
 FOLDER = Folder("chainrules_native", "CHAINRULES_NATIVE_CACHE", ".so")
 """Where shared libraries are kept."""
-
-PLANS = Folder("chainrules_native", "CHAINRULES_NATIVE_CACHE", ".plan")
-"""Beside them, what each has of which program."""
 
 
 def cache_info() -> CacheInfo:
@@ -78,27 +74,6 @@ def _library(by: Compiler, text: str, flags: tuple[str, ...]) -> Path:
             return FOLDER.put(key, target)
     except OSError as error:
         raise CompilerError(str(error)) from error
-
-
-def plan(print_: str) -> tuple[Path, str] | None:
-    """Return the library of a program by its print, and the plan that lies beside it; or None."""
-    PLANS.path = FOLDER.path
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        for path in PLANS.found(_key(compiler(), print_, ())):
-            key, _, text = path.read_text(encoding="utf-8").partition("\n")
-            for made in FOLDER.found(key):
-                FOLDER.hits += 1
-                return made, text
-    return None
-
-
-def keep_plan(print_: str, made: Path, text: str) -> None:
-    """Lay a plan beside its library; where that cannot be, the program is written once more."""
-    PLANS.path = FOLDER.path
-    with contextlib.suppress(OSError), PLANS.private() as private:
-        path = private / "program.plan"
-        path.write_text(f"{made.stem.partition('-')[0]}\n{text}", encoding="utf-8")
-        PLANS.put(_key(compiler(), print_, ()), path)
 
 
 @functools.cache

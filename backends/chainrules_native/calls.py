@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules_native import without_headers
-from chainrules_native.addresses import address_of
-from chainrules_native.cache import compiler, library
+from chainrules_native.cache import library
 from chainrules_native.compilers import CompilerError, headers
 from chainrules_native.text import headed
 
@@ -55,8 +53,8 @@ def driver() -> Any:
     """
     found = headers()
     if not found:
-        compiler()
-        return without_headers
+        msg = "the headers of Python are missing; install them, as python3-dev"
+        raise CompilerError(msg)
     path = library(headed("native.c"), *[f"-I{where}" for where in found])
     name = "chainrules_native_calls"
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
@@ -68,21 +66,14 @@ def driver() -> Any:
 
 
 @functools.cache
-def loop_of(ufunc: np.ufunc | str, types: str) -> tuple[int, int] | None:
+def loop_of(ufunc: np.ufunc, types: str) -> tuple[int, int] | None:
     """Return the addresses of a ufunc's loop for types, and of its data; None if it has none."""
-    if isinstance(ufunc, str):
-        return address_of(ufunc, types)
     try:
         i = [str(known) for known in ufunc.types].index(types)
     except ValueError:
         return None
     found: tuple[int, int] | None = driver().loop_of(ufunc, i)
     return found
-
-
-def name_of(loop: np.ufunc | str) -> str:
-    """Return what a loop of NumPy's, or another function, is called."""
-    return loop if isinstance(loop, str) else loop.__name__
 
 
 def fits() -> Any:

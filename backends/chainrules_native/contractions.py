@@ -94,9 +94,8 @@ def _inner(s: Lowering, call: Call) -> View:
 def _einsum(s: Lowering, call: Call) -> View:
     """Lower sums of products by subscripts, of one array or of two.
 
-    NumPy's own way adds in an order of its own, so with its bits only products without sums are
-    written. Otherwise what one array alone sums over goes first, and the rest is one product of
-    matrices for each of the subscripts that all have.
+    What one array alone sums over goes first, and the rest is one product of matrices for each of
+    the subscripts that all have.
     """
     operands, (y,) = list(call.operands), call.results
     subscripts = call.options.get("subscripts")
@@ -112,14 +111,14 @@ def _einsum(s: Lowering, call: Call) -> View:
     numbers = [x for x in operands if type(x) is Value and not form(x)[0]]
     _floats(s, *[x for x in operands if x not in numbers])
     views, names = [s.view(x) for x in operands], given.split(",")
-    if len({view.dtype for view in views}) > 1:
+    if {view.dtype for view in views} != {form(y)[1]}:  # or with dtype=
         raise UnwritableError
     if any([len(set(name)) < len(name) for name in (*names, wanted)]):
         raise UnwritableError  # diagonals
     summed = set("".join(names)) - set(wanted)
     if len(views) == 2 and not summed:
         return _spread_product(s, y, views, names, wanted)
-    if s.exact or not views[0].size:
+    if not views[0].size:
         raise UnwritableError
     if len(views) == 1:
         view = _permuted(views[0], [names[0].index(c) for c in _sorted(names[0], wanted)])

@@ -22,8 +22,8 @@ from chainrules_compile.loops import (
     stacked_rows,
 )
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.values import changed, is_contiguous, unused_calls
-from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, name_of, program
+from chainrules_compile.passes.values import changed, is_contiguous
+from chainrules_native.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, program
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy
 from chainrules_native.lowering import Lowering, dense, form
@@ -61,17 +61,15 @@ class Turning:
     """
 
     def __init__(
-        self, call: Call, name: str, exact: bool, threads: int, lies: list[tuple[int, ...] | None]
+        self, call: Call, name: str, threads: int, lies: list[tuple[int, ...] | None]
     ) -> None:
         self.name = name
         self.__name__ = name
         self.loop: Loop = call.function
         self.rewritten = call
-        self.lowering = Lowering(exact)
+        self.lowering = Lowering()
         loop, body = self.loop, self.loop.body
         if loop.last or not all(map(is_known, body.outputs)) or body.constants:
-            raise UnwritableError
-        if unused_calls(body):  # for what they raise
             raise UnwritableError
         same, first, each_of = loop.split(body.inputs)
         self.lies = dict(zip(each_of, lies, strict=True))
@@ -89,7 +87,7 @@ class Turning:
             lower(self.lowering, each)
         self.views = self._outputs()
         text, self.work = emit(self.lowering.items, self.views, f"{name}_turn", threads)
-        names = ", ".join([f"{name_of(loop)} {types}" for loop, types in self.lowering.loops])
+        names = ", ".join([f"{loop.__name__} {types}" for loop, types in self.lowering.loops])
         vectors = text_of(self.lowering.vectors)
         self.guarded = "return 1;" in text
         self.text = f"/* {name}, loops: {names} */\n{vectors}\n{text}\n{self._driver()}\n"
@@ -230,7 +228,7 @@ def spec_of(x: Value, view: View) -> Spec:
     return Spec(kind, view.dtype, view.shape, view.strides, buffer.low, buffer.nbytes)
 
 
-def with_turnings(whole: Program, exact: bool, threads: int) -> Program:
+def with_turnings(whole: Program, threads: int) -> Program:
     """Return the program with loops that can be written in C, and arrays for their lists."""
     found: dict[int, Turning] = {}
     made = whole.definitions()
@@ -239,7 +237,7 @@ def with_turnings(whole: Program, exact: bool, threads: int) -> Program:
             _, _, sequences = call.function.split(call.operands)
             with contextlib.suppress(UnwritableError):
                 lies = [_lies(made, x) for x in sequences]
-                found[i] = Turning(call, f"loop{len(found)}", exact, threads, lies)
+                found[i] = Turning(call, f"loop{len(found)}", threads, lies)
     if not found:
         return whole
     calls: list[Call] = []

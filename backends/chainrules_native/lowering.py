@@ -62,8 +62,6 @@ class Lowering:
         Where each value is.
     loops : dict
         The number of each loop of NumPy's, by ufunc and types.
-    exact : bool
-        Whether results need NumPy's bits.
     may_leave : bool
         Whether calls can stay NumPy's, as in a program that is saved none can.
     masks : dict
@@ -76,14 +74,13 @@ class Lowering:
         The arrays of which the program goes on only if they are not.
     """
 
-    def __init__(self, exact: bool = True, may_leave: bool = True) -> None:
-        self.exact = exact
+    def __init__(self, may_leave: bool = True) -> None:
         self.may_leave = may_leave
         self.vectors: set[tuple[str, int]] = set()
         self.items: list[Item] = []
         self.inputs: list[Value] = []
         self.views: dict[Value, View] = {}
-        self.loops: dict[tuple[np.ufunc | str, str], int] = {}
+        self.loops: dict[tuple[np.ufunc, str], int] = {}
         self.asked: dict[Value, Value] = {}
         self.infinite: set[Value] = set()
         self.masks: dict[Any, tuple[int, Item, list[View]]] = {}
@@ -180,8 +177,8 @@ class Lowering:
         self.views[x] = view
         return x
 
-    def loop(self, ufunc: np.ufunc | str, types: str) -> int:
-        """Return the number of a loop of NumPy's, or of another function: see `addresses`.
+    def loop(self, ufunc: np.ufunc, types: str) -> int:
+        """Return the number of a loop of NumPy's.
 
         Raises
         ------
@@ -206,12 +203,12 @@ class Lowering:
             return self.computed(y, xs, text, wanted)
         if any([d.kind == "c" for d in (*wanted, given)]):
             return self._of_complex(y, ufunc, xs, wanted)
-        name = None if self.exact else name_of(ufunc, (*wanted, given))
+        name = name_of(ufunc, (*wanted, given))
         if name is not None and math.prod(form(y)[0]) == 1:
             end = "f" if given.itemsize == 4 else ""
             places = ", ".join([f"{{{i}}}" for i in range(len(xs))])
             return self.computed(y, xs, f"{name}{end}({places})", wanted)
-        if name is not None and is_there(name, given.itemsize):
+        if name is not None and self.may_leave and is_there(name, given.itemsize):
             self.vectors.add((name, given.itemsize))
             return self.computed(y, xs, None, wanted, vector=name)
         types = "".join([d.char for d in wanted]) + "->" + given.char
@@ -283,8 +280,6 @@ class Lowering:
         operands = []
         for x, dtype in zip(xs, dtypes, strict=True):
             operand = self.operand(x, dtype, out.shape, axes)
-            if loop >= 0 and self.exact and _is_backwards(operand):
-                raise UnwritableError  # there a loop of NumPy's rounds otherwise
             if text is None and operand.dtype != dtype:
                 operand = self._cast(operand, dtype, out)
             operands.append(operand)
@@ -391,11 +386,6 @@ def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
         raise UnwritableError  # what does not fit is for NumPy to say
 
 
-def _is_backwards(x: Operand) -> bool:
-    """Tell whether elements are read from the end to the beginning."""
-    return isinstance(x, Argument) and x.strides[-1] < 0
-
-
 def strides_like(view: View, step: int) -> Shape:
     """Return strides without gaps in the order that NumPy's ufuncs give the result of an array."""
     strides = [step] * len(view.shape)
@@ -403,17 +393,6 @@ def strides_like(view: View, step: int) -> Shape:
         strides[d] = step
         step *= view.shape[d]
     return tuple(strides)
-
-
-def strides_of_product(a: View, b: View) -> Shape:
-    """Return the strides that NumPy gives the product of two arrays of one shape."""
-    if a.in_c_order and b.in_c_order:
-        return contiguous(a.shape, a.dtype.itemsize)
-    # Of two elements along each axis at most: the order of axes hangs on their steps.
-    few = tuple([min(n, 2) for n in a.shape])
-    given = [x._replace(shape=few).shadow()[0] for x in (a, b)]
-    made: Any = np.nditer([*given, None], ["zerosize_ok"]).operands[-1]
-    return strides_like(a._replace(strides=made.strides), a.dtype.itemsize)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -42,7 +42,7 @@ def product(
         target = target._replace(shape=(*target.shape, 1), strides=(*target.strides, step))
     if not target.size:
         return out
-    is_loop = not s.exact and dtype.kind == "f" and is_small(a, b)
+    is_loop = dtype.kind == "f" and is_small(a, b)
     s.add(Product(target, a, b, loop, is_loop))
     return out
 
@@ -197,7 +197,7 @@ def _right(s: Lowering, call: Call) -> View:
 def _vdot(s: Lowering, call: Call) -> View:
     """Lower the sum of a product, which is added as other sums are, where that is allowed."""
     a, b = call.operands
-    if s.exact or call.options or not (is_array(a) and is_array(b)) or form(a) != form(b):
+    if call.options or not (is_array(a) and is_array(b)) or form(a) != form(b):
         raise UnwritableError
     if form(a)[1].char not in "fd" or form(call.results[0])[0]:
         raise UnwritableError

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import joined_rows
 from chainrules_native.items import Copy, Literal, Scan
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import UnwritableError, View
@@ -165,25 +164,6 @@ _ROWS = 128
 """Of so many rows a triangle is taken in C."""
 
 
-def rows_joined(s: Lowering, call: Call) -> View:
-    """Lower the rows of arrays, one below the other; a vector is a row."""
-    (y,) = call.results
-    (_, *own), dtype = form(y)
-    if not all([is_array(x) and form(x)[1] == dtype for x in call.operands]):
-        raise UnwritableError
-    out, at = s.result(y), 0
-    for x in call.operands:
-        view = s.view(x)
-        if len(view.shape) == 1:
-            view = view._replace(shape=(1, *view.shape), strides=(0, *view.strides))
-        if list(view.shape[1:]) != own:
-            raise UnwritableError
-        target = out._replace(offset=out.offset + at * out.strides[0], shape=view.shape)
-        s.add(Copy(target, view))
-        at += view.shape[0]
-    return out
-
-
 def converted(s: Lowering, call: Call) -> View:
     """Lower a conversion; what may not fit is left to NumPy."""
     x, (y,) = call.operands[0], call.results
@@ -207,7 +187,6 @@ REARRANGED: dict[Any, Any] = {
     v.roll: rolled,
     np.roll: rolled,
     v.from_diagonal: on_diagonal,
-    joined_rows: rows_joined,
     v.astype: converted,
     np.ndarray.astype: converted,
     **dict.fromkeys(_RUNNING, accumulated),

@@ -196,7 +196,7 @@ def _source(saving: _Saving, name: str, text: str, work: int) -> str:
     )
 
 
-def _loop(own: str, ufunc: np.ufunc | str, types: str) -> str:
+def _loop(own: str, ufunc: np.ufunc, types: str) -> str:
     """Write what stands for a loop of NumPy's."""
     if isinstance(ufunc, str):
         msg = f"{ufunc} of numbers is not written in C; {REMEDY}"

@@ -1,4 +1,4 @@
-"""Sorts by NumPy's own functions, the first of the largest, and what is taken along an axis."""
+"""The first of the largest, and what is taken along an axis."""
 
 from __future__ import annotations
 
@@ -19,60 +19,8 @@ from chainrules_py.program import Call
 _PLACES = np.dtype(np.intp)
 
 
-def sorted_along(places: bool) -> Callable[[Lowering, Call], View]:
-    """Return how a sort is lowered, or one that gives places."""
-
-    def lower(s: Lowering, call: Call) -> View:
-        only(call, "axis", "descending", "stable", "kind")
-        x, (y,) = call.operands[0], call.results
-        axis, kind = argument_of(call, 1, "axis", -1), call.options.get("kind")
-        if not is_array(x) or len(call.operands) > 2 or call.options.get("descending"):
-            raise UnwritableError
-        if type(axis) is not int or kind not in (None, "stable", "quicksort", "mergesort"):
-            raise UnwritableError
-        stable = bool(call.options.get("stable")) or kind in ("stable", "mergesort")
-        (shape, dtype), wanted = form(x), form(y)
-        if wanted != (shape, _PLACES if places else dtype) or dtype.kind not in "fiub":
-            raise UnwritableError
-        c_type(dtype)
-        if 0 in shape:
-            return s.result(y)
-        axis %= len(shape)
-        name = f"{'stable ' if stable else ''}{'argsort' if places else 'sort'}"
-        loop, rows = s.loop(name, dtype.char), _rows(shape, axis)
-        numbers = _in_rows(s, s.view(x), axis)
-        out = s.new((*rows, shape[axis]), wanted[1])
-        s.kernel(_text(loop, rows, shape[axis], numbers, out, places), [out], [numbers], True)
-        return s.laid_out(_moved_back(out, axis), y)
-
-    return lower
-
-
 def _rows(shape: Shape, axis: int) -> Shape:
     return (*shape[:axis], *shape[axis + 1 :])
-
-
-def _in_rows(s: Lowering, view: View, axis: int) -> View:
-    """Return a copy in C order whose last axis is the one that is given."""
-    shape, strides = [(*_rows(x, axis), x[axis]) for x in (view.shape, view.strides)]
-    return s.copy(view._replace(shape=shape, strides=strides))
-
-
-def _moved_back(view: View, axis: int) -> View:
-    """Return a view whose last axis is where it was."""
-    shape, strides = [(*x[:-1][:axis], x[-1], *x[:-1][axis:]) for x in (view.shape, view.strides)]
-    return view._replace(shape=shape, strides=strides)
-
-
-def _text(loop: int, rows: Shape, n: int, numbers: View, out: View, places: bool) -> str:
-    given, to = at("a1", numbers.strides[:-1]), at("a0", out.strides[:-1])
-    if places:
-        begin = f"for (I k = 0; k < {n}; k++) ((I*)({to}))[k] = k;"
-        call = f"((int (*)(char*, char*, I, void*))L[{2 * loop}])({given}, {to}, {n}, 0)"
-    else:
-        begin = f"memcpy({to}, {given}, {n * numbers.dtype.itemsize});"
-        call = f"((int (*)(char*, I, void*))L[{2 * loop}])({to}, {n}, 0)"
-    return f"  *s = 0;\n  {nest(rows)}{{ {begin}\n    if ({call} < 0) {{ *s = 1; return; }} }}\n"
 
 
 def first_of(sign: str) -> Callable[[Lowering, Call], View]:
@@ -174,8 +122,6 @@ def _there(view: View, axis: int, array: str) -> str:
 
 
 SORTING: dict[Any, Any] = {
-    **dict.fromkeys((v.sort, np.sort), sorted_along(False)),
-    **dict.fromkeys((v.argsort, np.argsort), sorted_along(True)),
     **dict.fromkeys((v.argmax, np.argmax), first_of(">")),
     **dict.fromkeys((v.argmin, np.argmin), first_of("<")),
     v.take_along_axis: _along,

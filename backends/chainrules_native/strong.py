@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from chainrules_compile.calls import is_finite
 from chainrules_native.items import Finite
-from chainrules_native.lowering import Lowering, form, is_array, kind_of, resolved
+from chainrules_native.lowering import Lowering, form, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
@@ -19,29 +18,14 @@ from chainrules_py.program import Call, Value
 def _strong(s: Lowering, call: Call) -> View:
     """Lower a strong product.
 
-    NumPy's is a plain one where all of the partial is finite, and a product with zero is the plain
-    one too, of its sign. Otherwise each zero of the cotangent gives a zero without a sign.
+    A zero of the cotangent gives zero where the partial is not finite.
     """
     (y,), (c, p) = call.results, call.operands
     *wanted, given = resolved(np.multiply, tuple([kind_of(x) for x in (c, p)]))
     if given != form(y)[1] or given.kind != "f":
         raise UnwritableError
-    plain, strong = "{0} * {1}", "{0} == 0 ? 0 : {0} * {1}"
     absolute = "fabs" if given.itemsize == 8 else "fabsf"
-    if not s.exact:
-        text = f"{{0}} == 0 && !({absolute}({{1}}) < INFINITY) ? 0 : {plain}"
-    elif type(c) in (int, float) and c and math.isfinite(c):
-        text = plain
-    elif p in s.infinite:
-        text = strong
-    elif is_array(p):
-        asked = Value("", np.bool_, (), np.dtype(np.bool_))
-        s.views[asked] = _asked(s, p, s.new((), np.dtype(np.bool_), ()))
-        dtypes = [*wanted, np.dtype(np.bool_)]
-        return s.computed(y, (c, p, asked), f"{{2}} ? {plain} : ({strong})", dtypes)
-    else:
-        squared = "{1}" if kind_of(p) is float else "{1} * {1}"
-        text = f"{absolute}({squared}) < INFINITY ? {plain} : ({strong})"
+    text = f"{{0}} == 0 && !({absolute}({{1}}) < INFINITY) ? 0 : {{0}} * {{1}}"
     return s.computed(y, (c, p), text, wanted)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.passes.values import axes_of
-from chainrules_native.items import Copy, Literal, Operation, Product, Reduction
-from chainrules_native.lowering import (
-    BLOCK,
-    Lowering,
-    argument,
-    form,
-    is_array,
-    strides_like,
-    strides_of_product,
-)
+from chainrules_native.items import Copy, Operation, Product, Reduction
+from chainrules_native.lowering import BLOCK, Lowering, argument, form, is_array, strides_like
 from chainrules_native.memory import Shape, UnwritableError, View, axes_in_order, collapsed
 from chainrules_native.text import c_type, literal
 from chainrules_py.program import Call, Value
@@ -168,20 +159,11 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
             raise UnwritableError
         loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
         if not of_product:
-            return _sum(s, y, s.view(t), result, shape, loop)
+            return reduce(s, np.add, s.view(t), y, _summed(result, shape))
         view, other = s.view(t), s.view(rest[0])
         if other.shape != result:
             return _of_spread(s, y, view, other, shape, loop)
-        if s.exact and math.prod(shape) == 1 and math.prod(result) <= _LONG:
-            return _dot(s, y, view, other, loop)
-        as_numpy = s.exact and s.may_leave
-        if as_numpy and _at_once(result, shape, view, other):
-            axes = _summed(result, shape)
-            if math.prod(shape) == 1 or len(result) - 1 in axes or not _adds_row_by_row():
-                raise UnwritableError
-            return reduce(s, np.add, times(s, view, other), y, axes)
-        strides = strides_of_product(view, other) if as_numpy else None
-        return _sum(s, y, times(s, view, other, strides), result, shape, loop)
+        return reduce(s, np.add, times(s, view, other), y, _summed(result, shape))
 
     return lower
 
@@ -190,39 +172,6 @@ def _summed(result: Shape, shape: Shape) -> Shape:
     """Return the axes along which an array is summed to a shape that was broadcast to its own."""
     extra = len(result) - len(shape)
     return tuple([i for i, n in enumerate(result) if i < extra or n != shape[i - extra]])
-
-
-def _at_once(result: Shape, shape: Shape, t: View, p: View) -> bool:
-    """Tell whether NumPy sums products by `einsum`, as `chainrules_numpy.broadcasting` says."""
-    if math.prod(result) < _MANY or not (t.in_c_order and p.in_c_order):
-        return False
-    if math.prod(shape) == 1:
-        return True
-    axes = _summed(result, shape)
-    long = len(result) - 1 in axes and math.prod([result[i] for i in axes]) > _LONG
-    return result[-1] >= _RUN and len(result) <= _LETTERS and not long
-
-
-@functools.cache
-def _adds_row_by_row() -> bool:
-    """Tell whether `einsum` sums products along other axes than the last as NumPy does its own.
-
-    Along the last it has as many sums as a vector of NumPy's build has places, and where a build
-    multiplies and adds at once, no product is rounded.
-    """
-    rng = np.random.default_rng(0)
-    for dtype in (np.float64, np.float32):
-        for shape, how, axes in (
-            ((9, 67), "ab,ab->b", (0,)),
-            ((5, 7, 19), "abc,abc->ac", (1,)),
-            ((5, 7, 19), "abc,abc->c", (0, 1)),
-        ):
-            x = rng.normal(size=(2, *shape)) * 10.0 ** rng.integers(-9, 9, (2, *shape))
-            x[rng.random(x.shape) < 0.3] = -0.0
-            t, p = x.astype(dtype)
-            if np.einsum(how, t, p).tobytes() != np.add.reduce(t * p, axes).tobytes():
-                return False
-    return True
 
 
 def _of_spread(s: Lowering, y: Value, t: View, p: View, shape: Shape, loop: int) -> View:
@@ -254,18 +203,6 @@ def _of_spread(s: Lowering, y: Value, t: View, p: View, shape: Shape, loop: int)
     return out
 
 
-def _dot(s: Lowering, y: Value, a: View, b: View, loop: int) -> View:
-    """Sum a product by BLAS, in C order, as ``np.vdot`` does: what is no row in steps it copies."""
-    n, step = a.size, a.dtype.itemsize
-    a, b = [x if len(collapsed(x.shape, x.strides)[0]) < 2 else s.copy(x) for x in (a, b)]
-    out = s.result(y)
-    steps = [(*collapsed(x.shape, x.strides)[1], step)[0] for x in (a, b)]
-    row = a._replace(shape=(1, n), strides=(n * step, steps[0]))
-    column = b._replace(shape=(n, 1), strides=(steps[1], step))
-    s.add(Product(out._replace(shape=(1, 1), strides=(step, step)), row, column, loop))
-    return out
-
-
 def times(s: Lowering, a: View, b: View, strides: Shape | None = None) -> View:
     """Lower a product of each element, in C order or another."""
     out = s.new(a.shape, a.dtype, strides)
@@ -276,52 +213,4 @@ def times(s: Lowering, a: View, b: View, strides: Shape | None = None) -> View:
         ),
         out.size,
     )
-    return out
-
-
-def _sum(s: Lowering, y: Value, view: View, result: Any, shape: Any, loop: int) -> View:
-    """Sum as `chainrules_numpy.broadcasting` does: by a product with ones, where it is short."""
-    extra, axes = len(result) - len(shape), _summed(result, shape)
-    rows, dtype = math.prod([result[i] for i in axes]), view.dtype
-    step = dtype.itemsize
-    c_order = view.in_c_order
-    leading = axes == tuple(range(len(axes))) and len(axes) < len(result)
-    columns = math.prod(result[len(axes) :])
-    by_ones = s.exact and (rows <= _LONG or (leading and c_order))
-    two = len(result) == 2
-    if not by_ones or not view.size:
-        return reduce(s, np.add, view, y, axes)
-    if axes == (len(result) - 2,) and not extra and len(result) > 2 and c_order:
-        out = s.result(y)
-        ones = _ones(s, rows, dtype)._replace(shape=(1, rows), strides=(rows * step, step))
-        s.add(Product(out, ones, view, loop))
-        return out
-    last = 0 not in axes and axes == tuple(range(len(result) - len(axes), len(result)))
-    if (axes == (1,) and two) or (last and not leading and c_order):
-        lines = math.prod(result[: -len(axes)])
-        if not two:
-            view = view._replace(shape=(lines, rows), strides=(rows * step, step))
-        out = s.result(y)
-        target = View(out.version, 0, (lines, 1), (step, step), dtype)
-        ones = _ones(s, rows, dtype)._replace(shape=(rows, 1), strides=(step, step))
-        s.add(Product(target, view, ones, loop))
-        return out
-    if axes == (0,) and len(result) < 3 and rows <= _LONG:
-        matrix = view if two else view._replace(shape=(rows, 1), strides=(view.strides[0], step))
-    elif leading and c_order:
-        matrix = view._replace(shape=(rows, columns), strides=(columns * step, step))
-    elif len(axes) == len(result) and c_order:
-        matrix = view._replace(shape=(rows, 1), strides=(step, step))
-    else:
-        return reduce(s, np.add, view, y, axes)
-    out = s.result(y)
-    target = View(out.version, 0, (1, matrix.shape[1]), (matrix.shape[1] * step, step), dtype)
-    ones = _ones(s, rows, dtype)._replace(shape=(1, rows), strides=(rows * step, step))
-    s.add(Product(target, ones, matrix, loop))
-    return out
-
-
-def _ones(s: Lowering, n: int, dtype: np.dtype[Any]) -> View:
-    out = s.new((n,), dtype)
-    s.add(Copy(out, Literal(literal(1, dtype), dtype)))
     return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.loops import Loop, Varying, joined, rows_of, stacked_rows
+from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import stack
@@ -77,9 +77,6 @@ def _turned(
         given = (*same, *carried, *[xs[k] for xs in rows])
         known: dict[Value, Any] = dict(zip(body.inputs, given, strict=True))
         for each in body:
-            options = {
-                name: x.objects[k] if type(x) is Varying else x for name, x in each.options.items()
-            }
             results = []
             for y in each.results:
                 memory = y.memory and known.get(y.memory, y.memory)
@@ -88,7 +85,7 @@ def _turned(
                 results.append(new)
             operands = each.replaced(known).operands
             known.update(zip(each.results, results, strict=True))
-            calls.append(Call(each.function, operands, options, tuple(results)))
+            calls.append(Call(each.function, operands, each.options, tuple(results)))
         found = Call(None, body.outputs, {}, ()).replaced(known).operands
         carried, last, new_ones = loop.outputs(found)
         kept.append(new_ones)

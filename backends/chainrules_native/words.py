@@ -21,18 +21,17 @@ from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.passes.values import axes_of
 from chainrules_native.composed import COMPOSED, shared
 from chainrules_native.contractions import CONTRACTIONS
-from chainrules_native.factors import DECOMPOSITIONS, FACTORS
 from chainrules_native.items import RAISES, Copy, Guard, Literal
 from chainrules_native.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_native.memory import UnwritableError, View, strides_of
 from chainrules_native.places import PLACES, gathered, nonzero
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
+from chainrules_native.small import LOG_DETERMINANTS, SMALL
 from chainrules_native.sorting import SORTING
 from chainrules_native.strong import STRONG
 from chainrules_native.sums import counted, reduced, spread_sum, truth
 from chainrules_native.text import c_type, expression, literal
-from chainrules_native.triangular import TRIANGULAR
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
@@ -472,14 +471,13 @@ WORDS[dot_to] = spread_sum(True)
 for _table in (
     COMPOSED,
     CONTRACTIONS,
-    FACTORS,
+    SMALL,
     PLACES,
     PRODUCTS,
     REARRANGED,
     SORTING,
     STRONG,
-    TRIANGULAR,
 ):
     WORDS |= _table
-SEVERAL |= DECOMPOSITIONS
+SEVERAL |= LOG_DETERMINANTS
 SEVERAL |= dict.fromkeys((np.nonzero, np.ndarray.nonzero), nonzero)

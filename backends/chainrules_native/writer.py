@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from chainrules_compile.calls import expect
 from chainrules_compile.loops import Loop
-from chainrules_compile.passes.values import called, changed, unused_calls
+from chainrules_compile.passes.values import called, changed
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.numpy_source import write as write_numpy
 from chainrules_compile.writers.writer import Body
-from chainrules_native import cache, calls
+from chainrules_native import calls
 from chainrules_native.compilers import CompilerError
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Group, Item, Product, views_of
 from chainrules_native.looped import Turning, spec_of, with_turnings
 from chainrules_native.lowering import Lowering, dense, form
-from chainrules_native.memory import Buffer, UnwritableError, View, strides_of
-from chainrules_native.plans import (
-    Plan,
-    Run,
-    as_planned,
-    as_text,
-    named,
-    plain,
-    plan_of,
-    print_of,
-    values_of,
-)
+from chainrules_native.memory import Buffer, Shape, UnwritableError, View, strides_of
 from chainrules_native.saved import save
 from chainrules_native.text import headed
 from chainrules_native.vectors import text_of
@@ -44,7 +34,7 @@ _FEWEST = 2
 _LARGE = 20_000
 """From how many elements on, of all items, other threads may run meanwhile."""
 
-MOST_CALLS = 200_000
+MOST_CALLS = 2_000_000
 """Longer programs stay NumPy's: to write them would take longer than they save."""
 
 
@@ -59,7 +49,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
             msg = f"a program of {len(program)} calls is too long to be written in C"
             raise CompilerError(msg)
         calls.driver()
-        recorded, program = program, _native(program, scope.exact, scope.threads)
+        recorded, program = program, _native(program, scope.threads)
         scope.fits = calls.fits()
         scope.save = functools.partial(save, recorded, names, scope)
     except CompilerError as error:
@@ -74,10 +64,9 @@ write.loops = True  # type: ignore[attr-defined]
 class Segment:
     """Calls, one after the other, that become one function of C."""
 
-    def __init__(self, exact: bool) -> None:
-        self.lowering = Lowering(exact)
+    def __init__(self) -> None:
+        self.lowering = Lowering()
         self.calls: list[Call] = []
-        self.places: list[int] = []
 
     def take(self, call: Call) -> bool:
         """Lower a call; return False if it has to stay NumPy's."""
@@ -91,79 +80,85 @@ class Segment:
         return True
 
 
-def _native(program: Program, exact: bool, threads: int) -> Program:
-    """Return the program with functions of C for the calls that can be written in it.
-
-    What is known on disk is not written again.
-    """
+def _native(program: Program, threads: int) -> Program:
+    """Return the program with functions of C for the calls that can be written in it."""
     if any([type(call.function) is Loop for call in program]):
-        program, printed = _with_loops(program, exact, threads), None
-    else:
-        printed = print_of(program, exact, threads)
-    known = printed and cache.plan(printed)
-    if known:
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
-            return as_planned(program, plan_of(known[1]), calls.at(known[0], threads))
-    plan, texts, with_vectors = _written(program, exact, threads)
+        program = _with_loops(program, threads)
+    pieces, texts, with_vectors = _written(program, threads)
     if not texts:
         return program
     heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
     head = headed(*heads, *(["threads.h"] if threads > 1 else []))
     library = calls.loaded("\n".join([head, *texts]), threads)
-    if printed and library is not None:
-        cache.keep_plan(printed, Path(library._name), as_text(plan))
-    return as_planned(program, plan, library)
+    found: list[Call] = []
+    for piece in pieces:
+        found += piece.calls(library) if isinstance(piece, _Made) else _turning(piece, library)
+    return changed(program, calls=tuple(found))
 
 
-def _with_loops(program: Program, exact: bool, threads: int) -> Program:
+def _with_loops(program: Program, threads: int) -> Program:
     """Return the program with loops in C, or with what of their turns is written in C."""
-    program = with_turnings(program, exact, threads)
+    program = with_turnings(program, threads)
     found = list(program.calls)
     for i, call in enumerate(found):
         if type(call.function) is Loop:  # not all of its turn is written in C
-            body = _native(call.function.body, exact, threads)
+            body = _native(call.function.body, threads)
             found[i] = called(call, dataclasses.replace(call.function, body=body))
     return changed(program, calls=tuple(found))
 
 
-def _written(program: Program, exact: bool, threads: int) -> tuple[Plan, list[str], bool]:
-    """Return what a program does, its functions in C, and whether these need those of vectors."""
+def _turning(call: Call, library: Any) -> list[Call]:
+    """Return a call as it is, or that of a loop in C."""
+    if type(call.function) is not Turning:
+        return [call]
+    made = call.function.call(library)
+    return [made, *map(_fits, made.results[-1:])] if call.function.guarded else [made]
+
+
+def _fits(answer: Value) -> Call:
+    return Call(expect, (answer, True), {"kind": bool}, ())
+
+
+def _lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> np.ndarray:
+    """Return an array that lies so in memory."""
+    return np.ndarray(shape, memory.dtype, memory, offset, strides)
+
+
+def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool]:
+    """Return the calls of a program and its functions in C, their texts, and if with vectors."""
     done: list[Segment | int] = []
-    segment = Segment(exact)
-    unused = {*unused_calls(program)}  # NumPy's function raises, and C's gives something
+    segment = Segment()
     for i, call in enumerate(program.calls):
-        if call not in unused and segment.take(call):
-            segment.places.append(i)
+        if segment.take(call):
             continue
         done += [segment, i]
-        segment = Segment(exact)
+        segment = Segment()
     done.append(segment)
     users = _users(program, done)
-    numbers = {x: i for i, x in enumerate(values_of(program))}
-    plan: Plan = []
+    pieces: list[Any] = []
     texts: list[str] = []
     with_vectors = False
     for i, piece in enumerate(done):
         if isinstance(piece, int):
-            plan.append(piece)
+            pieces.append(program.calls[piece])
             function = program.calls[piece].function
             if type(function) is Turning:
                 texts.append(function.text)
                 with_vectors = with_vectors or bool(function.lowering.vectors)
         elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
-            plan += piece.places
+            pieces += piece.calls
         else:
             given = [y for call in piece.calls for y in call.results]
             wanted = {y for y in given if _outside(users.get(y, set()), i)}
             try:
                 one = _Made(piece, wanted, f"run{len(texts)}", threads)
             except UnwritableError:  # of something that was lowered, and has no type in C
-                plan += piece.places
+                pieces += piece.calls
                 continue
             texts.append(one.text)
-            plan.append(one.run(numbers))
+            pieces.append(one)
             with_vectors = with_vectors or bool(one.lowering.vectors)
-    return plan, texts, with_vectors
+    return pieces, texts, with_vectors
 
 
 def _users(program: Program, done: list[Segment | int]) -> dict[Value, set[int]]:
@@ -188,14 +183,15 @@ class _Made:
     def __init__(self, segment: Segment, wanted: set[Value], name: str, threads: int) -> None:
         self.name = name
         self.lowering = segment.lowering
-        self.after: list[Any] = []
+        self.after: list[Call] = []
+        self.parts: dict[Value, dict[str, Any]] = {}
         outputs: list[Value] = []
         needed = set(wanted)
-        for i, call in zip(segment.places[::-1], segment.calls[::-1], strict=True):
+        for call in reversed(segment.calls):
             if needed.isdisjoint(call.results):
                 continue
             if is_view(call) and call.results[0].shape:
-                self.after.append(i)
+                self.after.append(call)
                 needed.update(call.values)
             else:
                 outputs += [y for y in reversed(call.results) if y in needed]
@@ -208,9 +204,7 @@ class _Made:
             views.append(view)
         self.views: list[View] = views
         self.items: list[Item] = self.lowering.items
-        loops = ", ".join(
-            [f"{getattr(loop, '__name__', loop)} {types}" for loop, types in self.lowering.loops]
-        )
+        loops = ", ".join([f"{loop.__name__} {types}" for loop, types in self.lowering.loops])
         text, self.work = emit(self.items, views, name, threads)
         vectors = text_of(self.lowering.vectors)
         self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
@@ -235,21 +229,25 @@ class _Made:
         if not alone or view.strides != strides:
             raise UnwritableError
         n = buffer.nbytes // dtype.itemsize
-        self.after.insert(0, (x, [strides, view.offset]))
+        self.parts[x] = {"shape": shape, "strides": strides, "offset": view.offset}
         return View(view.version, 0, (n,), (dtype.itemsize,), dtype)
 
-    def run(self, numbers: Mapping[Value, int]) -> Run:
-        """Return what a plan says of it."""
-        lowering = self.lowering
-        after = [x if isinstance(x, int) else [numbers[x[0]], *x[1]] for x in self.after]
-        views = [(x, lowering.views[x]) for x in lowering.inputs]
-        inputs, outputs = [
-            [[numbers[x], *plain(spec_of(x, view))] for x, view in given]
-            for given in (views, zip(self.outputs, self.views, strict=True))
-        ]
-        loops = [[named(loop), types] for loop, types in lowering.loops]
+    def calls(self, library: Any) -> list[Call]:
+        """Return the call of the function in a library, and those that follow it."""
+        lowering, memory = self.lowering, {}
+        for x in self.parts:
+            memory[x] = Value(f"{x.name}_memory", np.ndarray, None, x.dtype)
+        inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
+        outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
+        loops: Any = [calls.loop_of(loop, types) for loop, types in lowering.loops]
         large = sum(map(_elements, self.items)) > _LARGE
-        return Run(self.name, inputs, outputs, loops, after, self.work, self.guarded, large)
+        rest = self.work, self.guarded, large
+        native = calls.program(library, self.name, inputs, outputs, loops, *rest)
+        ok = [Value(f"{self.name}_fits", bool)] if self.guarded else []
+        results = (*[memory.get(x, x) for x in self.outputs], *ok)
+        found = [Call(native, tuple(lowering.inputs), {}, results), *map(_fits, ok)]
+        found += [Call(_lying, (memory[x],), lies, (x,)) for x, lies in self.parts.items()]
+        return [*found, *self.after]
 
 
 def _elements(item: Item) -> int:

@@ -26,6 +26,7 @@ PLACES = {
     "_yeojohnson_llf": "scipy.stats._morestats",
     "_yeojohnson_transform": "scipy.stats._morestats",
     "CovViaPSD": "scipy.stats._covariance",
+    "_PSD": "scipy.stats._multivariate",
     "AndersonResult": "scipy.stats._morestats",
     "KstestResult": "scipy.stats._stats_py",
     "LinregressResult": "scipy.stats._stats_py",

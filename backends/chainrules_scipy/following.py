@@ -1,27 +1,24 @@
-"""Functions that SciPy writes in NumPy's words, of traced values: SciPy's own text is followed.
-
-A copy of a function runs SciPy's code, in which NumPy's names keep traced values: `asarray` leaves
-them as they are, and arrays that `zeros` makes take them. Whatever it calls of SciPy's is ours
-where we have it, and copied so too where not. So there is no second text that could differ from
-SciPy's, and the derivative is that of its steps. What SciPy computes in C, or by looking at plain
-numbers, refuses traced values as ever.
-"""
+"""Functions that SciPy writes in NumPy's words: copies of its text keep traced values."""
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import functools
 import importlib
 import inspect
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import shortcuts
-from chainrules_scipy._private import is_numpy
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import Tracer, closed, shortcuts, untraced
+from chainrules_scipy._private import helper_name, is_numpy
 from chainrules_scipy.installing import (
     is_traced,
     original,
@@ -29,9 +26,361 @@ from chainrules_scipy.installing import (
     place_method,
     standing,
 )
-from chainrules_scipy.keeping import BUILTINS, HELPERS, INSTEAD, Either, beside, fields, ours_for
-from chainrules_scipy.recorded import HOLDS
-from chainrules_scipy.rows import stands_for
+from chainrules_scipy.other_engines import in_our_words
+from chainrules_scipy.precision import HOLDS, plainly
+from chainrules_scipy.rows import array_of, readable, stands_for
+
+_state = threading.local()
+
+
+@contextmanager
+def beside(arguments: Any) -> Iterator[None]:
+    """Have new arrays made like what is traced in a call, so that it may be written there."""
+    before = getattr(_state, "model", None)
+    _state.model = next(traced(arguments), before)
+    try:
+        with in_our_words(arguments):
+            yield
+    finally:
+        _state.model = before
+
+
+def traced(x: Any) -> Iterator[Any]:
+    """Go through what is traced in a tree of arguments."""
+    if isinstance(x, Tracer):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from traced(item)
+    elif isinstance(x, dict):
+        yield from traced(tuple(x.values()))
+    elif hasattr(type(x), HOLDS):
+        yield from traced(fields(x))
+    elif isinstance(x, FunctionType) and not x.__module__.startswith("scipy."):
+        captured = closed(x)
+        yield from traced(getattr(captured, "captured", ()))
+
+
+def fields(x: Any) -> dict[str, Any]:
+    """Return what an instance holds, in a dictionary or in slots."""
+    slots = [name for c in type(x).__mro__ for name in vars(c).get("__slots__", ())]
+    return getattr(x, "__dict__", {}) | {n: getattr(x, n) for n in slots if hasattr(x, n)}
+
+
+def _array(x: Any, dtype: Any = None, *_: Any, copy: Any = True, ndmin: int = 0, **__: Any) -> Any:
+    """Make an array, and leave what is traced so."""
+    if next(traced(x), None) is None:
+        return np.array(x, dtype, ndmin=ndmin) if copy else np.asarray(x, dtype)
+    y = array_of(x, floating=False)
+    y = y.copy() if copy else y
+    y = y if y.ndim else v.reshape(y[None], shape=())  # an array, and no number any more
+    y = (
+        y
+        if dtype is None or y.dtype == dtype or np.dtype(dtype).kind not in "fc"
+        else v.astype(y, dtype=np.dtype(dtype))
+    )
+    return y if y.ndim >= ndmin else y.reshape((1,) * (ndmin - y.ndim) + y.shape)
+
+
+def _asarray(x: Any, dtype: Any = None, *_: Any, copy: Any = None, **__: Any) -> Any:
+    return _array(x, dtype, copy=bool(copy))
+
+
+def _either(of_numbers: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs: (of_numbers if next(traced(xs), None) is None else function)(*xs)
+
+
+def _made(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that makes arrays, in which what is traced can be written."""
+
+    @functools.wraps(native)
+    def made(*args: Any, **options: Any) -> Any:
+        y = native(
+            *map(_static, args), **{k: _static(x) for k, x in options.items() if k != "device"}
+        )
+        model = getattr(_state, "model", None)
+        return (
+            y
+            if model is None or y.dtype.kind not in "fc"
+            else np.zeros(y.shape, y.dtype, like=model) + y
+        )
+
+    return made
+
+
+def _like(native: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that makes an array like another one, which takes what is traced."""
+
+    @functools.wraps(native)
+    def made(x: Any, *args: Any, **options: Any) -> Any:
+        return _made(native)(_static(x), *args, **options)
+
+    return made
+
+
+def _static(x: Any) -> Any:
+    return readable(x) if isinstance(x, Tracer) else x
+
+
+def _clipped(x: Any, /, min: Any = None, max: Any = None, **_: Any) -> Any:
+    return np.clip(x, min, max)
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
+    if isinstance(fill_value, Tracer):
+        fill_value = array_of(fill_value, floating=False)
+    y = _made(np.zeros)(
+        shape, dtype or np.result_type(getattr(fill_value, "dtype", type(fill_value)))
+    )
+    return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
+
+
+def _arange(*ends: Any, **options: Any) -> Any:
+    if next(traced(ends), None) is None:
+        return np.arange(*ends, **options)
+    start, step = (0.0 if len(ends) == 1 else ends[0]), (ends[2] if len(ends) == 3 else 1.0)
+    return start + step * np.arange(len(np.arange(*map(_static, ends))))
+
+
+def _asfarray_checked(x: Any, *args: Any, **options: Any) -> Any:
+    return x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
+
+
+def _apply_where(
+    where: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, **_: Any
+) -> Any:
+    """Compute what holds at each element, of elements of ones where that is not defined."""
+    args = [array_of(x) for x in (args if isinstance(args, (tuple, list)) else (args,))]
+    where = np.asarray(where)
+    if where.all():
+        return f1(*args)
+    if not where.any() and f2 is not None:
+        return f2(*args)
+    inside = f1(*[v.where(where, x, _inside(x, where)) for x in args])
+    if f2 is None:
+        return v.where(where, inside, fill_value)
+    return v.where(where, inside, f2(*[v.where(where, _inside(x, ~where), x) for x in args]))
+
+
+def _lazyselect(conditions: Any, functions: Any, arrays: Any, default: Any = 0) -> Any:
+    """Compute by the last condition that holds at each element, as SciPy's ``_lazyselect``."""
+    arrays = [array_of(x) for x in arrays]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    y: Any = np.full(shape, default, np.result_type(*[x.dtype for x in arrays]))
+    for condition, function in zip(conditions, functions, strict=True):
+        where = np.broadcast_to(readable(condition), shape)
+        y = _apply_where(where, arrays, function, lambda *_, y=y: y)
+    return y
+
+
+def _inside(x: Any, where: Any) -> Any:
+    """Return a value of x where it is inside, for all that are not; or 1."""
+    known = np.broadcast_to(readable(x), np.broadcast_shapes(x.shape, where.shape))[
+        np.broadcast_to(where, np.broadcast_shapes(x.shape, where.shape))
+    ]
+    return known[0] if known.size else np.ones((), x.dtype)
+
+
+def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
+    """Divide where a condition holds; elsewhere stands what is in ``out``."""
+    if next(traced((x, y, out)), None) is None:
+        return np.divide(x, y, out=out, where=where)
+    return x / y if out is None else np.where(where, x / np.where(where, y, 1.0), out)
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_`` of arrays and ranges."""
+
+    def __init__(self, native: Any, columns: bool) -> None:
+        self.native, self.columns = native, columns
+
+    def __getitem__(self, parts: Any) -> Any:
+        parts = parts if isinstance(parts, tuple) else (parts,)
+        if next(traced(parts), None) is None:
+            return self.native[parts]
+        found = [
+            self.native[x] if isinstance(x, slice) else np.atleast_1d(_asarray(x)) for x in parts
+        ]
+        if self.columns:
+            found = [x if x.ndim > 1 else x[:, None] for x in found]
+        return np.concatenate(found, axis=-1 if self.columns else 0)
+
+
+def _promoted(
+    *xs: Any, broadcast: bool = False, force_floating: bool = False, xp: Any = None
+) -> Any:
+    """Convert to a common type, as SciPy's ``xp_promote`` does."""
+    found = [None if x is None else array_of(x, floating=force_floating) for x in xs]
+    dtype = np.result_type(*[x.dtype for x in found if x is not None])
+    found = [x if x is None or x.dtype == dtype else v.astype(x, dtype=dtype) for x in found]
+    if broadcast:
+        shape = np.broadcast_shapes(*[x.shape for x in found if x is not None])
+        found = [x if x is None else v.broadcast_to(x, shape=shape) for x in found]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+class _At:
+    """Where an array is written, as array_api_extra has it."""
+
+    def __init__(self, x: Any, where: Any = None) -> None:
+        self.x, self.where = x, where
+
+    def __getitem__(self, where: Any) -> _At:
+        return _At(self.x, where)
+
+    def _written(self, y: Any, copy: Any = None, **_: Any) -> Any:
+        """Write to what is traced in place, as SciPy does: not all that call it take the result."""
+        in_place = issubclass(type(self.x), Tracer) and self.x.ndim and not copy
+        x = self.x if in_place else self.x.copy()
+        if issubclass(type(y), Tracer) and not in_place:  # which leaves y of any type
+            made: Any = np.zeros  # whose stubs do not know what arrays may be like
+            x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
+        if not x.ndim:
+            return v.where(self.where, y, x)
+        x[self.where] = y
+        return x
+
+    set = _written
+
+    def add(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] + y, **how)
+
+    def multiply(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] * y, **how)
+
+    def divide(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] / y, **how)
+
+    def subtract(self, y: Any, **how: Any) -> Any:
+        return self._written(self.x[self.where] - y, **how)
+
+
+class Either(tuple[Any, ...]):
+    """Classes, as copies ask whether something is of one of them: ``A | B | C``."""
+
+    __slots__ = ()
+
+    def __or__(self, other: Any) -> Either:
+        return Either((*self, other))
+
+    def __ror__(self, other: Any) -> Either:
+        return Either((other, *self))
+
+
+def _is_scalar(x: Any) -> bool:
+    return bool(np.isscalar(untraced(x)))
+
+
+class _Arrays:
+    """The class of arrays, to which what is traced belongs as well."""
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
+
+    def __or__(self, other: Any) -> Either:
+        return Either((self, other))
+
+    def __ror__(self, other: Any) -> Either:
+        return Either((other, self))
+
+
+class _Number:
+    """A class of numbers, which leaves what is traced as it is."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls, self.dtype = cls, np.dtype(cls)
+
+    def __call__(self, x: Any = 0) -> Any:
+        return v.reshape(array_of(x), shape=()) if isinstance(x, Tracer) else self.cls(x)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, self.cls)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.cls
+
+    def __or__(self, other: Any) -> Any:
+        return self.cls | other
+
+    __ror__ = __or__
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+
+class _Floats(_Number):
+    """The class of NumPy's floats, which makes arrays of arrays."""
+
+    def __call__(self, x: Any = 0) -> Any:
+        return array_of(x) if isinstance(x, Tracer) else self.cls(x)
+
+
+FLOAT64 = _Floats(np.float64)
+
+
+def _windows(x: Any, *args: Any, writeable: bool = False, **options: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, *args, **options)
+
+
+BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(complex)}
+
+INSTEAD: dict[Any, Any] = {
+    np.ndarray: _Arrays(),
+    np.isscalar: _is_scalar,
+    np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
+    np.array: _array,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
+    np.ascontiguousarray: _asarray,
+    np.asfortranarray: _asarray,
+    np.asarray_chkfinite: _asfarray_checked,
+    np.require: _asarray,
+    np.zeros: _made(np.zeros),
+    np.empty: _made(np.zeros),
+    np.ones: _made(np.ones),
+    np.eye: _made(np.eye),
+    np.zeros_like: _like(np.zeros_like),
+    np.empty_like: _like(np.zeros_like),
+    np.ones_like: _like(np.ones_like),
+    np.lib.stride_tricks.sliding_window_view: _windows,
+    np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
+    np.divide: _divided,
+    np.full: _full,
+    np.arange: _arange,
+    np.clip: _clipped,
+    np.astype: lambda x, dtype, **_: x.astype(dtype),
+    np.r_: _Joined(np.r_, columns=False),
+    np.c_: _Joined(np.c_, columns=True),
+} | {
+    f: _either(f, getattr(np, name))
+    for name, f in (*vars(cmath).items(), *vars(math).items())
+    if callable(f) and hasattr(np, name) and name not in ("gcd", "lcm", "prod")
+}
+"""What copies use in place of NumPy's functions, and of public ones of SciPy's."""
+HELPERS: dict[str | None, Any] = {
+    "apply_where": _apply_where,
+    "at": _At,
+    "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
+    "is_numpy": lambda _: True,
+    "is_numpy_namespace": lambda _: True,
+    "xp_promote": _promoted,
+    "_asarray": lambda x, dtype=None, *_, **__: _asarray(x, dtype),
+    "_asarray_validated": lambda x, *_, **__: array_of(x, floating=False),
+    "_lazyselect": _lazyselect,
+}
+"""What copies use in place of the functions in SciPy's private packages that have these names."""
+
+
+def ours_for(value: Any) -> Any:
+    """Return what copies use in place of something; None for most.
+
+    Raises
+    ------
+    TypeError
+        If it has no hash.
+    """
+    return INSTEAD.get(value) or HELPERS.get(helper_name(value))
+
 
 _classes: dict[type, dict[str, Any]] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -97,6 +98,11 @@ _NUMBERS: Any = np.ndarray | np.generic | Scalar
 _PYTHONS: Any = int | float | complex
 
 
+def ufunc_of(name: str) -> np.ufunc:
+    """Return a ufunc of SciPy's, which its array-API dispatch has inside of a function."""
+    return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
+
+
 def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     """Enter what computes a word; of Python's numbers the result is one of Python's."""
     n = len(word.operands)
@@ -139,7 +145,7 @@ def _of_four(function: Any) -> Callable[..., Any]:
 
 
 for _word in FUNCTIONS:
-    of_numbers(_word, getattr(scipy.special, _word.__name__))
+    of_numbers(_word, ufunc_of(_word.__name__))
 
 
 def polygamma_scipy(n: Any, x: Any, /) -> Any:

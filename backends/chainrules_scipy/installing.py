@@ -22,7 +22,7 @@ import numpy as np
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import Tracer, alias, aliases, closed, flatten, lock_of_a_table, type_info
 from chainrules_scipy import other_engines
-from chainrules_scipy.recorded import HOLDS, as_recorded
+from chainrules_scipy.precision import HOLDS, as_recorded
 
 OURS = {
     f"scipy.{name}": f"chainrules_scipy.{name}"
@@ -175,6 +175,11 @@ def place(
 
 def standing(native: Any) -> Callable[..., Any] | None:
     """Return what stands for something of SciPy's where it is installed, if anything does."""
+    home = getattr(native, "__module__", None)
+    if native not in _dispatching and type(home) is str and home.startswith("scipy."):
+        ours = OURS.get(public_module(native))
+        if ours is not None:
+            importlib.import_module(ours)
     return _dispatching.get(native)
 
 

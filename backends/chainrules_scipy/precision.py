@@ -1,13 +1,10 @@
-"""The precision of results: that of SciPy's, whatever a rule computes with.
-
-SciPy computes some of single precision in double, and some not: there is no law of it but SciPy
-itself, which is asked once for each kind of operands that are not all of double precision.
-"""
+"""The precision of results, and calls that a recorded program makes: as SciPy's."""
 
 from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +13,16 @@ import numpy as np
 
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import flatten, joined, kind_of, objects, type_info, untraced
+from chainrules_py.extend import (
+    Tracer,
+    closed,
+    flatten,
+    joined,
+    kind_of,
+    objects,
+    type_info,
+    untraced,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -191,3 +197,70 @@ def _cast(y: Any, dtypes: Any) -> Any:
     for name, field in getattr(y, "__dict__", {}).items():
         made.__dict__[name] = again.get(id(field), field)
     return made
+
+
+HOLDS = "_holds_traced"
+"""What a class has whose instances hold traced values, as those do that follow SciPy's."""
+_DATA = (np.ndarray, np.generic, np.dtype, type, int, float, complex, str, slice, range)
+
+
+def as_recorded(
+    native: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], bound: int = 0
+) -> Callable[..., Any] | None:
+    """Return what calls SciPy's own function, where nothing is differentiated; else None.
+
+    Of data, it is one call of the program. With other arguments, as a function, it is none: SciPy
+    looks at the numbers that such a function gives.
+
+    Parameters
+    ----------
+    native : callable
+        SciPy's function, or method.
+    args, options
+        What it is called with.
+    bound : int
+        How many of the arguments are what a method belongs to.
+    """
+    noted, is_data = None, True
+    leaves = flatten((args[bound:], options))[0]
+    others = [x for x in leaves if not (x is None or x is ... or issubclass(type(x), _DATA))]
+    for x in others:
+        if hasattr(type(x), HOLDS):
+            return None
+        for y in flatten(closed(x))[0] if callable(x) else [x]:
+            if is_asked_again(y):
+                noted = y
+            elif isinstance(y, Tracer) or type_info(type(y)).host is not None:
+                return None
+        is_data = is_data and is_asked_again(x)
+    if noted is None:
+        return native
+    return functools.partial(_called if is_data else _asked, noted, native)
+
+
+def _asked(noted: Any, *_: Any, **__: Any) -> Any:
+    """Ask for a plain array, so that the function that is written down runs as it is."""
+    return np.asarray(noted)
+
+
+def _called(noted: Any, native: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call SciPy's function as a program does, of which one argument is a value."""
+    signature = _parameters(native)
+    if signature is not None:
+        bound = signature.bind(*args, **options)  # which raises as SciPy does
+        given = bound.arguments
+        if any([isinstance(given.get(name), np.ndarray) for name in ("output", "out")]):
+            return _asked(noted)  # no program would write there
+        for name in [n for n in given if n.startswith("overwrite_") and given[n]]:
+            given[name] = False  # a permission, and other calls may read what is noted
+            args, options = bound.args, bound.kwargs
+    return noted.__array_function__(native, (), args, options)
+
+
+@functools.cache
+def _parameters(native: Callable[..., Any]) -> inspect.Signature | None:
+    """Return the parameters of a function, if they are known."""
+    try:
+        return inspect.signature(native)
+    except ValueError:  # of what is written in C
+        return None

@@ -45,7 +45,7 @@ def stands_for(
     def enter(function: F) -> F:
         function = described(in_precision_of(native)(function), native)
         for f in (native, function):
-            alias(f, to=function if to is None else to, **row)
+            alias(f, to=function if to is None else to, late=not row, **row)
         place(native, function)
         home, name = public_module(native), function.__name__
         advise(

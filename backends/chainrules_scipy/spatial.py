@@ -11,10 +11,10 @@ import scipy.spatial as native
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
+from chainrules_scipy.agreeing import unstated
 from chainrules_scipy.following import follow, follow_all, with_shortcuts
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.results import unstated
 from chainrules_scipy.rows import array_of, attribute, readable, reject, stands_for
 
 with_shortcuts(native, "minkowski_distance_p")

@@ -20,6 +20,7 @@ from chainrules_py.extend import (
     plain,
     project_exactly,
     refuse_traced,
+    type_info,
 )
 from chainrules_solvers.dense import Coordinates, Flat, falls, solved
 from chainrules_solvers.krylov import conjugate_gradients, gmres
@@ -127,8 +128,18 @@ class System:
 
     def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
-        r, pull = self.linearised(leaves)
         coordinates = Coordinates(leaves, self.batch)
+        if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
+            (x,) = leaves
+            if getattr(x, "ndim", 0) == 1 and type_info(type(x)).host is None:
+                # Of an array that no other engine sees, all rows in one pass.
+                y, pullback = engine().vjp(lambda x: self._traced((x,))[0], x)
+                refuse_traced(y, self.f, self.name)
+                if y.dtype == x.dtype:
+                    (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
+                    self.columns = [v.index(rows, (..., k)) for k in range(x.shape[0])]
+                    return [y], self.columns
+        r, pull = self.linearised(leaves)
         rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
         self.columns = transposed(rows)
         return r, self.columns

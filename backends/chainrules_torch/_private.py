@@ -219,3 +219,8 @@ def unseen(f: Any) -> Any:
     skip = frames._FrameAction.SKIP
     frames.set_code_exec_strategy(f.__code__, frames._FrameExecStrategy(skip, skip))
     return f
+
+
+def left_out(f: Any, reason: str) -> None:
+    """Have a compiler leave calls of a function out of its graphs, and say why, if it can."""
+    f._torchdynamo_disable, f._torchdynamo_disable_msg = True, reason

@@ -25,8 +25,6 @@ MODES: tuple[GuardMode, ...] = ("lock", "sample", "full", "off")
 
 _SMALL = 64
 """Locked arrays of so few elements are compared as well: views made before can still be written."""
-_FEW = 8
-"""Of more arrays those are locked together that can be."""
 _locking: dict[int, tuple[dict[int, int], list[Any]]] = {}
 """By the id of a guard that locks: `Guard._places` and `Guard._locks`."""
 
@@ -108,15 +106,10 @@ class Guard:
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
 
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
-        """Watch several arrays; many that have memory of their own are locked together."""
-        memory = type_info(type(xs[0])).memory if len(set(map(type, xs))) == 1 else None
-        if (
-            len(xs) > _FEW
-            and self.mode == "lock"
-            and memory is not None
-            and memory.lock_all is not None
-            and memory.contents is not None
-        ):
+        """Watch those of many arrays that have memory of their own: they are locked together."""
+        alike = self.mode == "lock" and len(set(map(type, xs))) == 1
+        memory = type_info(type(xs[0])).memory if alike else None
+        if memory is not None and memory.lock_all is not None and memory.contents is not None:
             locks = self._locks or self._begin()
             count = len(locks)
             mine = memory.lock_all(xs, locks)
@@ -124,9 +117,6 @@ class Guard:
             self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
             small = [x for x in mine if x.size <= _SMALL]
             self._groups.append((small, name, memory.contents, memory.contents(small)))
-        for x in xs:
-            if id(x) not in self.held:
-                self.hold(x, name)
 
     def _begin(self) -> list[Any]:
         """Prepare what undoes the locks, before there is one."""

@@ -13,7 +13,7 @@ import pytest
 
 import chainrules_tape
 from chainrules_compat import custom_vjp
-from chainrules_py import ChainRulesError, TracerError, export, primitive, scalar_rule
+from chainrules_py import ChainRulesError, export, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 
 pytestmark = [
@@ -298,5 +298,5 @@ def test_a_function_inside_a_word_that_captured_is_no_silent_zero(made, wrapped)
         if made is by_import and not wrapped:  # PyTorch's own function, which is opened
             assert abs(float(door(w)) - solved()) < 1e-9
         else:
-            with pytest.raises(TracerError, match="depends on w"):
+            with pytest.raises(ChainRulesError, match=r"depends on w|that gradient would be lost"):
                 door(w)

@@ -17,7 +17,6 @@ import scipy.stats
 
 from chainrules_compat import custom_jvp
 from chainrules_py import (
-    MutationError,
     NoRuleError,
     NotDifferentiableError,
     RuleError,
@@ -219,11 +218,13 @@ def test_a_rule_that_leaves_pytorch_is_refused_where_its_derivative_is_asked(par
     func = torch.func
     ways = (func.grad, func.jacfwd, func.jacrev)
     runs = [lambda a=a, b=b: a(b(f))(x.detach()) for a, b in itertools.product(ways, ways)]
-    runs.append(lambda: torch.autograd.grad(f(x) * x, x, create_graph=True))
+    first = torch.autograd.grad(f(x) * x, x, create_graph=True)[0]
+    near(first.detach(), np.cos(X[0]) * X[0] + np.sin(X[0]))
+    runs.append(lambda: torch.autograd.grad(first, x))
     runs.append(lambda: torch.autograd.grad(func.grad(lambda x: f(x) * x)(x), x))
     near(func.vmap(func.grad(f))(torch.tensor(X)), np.cos(X))
     for run in runs:
-        with pytest.raises(NotDifferentiableError, match=r"does not become|asks for values"):
+        with pytest.raises(NotDifferentiableError, match=r"does not become|asks for"):
             run()
 
 
@@ -234,11 +235,11 @@ def test_a_rule_that_leaves_jax_is_refused_where_its_derivative_is_asked(partial
     f = export(sine_with(PARTIALS[partial]))
     near(jax.grad(f)(X[0]), np.cos(X[0]))
     ways = (jax.grad, jax.jacfwd, jax.jacrev)
-    runs = [lambda a=a, b=b: a(b(f))(X[0]) for a, b in itertools.product(ways, ways)]
-    runs += [lambda: jax.jit(jax.grad(f))(X[0]), lambda: jax.vmap(jax.grad(f))(X)]
-    for run in runs:
-        with pytest.raises(NotDifferentiableError, match="the rule of sine asks for values"):
-            run()
+    near(jax.jit(jax.grad(f))(X[0]), np.cos(X[0]))
+    near(jax.vmap(jax.grad(f))(X), np.cos(X))
+    for a, b in itertools.product(ways, ways):
+        with pytest.raises(NotDifferentiableError, match="the rule of sine computes with NumPy"):
+            a(b(f))(X[0])
 
 
 def importers():
@@ -319,19 +320,6 @@ def test_parameters_behind_the_operands_of_an_imported_function_are_options(opti
         near(grad(whole(np.sum, imported), i)(x, w), bar)
         near(bars_torch[i], bar)
     near(imported(x, w, **options), f(torch.tensor(x), torch.tensor(w), **options))
-
-
-def test_an_imported_function_that_counts_is_refused_in_pytorch(torch):
-    """Its derivative would be that of another value."""
-    anp = pytest.importorskip("autograd.numpy", reason="autograd is not installed")
-    from chainrules_autograd import import_rule
-    from chainrules_torch import export
-
-    count = itertools.count(1)
-    f = export(import_rule(lambda x: anp.sin(x) * next(count)))
-    x = torch.tensor(X, requires_grad=True)
-    with pytest.raises(MutationError, match="<lambda>"):
-        f(x).sum().backward()
 
 
 def test_functions_that_one_engine_imports_run_in_the_other(torch, jax, near):
@@ -505,7 +493,6 @@ def test_results_in_dicts_are_compiled_around(torch, near):
 
 LEAVING = {
     "NumPy's function": lambda x: np.sin(x),
-    "NumPy's text": lambda x: np.block([[x, x]]),
     "NumPy's array": lambda x: np.asarray(x) * x,
     "a number": lambda x: float(x[0]) * x,
 }
@@ -588,26 +575,6 @@ IN_NUMPY = {
 @pytest.mark.parametrize("name", COMPILED)
 def test_booleans_counts_and_lists_of_arrays_in_what_jax_compiles(name, jax, near):
     near(jax.jit(COMPILED[name])(jax.numpy.asarray(X)), IN_NUMPY[name](X))
-
-
-NUMBERS = {
-    "a partial": (sine_with(lambda _y, x: v.cos(x) * (_number(x) / x)), True),
-    "a body without a rule": (primitive(lambda x: v.sin(x) * _number(x) / x), False),
-    "code": (lambda x: v.sin(x) * _number(x) / x, False),
-}
-
-
-@pytest.mark.parametrize("form", NUMBERS)
-def test_items_of_jax_are_no_constants(form, jax):
-    from chainrules_jax import export
-
-    f, right_once = NUMBERS[form]
-    slope = jax.grad(export(f))
-    if right_once:
-        assert slope(jax.numpy.asarray(X[0])) == pytest.approx(np.cos(X[0]))
-        slope = jax.grad(slope)
-    with pytest.raises(NotDifferentiableError, match="asks for values"):
-        slope(jax.numpy.asarray(X[0]))
 
 
 def test_bodies_with_a_rule_may_read_items(jax):

@@ -223,7 +223,7 @@ def _loss(p, x):
 def test_sources_say_what_each_result_is(f, said, target):
     if target == "c" and shutil.which("cc") is None:
         pytest.skip("no compiler of C")
-    program = compile(f, target=target, background=False)
+    program = compile(f, target=target)
     p = {"w": W, "b": np.array([1.0, 2.0])}
     found, wanted = program(p, np.ones(2)), f(p, np.ones(2))
     for a, b in zip(flatten(found)[0], flatten(wanted)[0], strict=True):

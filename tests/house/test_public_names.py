@@ -17,7 +17,9 @@ CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 def named(package):
     """Names that a package defines in its own file, and those of `__all__`."""
     own, listed = [], []
-    for line in ast.parse((package / "__init__.py").read_text(encoding="utf-8")).body:
+    lazy = package / "__init__.pyi"  # whose names are imported when they are asked for
+    source = lazy if lazy.exists() else package / "__init__.py"
+    for line in ast.parse(source.read_text(encoding="utf-8")).body:
         if isinstance(line, (ast.FunctionDef, ast.ClassDef)):
             own.append(line.name)
         elif isinstance(line, (ast.Assign, ast.AnnAssign)):

@@ -1,24 +1,18 @@
-"""Dead code: calls whose results nobody uses are left out; guards stay, and what may raise."""
+"""Dead code: calls whose results nobody uses are left out; guards stay."""
 
 from __future__ import annotations
 
 from chainrules_compile.passes.values import changed
-from chainrules_compile.raising import Asked, raises
 from chainrules_py.program import Call, Program, Value
 
 
 def without_dead_code(program: Program) -> Program:
-    """Return the program without the calls that neither its outputs nor its guards hang on.
-
-    A call that raises for some numbers is a guard as well, if no other asks the same.
-    """
+    """Return the program without the calls that neither its outputs nor its guards hang on."""
     live: set[Value] = set(Call(None, program.outputs, {}, ()).values)
     kept: list[Call] = []
-    asked = Asked(kept)
     for call in reversed(program.calls):
         results = call.results
-        used = not results or results[0] in live or not live.isdisjoint(results)
-        if used or (raises(call) and call not in asked):
+        if not results or results[0] in live or not live.isdisjoint(results):
             kept.append(call)
             live.update(call.values)
     if len(kept) == len(program.calls) and live.issuperset(program.constants):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -36,12 +36,9 @@ from chainrules_compile.passes.values import (
 )
 from chainrules_compile.plain import (
     PLAIN,
-    Plain,
-    has_bits,
     power,
     power_range,
     power_silently,
-    powers_have_bits,
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Program, Value
@@ -77,24 +74,15 @@ _LIFTED = 190
 
 def with_plain_numbers(program: Program) -> Program:
     """Return the program with Python's numbers in the place of NumPy's, where that pays."""
-    return _with_plain_numbers(program, has_bits)
-
-
-def with_plain_numbers_loosely(program: Program) -> Program:
-    """Return the same, and Python's functions of numbers whose last bits may differ."""
-    return _with_plain_numbers(program, lambda _: True)
-
-
-def _with_plain_numbers(program: Program, suits: Callable[[Plain], bool]) -> Program:
     functions = program.functions
     if functions.isdisjoint(_PLAIN) and functions.isdisjoint(PLAIN):
         return program
     calls = program.calls
     table = _PLAIN
     for f in functions & PLAIN.keys():
-        if any([call.function is f and is_plain(call) for call in calls]) and suits(PLAIN[f]):
+        if any([call.function is f and is_plain(call) for call in calls]):
             table = {**table, f: PLAIN[f]}
-    if not functions.isdisjoint(_POWERS) and powers_have_bits():
+    if not functions.isdisjoint(_POWERS):
         table = {**table, **_POWERS}
     places = [i for i, call in enumerate(calls) if call.function in table and is_plain(call)]
     if not places or any([state in ("raise", "call") for state in np.geterr().values()]):

@@ -13,10 +13,9 @@ import numpy as np
 
 from chainrules_compile.calls import NARROW, PIECE, Written, add_rows, added_rows
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.filled import is_zeros
-from chainrules_compile.passes.values import changed, counts, is_array, size
+from chainrules_compile.passes.values import changed, counts, is_array, is_contiguous, size
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, copy, getitem, scatter_add
+from chainrules_py.vocabulary import add_at, copy, full_like, getitem, scatter_add, zeros_like
 from chainrules_py.vocabulary.views import Index, duplicate, read
 
 _ADDS = (add_at, scatter_add)
@@ -228,3 +227,17 @@ def adds_to_rows(call: Call) -> bool:
         return False
     shape: Any = call.results[0].shape
     return len(shape) == 1 or (len(shape) == 2 and shape[1] > 0)
+
+
+def is_zeros(call: Call) -> bool:
+    """Tell whether a call gives an array of real zeros."""
+    if call.function is zeros_like:
+        fill: Any = 0
+    elif call.function is full_like:
+        fill = call.options["fill"]
+    else:
+        return False
+    if type(fill) not in (int, float) or fill != 0 or str(fill)[0] == "-":
+        return False
+    (y,) = call.results
+    return y.type is np.ndarray and y.dtype.kind == "f" and size(y) > 0 and is_contiguous(y)

@@ -13,21 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import bits_of
 from chainrules_compile.calls import made_again
 from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.recall import Known
-from chainrules_compile.passes.signs import is_real
-from chainrules_compile.passes.symmetric import PRODUCTS, copy_of, met
 from chainrules_compile.passes.values import (
     alike,
     axes_of,
+    bits_of,
     call_of,
     called,
     changed,
     flat,
     is_array,
     is_contiguous,
+    is_real,
     replaced,
     size,
 )
@@ -116,7 +115,6 @@ def asked_of(function: Any) -> int:
     name = getattr(function, "__name__", None)
     return (
         _MARK * (function is made_again)
-        | _PRODUCT * (name in PRODUCTS)
         | _STRONG * (function is strong_multiply)
         | _OPERATOR * (function in _REWRITTEN)
         | _SAME * (function in _MAYBE_SAME)
@@ -179,9 +177,8 @@ class _Walk:
             self._seen.mark(*call.operands)
             self.calls.append(call)
             return
-        if self.instead and (how & _PRODUCT or not self._replaced.isdisjoint(call.values)):
-            two = met(call, self.instead) if how & _PRODUCT else None
-            call = self._apart(call, two) if two else replaced(call, self.instead)
+        if self.instead and not self._replaced.isdisjoint(call.values):
+            call = replaced(call, self.instead)
         if how & _STRONG:
             call = weakened(call, self._alike)
             how = asked_of(call.function)
@@ -213,18 +210,6 @@ class _Walk:
         else:
             self.made.update(dict.fromkeys(results, call))
         self.calls.append(call)
-
-    def _apart(self, call: Call, two: list[Value]) -> Call:
-        """Return a product with copies of some operands, which are found to be others."""
-        instead = {x: self.instead.get(x, x) for x in call.values}
-        for x in two:
-            copy = copy_of(instead[x], f"{x.name}_apart")
-            copy = self._seen.setdefault(("apart", key_of(copy)), copy)
-            (instead[x],) = copy.results
-            if instead[x] not in self.made:
-                self.calls.append(copy)
-                self.made[instead[x]] = copy
-        return call.replaced(instead)
 
     def _source(self, x: Any, function: Any) -> Call | None:
         call = self.made.get(x) if type(x) is Value else None

@@ -8,16 +8,12 @@ from typing import Any
 
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.dead_code import without_dead_code
-from chainrules_compile.passes.elements import with_elements
-from chainrules_compile.passes.filled import with_filled
 from chainrules_compile.passes.lifetimes import with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.recall import without_marks
-from chainrules_compile.passes.signs import with_signs
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.passes.values import changed
-from chainrules_compile.raising import Asked, raises
 from chainrules_py.program import Call, Program, Value
 
 Pass = Callable[[Program], Program]
@@ -37,10 +33,9 @@ def _with_turns(program: Program, passes: Pass) -> Program:
     if Loop not in set(map(type, program.functions)):
         return program
     calls: list[Call] = []
-    used, asked = set(Call(None, program.outputs, {}, ()).values), Asked(calls)
+    used = set(Call(None, program.outputs, {}, ()).values)
     for call in reversed(program.calls):
-        dead = call.results and used.isdisjoint(call.results)
-        if dead and (call in asked or not raises(call)):
+        if call.results and used.isdisjoint(call.results):
             continue
         if type(call.function) is Loop:
             call = _pruned(call, used, passes)
@@ -93,8 +88,8 @@ def _where(xs: Any, chosen: Any) -> tuple[Any, ...]:
 def with_passes(turn: Program) -> Program:
     """Return a turn as the passes leave it, with outputs of its own."""
     turn = with_own_turns(without_marks(simplified(turn)))
-    turn = without_dead_code(with_signs(with_elements(turn)))
-    turn = without_dead_code(with_filled(with_parts(turn)))
+    turn = without_dead_code(turn)
+    turn = without_dead_code(with_parts(turn))
     return with_buffers(with_own_outputs(turn))
 
 

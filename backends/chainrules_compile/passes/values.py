@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from itertools import chain
@@ -47,13 +48,6 @@ def is_contiguous(x: Value) -> bool:
     """Tell whether the elements of an array lie in C order, without gaps."""
     shape: Any = x.shape
     return x.layout is not None and x.layout == contiguous(shape, x.dtype.itemsize)
-
-
-def unused_calls(program: Program) -> list[Call]:
-    """Return the calls whose results nobody uses: after dead code, those that may raise."""
-    used = {x for call in program.calls for x in call.values}
-    used |= {*Call(None, program.outputs, {}, ()).values}
-    return [call for call in program.calls if call.results and used.isdisjoint(call.results)]
 
 
 def changed(program: Program, **fields: Any) -> Program:
@@ -243,3 +237,15 @@ def ends(program: Program, of: Mapping[Value, Value]) -> dict[Value, int]:
             if x.type is not float:
                 last[of[x]] = i
     return last
+
+
+def is_real(x: Value) -> bool:
+    """Tell whether a value is a real floating number, or an array of such."""
+    return x.type is float or (x.dtype is not None and x.dtype.kind == "f")
+
+
+def bits_of(x: Any) -> str:
+    """Return a text that plain numbers have in common that are equal to the bit."""
+    if isinstance(x, (float, complex)) and x != x:  # of which there are two signs, and one text
+        return struct.pack("dd", x.real, x.imag).hex()
+    return repr(x)

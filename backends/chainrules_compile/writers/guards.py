@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from chainrules_compile.calls import MissError, expect, expect_finite, expect_form, is_finite
+from chainrules_compile.calls import MissError, expect, expect_form
 from chainrules_compile.errors import MISS
-from chainrules_compile.writers.spelling import Speller, all_finite, small
+from chainrules_compile.writers.spelling import Speller
 from chainrules_py.program import Call
 
 
@@ -24,8 +24,6 @@ class Asker(Speller, Protocol):
 
 def guard_line(s: Asker, call: Call) -> str:
     """Return the line that asks, and returns where the answer is another."""
-    if call.function is expect_finite:
-        return f"if not {finite_test(s, call)}: return {s.scope.again}"
     miss = s.scope.name(MISS, "MISS")
     if call.function in (expect, expect_form):
         return f"if {test_of(s, call)}: return {miss}"
@@ -51,12 +49,3 @@ def test_of(s: Asker, call: Call) -> str:
         is_c, strides = lies == [None], f"{text}.strides != {lies[0]!r}"
         test += f" or {f'not {text}.flags.c_contiguous' if is_c else strides}"
     return test
-
-
-def finite_test(s: Asker, call: Call) -> str:
-    """Return what is true where all that is asked is finite; `not` may stand before it."""
-    few = small(call.values)
-    rest = [x for x in call.values if x not in {*few}]
-    tests = [s.call(Call(is_finite, (x,), {"like": x.type}, ())) for x in rest]
-    tests += [all_finite(s, few)] if few else []
-    return tests[0] if len(tests) == 1 else f"({' and '.join(tests)})"

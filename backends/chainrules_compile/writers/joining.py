@@ -13,7 +13,6 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_compile.loops import Varying
 from chainrules_compile.passes.values import is_array, is_contiguous
 from chainrules_py.program import Call, Value
 
@@ -78,9 +77,8 @@ _ROUNDING = frozenset((np.add, np.subtract, np.multiply, np.divide, np.negative,
 """Ufuncs that round alike, however the result lies."""
 
 
-def _fits(index: Any, x: Any, y: Value, ufunc: Any) -> bool:
+def _fits(pattern: Any, x: Any, y: Value, ufunc: Any) -> bool:
     """Tell whether a part is as an array that a ufunc gives, whose bits may hang on how it lies."""
-    pattern = index.objects[0] if type(index) is Varying else index
     if not (is_array(x) and is_contiguous(y)) or x.dtype != y.dtype or x.dtype.kind != "f":
         return False
     ints = [type(entry) is int for entry in pattern]

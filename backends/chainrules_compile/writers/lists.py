@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from chainrules_compile.loops import Loop
-from chainrules_compile.passes.rolled import rolled
 from chainrules_compile.passes.values import call_of, changed, is_array, size
 from chainrules_compile.writers.zeros import with_zeros
 from chainrules_py.program import Call, Program, Value
@@ -28,8 +27,8 @@ def listed(x: np.ndarray) -> list[float]:
 
 
 def as_written(program: Program) -> Program:
-    """Return the program as it is written: zeros made at once, turns found again, and lists."""
-    return with_lists(rolled(with_zeros(program)))
+    """Return the program as it is written: zeros made at once, and lists."""
+    return with_lists(with_zeros(program))
 
 
 def with_lists(program: Program) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from chainrules_compile.loops import Loop, Varying
+from chainrules_compile.loops import Loop
 from chainrules_compile.passes.values import is_array, size
 from chainrules_compile.scope import Scope
 from chainrules_py.program import Call, Program, Value
@@ -25,15 +25,12 @@ class Writing(Protocol):
         The name that each value has, or had last.
     free : list of str
         Names of what is dead.
-    turning : dict
-        The names of what varies from turn to turn, by identity.
     """
 
     scope: Scope
     lines: list[str]
     names: dict[Value, str]
     free: list[str]
-    turning: dict[int, str]
 
     def new(self, x: Value) -> str:
         """Give a value a name that is free."""
@@ -90,7 +87,6 @@ class _LoopWriting:
             to.lines.append(f"{names[x]} = []")
         for x, operand, back in zip(self.each, sequences, loop.backwards, strict=True):
             self._sequence(x, operand, back)
-        self._places()
         outside, to.lines = to.lines, [*self.start]
         carries = [names[x] for x in self.carried]
         wishes = {y: x for x, y in zip(self.carried, self.next, strict=True) if type(y) is Value}
@@ -140,28 +136,6 @@ class _LoopWriting:
 
     def _builtin(self, function: Any) -> str:
         return self.to.scope.name(function, function.__name__)
-
-    def _places(self) -> None:
-        """Have the places that differ from turn to turn be named."""
-        to, known = self.to, dict[Any, str]()
-        for call in self.loop.body:
-            x = call.options.get("index")
-            if type(x) is not Varying or id(x) in to.turning:
-                continue
-            places = x.as_range()
-            key: Any = places or x.objects
-            if key not in known:
-                known[key] = to.unused("i" if places else "where")
-                self.variables.append(known[key])
-                if places is None:
-                    table = tuple([pattern.join(()) for pattern in x.objects])
-                    self.ranges.append(to.scope.name(table, "places", ("places", x.objects)))
-                else:
-                    first = f"{places.start}, " if places.start or places.step != 1 else ""
-                    step = f", {places.step}" if places.step != 1 else ""
-                    text = f"{first}{places.stop}{step}"
-                    self.ranges.append(f"{self._builtin(range)}({text})")
-            to.turning[id(x)] = known[key]
 
     def _end_of_turn(self, carries: list[str]) -> dict[str, str]:
         """Write what a turn leaves for others; return the other names that values got for it."""

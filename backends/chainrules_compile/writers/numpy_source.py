@@ -9,22 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.alike import bits_of
 from chainrules_compile.calls import (
     Through,
     Written,
     minus_at,
     name_of,
     plus_at,
-    silence,
     subtract_at,
 )
-from chainrules_compile.loops import Loop, Varying
-from chainrules_compile.passes.blocks import Blocked
+from chainrules_compile.loops import Loop
 from chainrules_compile.passes.lifetimes import Into, writes
-from chainrules_compile.passes.values import is_array, size
+from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
-from chainrules_compile.writers.blocked import block_lines
 from chainrules_compile.writers.guards import guard_line
 from chainrules_compile.writers.joining import Joining
 from chainrules_compile.writers.lists import as_written
@@ -70,13 +66,11 @@ class NumpyWriting(Speller):
         self.scope = scope
         self.names: dict[Value, str] = dict(names)
         self.lines, self.free = list[str](), list[str]()
-        self.turning: dict[int, str] = {}
         self._wished, self._inside = dict[Value, str](), dict[Value, Call]()
         self._bound, self._locals = dict[int, str](), dict[str, str]()
         self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
         self.joining = Joining()
         self._dying, self._count = list[Value](), 0
-        self._silent: int | None = None
         self._titles = {**scope.titles}
         for x, label in zip(program.outputs, scope.labels, strict=False):
             if label and isinstance(x, Value):
@@ -91,9 +85,6 @@ class NumpyWriting(Speller):
     def body(self) -> Body:
         """Write all calls."""
         self.statements(self.program, self._given, {})
-        if self._silent is not None:
-            said = [f"    {line}".replace("\n", "\n    ") for line in self.lines[self._silent :]]
-            self.lines[self._silent :] = said
         outputs = [self.text(x) for x in self.program.outputs]
         silent = any(x is np.errstate for x in self.scope.values())
         return Body(self.lines, outputs, self.program, silent)
@@ -136,8 +127,6 @@ class NumpyWriting(Speller):
             write_loop(self, call, dying)
         elif not call.results:
             self._guard(call)
-        elif type(call.function) is Blocked:
-            self.lines += block_lines(self, call, [self.new(x) for x in call.results])
         elif len(call.results) > 1:
             targets = [self.new(x) if uses[x] else self.local("_") for x in call.results]
             self.lines.append(f"{', '.join(targets)} = {self.call(call)}")
@@ -240,11 +229,6 @@ class NumpyWriting(Speller):
         return name
 
     def _guard(self, call: Call) -> None:
-        if call.function is silence:
-            state = self.scope.name(np.errstate, "errstate")
-            self.lines.append(f'with {state}(divide="ignore", invalid="ignore"):')
-            self._silent = len(self.lines)
-            return
         self.lines.append(guard_line(self, call))
 
     def _one(self, call: Call) -> None:
@@ -315,7 +299,6 @@ class NumpyWriting(Speller):
     def _add(self, word: Any, name: str, x: Value, pattern: Any, y: Any, places: list[Any]) -> None:
         """Write the addition to a part: of several elements, to the view of them."""
         where = self.index(pattern, places)
-        pattern = pattern.objects[0] if type(pattern) is Varying else pattern
         shape: Any = x.shape
         minus, over = word in (subtract_at, minus_at), word in (plus_at, minus_at)
         sign = "-" if minus else "+"
@@ -483,8 +466,6 @@ class NumpyWriting(Speller):
 
     def index(self, pattern: Any, arrays: list[Any]) -> str:
         """Return an index as it stands between brackets."""
-        if type(pattern) is Varying:
-            return self.turning[id(pattern)]
         if arrays:
             if len(pattern) == len(arrays):
                 return ", ".join(map(self.text, arrays))

@@ -17,7 +17,7 @@ from chainrules_compile.calls import (
     spread,
     sum_to,
 )
-from chainrules_compile.loops import joined, picked
+from chainrules_compile.loops import joined
 from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shorter import (
     is_matrix,
@@ -344,15 +344,6 @@ def _where(s: Speller, call: Call) -> str | None:
     return f"{where}({', '.join(map(s.text, call.operands))})"
 
 
-@spells(picked)
-def _picked(s: Speller, call: Call) -> str | None:
-    (kept,), turns = call.operands, call.options["turns"]
-    text = s.text(kept)
-    if len(turns) > 2 and turns[-1] - turns[0] == len(turns) - 1:
-        return f"{text}[{turns[0]}:{turns[-1] + 1}]"
-    return ", ".join([f"{text}[{k}]" for k in turns])
-
-
 @spells(joined)
 def _joined(s: Speller, call: Call) -> str | None:
     texts = []
@@ -394,16 +385,6 @@ def small(xs: Sequence[Value]) -> list[Value]:
     """Return the small arrays among values, if there are many: they are asked at once."""
     found = [x for x in xs if is_array(x) and size(x) <= _FEW and x.dtype.kind == "f"]
     return found if len(found) >= _MANY else []
-
-
-def all_finite(s: Speller, xs: Sequence[Value]) -> str:
-    """Return what tells whether all elements of some arrays are finite."""
-    import math
-
-    joined, vdot = s.scope.name(direct(np.concatenate), "concatenate"), direct(np.vdot)
-    flat, name = s.local("flat"), s.scope.name(vdot, "vdot")
-    whole = f"{flat} := {joined}(({', '.join(map(s.text, xs))}), None)"
-    return f"{s.bound(math.isfinite)}({name}({whole}, {flat}))"
 
 
 @spells(sum_to)

@@ -10,10 +10,12 @@ from typing import Any
 
 import jax.numpy as jnp
 import jax.scipy as jsp
+import numpy as np
 from jax import lax
 
 from chainrules_jax.array_types import JaxArray
-from chainrules_py import LinearMap, NoTangent, non_differentiable, primitive, rule
+from chainrules_jax.engine.callback import called_back, compute_by
+from chainrules_py import LinearMap, NoTangent, Primitive, non_differentiable, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import adjoint, as_given, columns
 from chainrules_py.vocabulary.matrix_functions import LUFactors
@@ -24,6 +26,22 @@ def expm_jax(x: JaxArray) -> Any:
     """SciPy's name."""
     return jsp.linalg.expm(x)
 
+
+def _called_back(word: Primitive[..., Any]) -> None:
+    """Have a function of one matrix computed by SciPy, with a result of the matrix's dtype."""
+
+    def body(x: np.ndarray) -> Any:
+        y = word.plain_implementation((np.ndarray,))(x)
+        if np.iscomplexobj(y) and not np.iscomplexobj(x):
+            msg = f"{word.__name__} of a real matrix is complex here; give a complex one"
+            raise ValueError(msg)
+        return y
+
+    compute_by(word, called_back(word, body, lambda x: x, vectorized=False))
+
+
+_called_back(v.sqrtm)
+_called_back(v.logm)
 
 _sylvester = jnp.vectorize(jsp.linalg.solve_sylvester, signature="(m,m),(n,n),(m,n)->(m,n)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from chainrules_bridge import own_function, refuse_traced_captures
 from chainrules_compat.import_rule import (
+    ImportedRule,
     declared,
     parameters_of_imported,
     state_imported,
@@ -21,19 +23,14 @@ from chainrules_compat.import_rule import (
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, is_value, split
-from chainrules_py import NoTangent, Primitive, ZeroTangent, is_zero, zero_tangent
+from chainrules_py import Primitive
 from chainrules_py.extend import (
-    TreeDef,
-    canonicalize,
-    flatten_tangent,
     kind_of,
-    name_of,
     namespace,
     partition,
     parts_of,
     type_info,
     unflatten,
-    unflatten_tangent,
     varies,
 )
 
@@ -81,35 +78,38 @@ def import_rule(
     [0.5 0.5]
     """
     names, options = parameters_of_imported(f, operands)
-    made = _Imported(f, len(names), options)
+    made = _Imported(f, options)
     primal = declared(f, names, options, made.value) if to is None else without_rule(to, f)
-    made.word = primal
-    frule = functools.partial(made.frule, primal)
-    rrule = functools.partial(made.rrule, primal)
-    state_imported(primal, f, frule, rrule, module=__name__, engine="JAX")
+    state_imported(primal, made.rule, module=__name__, engine="JAX")
     return primal
 
 
 @final
 class _Imported:
-    """A function of JAX as others call it.
+    """A function of JAX as others call it: compiled, while what it captured is what it was."""
 
-    Its push and its pull are functions of JAX as well, imported in the same way: so each order has
-    the next one, and every engine sees them being called.
-    """
-
-    def __init__(self, f: Function, operands: int, options: dict[str, Any]) -> None:
+    def __init__(self, f: Function, options: dict[str, Any]) -> None:
         self.f = f
-        self.n = operands
         self.options = options
-        self.word: Primitive[..., Any] | None = None
-        self._made = _Compiled(f, tuple(options))
+        self.rule = ImportedRule(f, self._moving, _pushed, _pulled, _half, _is_leaf)
+        self._captured: list[Any] | None = None
+        self._compiled: Any = None
 
-    def now(self) -> _Compiled:
-        """Return what is compiled of it; anew, if what it looks up is another by now."""
-        if not self._made.lasts():
-            self._made = _Compiled(self.f, tuple(self.options))
-        return self._made
+    def compiled(self) -> Any:
+        """Return what is compiled of it; anew, if something else is in its cells or attributes."""
+        now = [x for _, x in parts_of(self.f)]
+        before = self._captured
+        if before is None or len(now) != len(before) or any(map(operator.is_not, now, before)):
+            self._captured = now
+            # JAX keeps what it traced of a function, so that it is given another each time.
+            again = functools.partial(self.f)
+            self._compiled = jax.jit(again, static_argnames=tuple(self.options))
+            self.rule.halves.clear()
+        return self._compiled
+
+    def _moving(self, *xs: Any, **options: Any) -> list[Any]:
+        found = split(self.compiled()(*xs, **self.said(options)), numbers=True)[0]
+        return [x for x in found if is_inexact(x)]
 
     def said(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the options that are not the defaults, which `jax.vmap` would take for arrays."""
@@ -118,122 +118,32 @@ class _Imported:
     def value(self, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute by JAX, and return arrays of the library that was given."""
         options = self.said(options)
-        if self.word is not None and own_function(self.word, "JAX", is_traced) is not None:
+        if own_function(self.rule.primal, "JAX", is_traced) is not None:
             return self.f(*xs, **options)
         leaves, layout = partition(xs, _is_leaf)
         if any(map(is_value, leaves)):
-            return self.now().f(*xs, **options)
+            return self.f(*xs, **options)
         with _precision(leaves):
             given = unflatten(layout, [*map(_entered, leaves)])
             try:
-                return _left(self.now().compiled(*given, **options), leaves)
+                return _left(self.compiled()(*given, **options), leaves)
             except Exception:  # of what JAX does not compute with
                 refuse_traced_captures(self.f, varies)
                 raise
 
-    def frule(
-        self, g: Primitive[..., Any], tangents: tuple[Any, ...], *xs: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Value and tangent."""
-        y = g(*xs, **options)
-        leaves, given = partition(xs, _is_leaf)
-        ts = flatten_tangent(given, canonicalize(xs, tangents))
-        pairs = zip(leaves, ts, strict=True)
-        places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
-        if not places:
-            return y, ZeroTangent()
-        push = self.now().half("push", given, places, len(places), self.said(options))
-        found, layout = partition(y, _moves)
-        dots = iter(push(*leaves, *[ts[i] for i in places]))
-        return y, unflatten_tangent(layout, [next(dots) for _ in found])
 
-    def rrule(
-        self, g: Primitive[..., Any], *xs: Any, **options: Any
-    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Value and pullback, which runs the function once more."""
-        y, made = g(*xs, **options), self.now()
-        leaves, given = partition(xs, _is_leaf)
-        places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
-        found, layout = partition(y, _moves)
-
-        def pullback(y_bar: Any) -> tuple[Any, ...]:
-            parts = [
-                zero_tangent(x) if is_zero(t) else t
-                for t, x in zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
-            ]
-            pull = made.half("pull", given, places, len(parts), self.said(options))
-            bars = iter(pull(*leaves, *parts))
-            t = unflatten_tangent(
-                given, [next(bars) if i in places else NoTangent() for i in range(len(leaves))]
-            )
-            return tuple([t[i] for i in range(self.n)])
-
-        return y, pullback
+def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
+    return jax.jvp(along, at, _like(dots, at))[1]
 
 
-@final
-class _Compiled:
-    """What JAX has compiled of a function, while what it captured is what it was.
+def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
+    ys, transpose = jax.vjp(along, *at)
+    # Cotangents of JAX are those of the transpose, ours of the adjoint.
+    return [conjugate(b) for b in transpose([conjugate(t) for t in _like(bars, ys)])]
 
-    Value, push and pull of the same shapes share what one run of the function traced.
 
-    Attributes
-    ----------
-    compiled : callable
-        The function, compiled.
-    f : callable
-        The function.
-    """
-
-    def __init__(self, f: Function, options: tuple[str, ...]) -> None:
-        self.f = f
-        self.compiled = jax.jit(f, static_argnames=options)
-        self.captured = parts_of(f)
-        self._halves: dict[Any, Primitive[..., Any]] = {}
-
-    def lasts(self) -> bool:
-        """Tell whether the function's own cells, defaults and attributes are what they were."""
-        now = parts_of(self.f)
-        return len(now) == len(self.captured) and all(
-            [x is y for (_, x), (_, y) in zip(now, self.captured, strict=True)]
-        )
-
-    def half(
-        self,
-        name: str,
-        layout: TreeDef,
-        places: tuple[int, ...],
-        count: int,
-        options: dict[str, Any],
-    ) -> Primitive[..., Any]:
-        """Return the push or pull at arrays `places`, of all arrays and `count` tangents."""
-        # JAX's tree of numbered leaves says how the operands are made of arrays.
-        order, tree = jax.tree.flatten(unflatten(layout, range(layout.num_leaves)))
-        key = (name, tree, *order, places, count, *options.items())
-        if key in self._halves:
-            return self._halves[key]
-        n, f = layout.num_leaves, self.compiled
-
-        def half(*given: Any) -> tuple[Any, ...]:
-            xs, ts = given[:n], given[n:]
-            varied = tuple([xs[i] for i in places])
-
-            def along(*some: Any) -> list[Any]:
-                moved = list(xs)
-                for i, x in zip(places, some, strict=True):
-                    moved[i] = x
-                y = f(*unflatten(layout, moved), **options)
-                return [x for x in split(y, numbers=True)[0] if is_inexact(x)]
-
-            if name == "push":
-                return tuple(jax.jvp(along, varied, _like(ts, varied))[1])
-            ys, transpose = jax.vjp(along, *varied)
-            # Cotangents of JAX are those of the transpose, ours of the adjoint.
-            return tuple([conjugate(b) for b in transpose([conjugate(t) for t in _like(ts, ys)])])
-
-        half.__name__ = f"{name}_of_{name_of(self.f)}"
-        found = self._halves[key] = import_rule(half, operands=n + count)
-        return found
+def _half(half: Function, n: int) -> Primitive[..., Any]:
+    return import_rule(half, operands=n)
 
 
 def _is_leaf(x: Any) -> bool:

@@ -35,6 +35,141 @@ SOMETIMES void matmul(void** L, int k, char* x, I xr, I xc, char* y, I yr, I yc,
     ((loop_t)L[2 * k])(p, d, s, L[2 * k + 1]);
 }
 
+/* Dense matrices of up to 64 rows, each by its first element and its steps. What fails gives 1. */
+#define SMALL 64
+#define ENTRY(p, i, j) AT(double, p + (i) * p##r + (j) * p##c)
+#define MATRIX(p) char* p, I p##r, I p##c
+typedef double small_square[SMALL][SMALL];
+
+SOMETIMES int small_cholesky(MATRIX(a), MATRIX(y), I n) {
+    small_square m;
+    for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) {
+        double t = ENTRY(a, i, j);
+        for (I k = 0; k < j; k++) t -= m[i][k] * m[j][k];
+        if (i > j) m[i][j] = t / m[j][j];
+        else if (t > 0) m[i][i] = sqrt(t);
+        else return 1;
+    }
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) ENTRY(y, i, j) = j > i ? 0.0 : m[i][j];
+    return 0;
+}
+/* The factors of a matrix in its place, by the largest of each column; 0 where one is zero. */
+SOMETIMES int small_factors(small_square m, I* order, I n) {
+    int sign = 1;
+    for (I i = 0; i < n; i++) order[i] = i;
+    for (I k = 0; k < n; k++) {
+        I p = k;
+        for (I i = k + 1; i < n; i++) if (fabs(m[i][k]) > fabs(m[p][k])) p = i;
+        if (m[p][k] == 0) return 0;
+        if (p != k) {
+            sign = -sign;
+            I t = order[p]; order[p] = order[k]; order[k] = t;
+            for (I j = 0; j < n; j++) { double x = m[p][j]; m[p][j] = m[k][j]; m[k][j] = x; }
+        }
+        for (I i = k + 1; i < n; i++) {
+            double x = m[i][k] /= m[k][k];
+            for (I j = k + 1; j < n; j++) m[i][j] -= x * m[k][j];
+        }
+    }
+    return sign;
+}
+SOMETIMES void small_loaded(small_square m, MATRIX(a), I n) {
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) m[i][j] = ENTRY(a, i, j);
+}
+/* Solve for one column x, in the order of the factors. */
+SOMETIMES void small_substituted(small_square m, double* x, I n) {
+    for (I i = 1; i < n; i++) for (I j = 0; j < i; j++) x[i] -= m[i][j] * x[j];
+    for (I i = n - 1; i >= 0; i--) {
+        for (I j = i + 1; j < n; j++) x[i] -= m[i][j] * x[j];
+        x[i] /= m[i][i];
+    }
+}
+SOMETIMES int small_solve(MATRIX(a), MATRIX(b), MATRIX(y), I n, I columns) {
+    small_square m; I order[SMALL]; double x[SMALL];
+    small_loaded(m, a, ar, ac, n);
+    if (!small_factors(m, order, n)) return 1;
+    for (I k = 0; k < columns; k++) {
+        for (I i = 0; i < n; i++) x[i] = ENTRY(b, order[i], k);
+        small_substituted(m, x, n);
+        for (I i = 0; i < n; i++) ENTRY(y, i, k) = x[i];
+    }
+    return 0;
+}
+SOMETIMES int small_inverse(MATRIX(a), MATRIX(y), I n) {
+    small_square m; I order[SMALL]; double x[SMALL];
+    small_loaded(m, a, ar, ac, n);
+    if (!small_factors(m, order, n)) return 1;
+    for (I k = 0; k < n; k++) {
+        for (I i = 0; i < n; i++) x[i] = order[i] == k;
+        small_substituted(m, x, n);
+        for (I i = 0; i < n; i++) ENTRY(y, i, k) = x[i];
+    }
+    return 0;
+}
+SOMETIMES void small_log_det(MATRIX(a), double* sign, double* log_, I n) {
+    small_square m; I order[SMALL];
+    small_loaded(m, a, ar, ac, n);
+    int s = small_factors(m, order, n);
+    double sum = s ? 0.0 : -INFINITY;
+    for (I i = 0; s && i < n; i++) { sum += log(fabs(m[i][i])); if (m[i][i] < 0) s = -s; }
+    *sign = s; *log_ = sum;
+}
+SOMETIMES int small_solve_triangle(MATRIX(a), MATRIX(b), MATRIX(y), I n, I columns, int upper, int unit) {
+    for (I i = 0; i < n && !unit; i++) if (ENTRY(a, i, i) == 0) return 1;
+    for (I k = 0; k < columns; k++) for (I t = 0; t < n; t++) {
+        I i = upper ? n - 1 - t : t;
+        double x = ENTRY(b, i, k);
+        for (I j = upper ? i + 1 : 0; j < (upper ? n : i); j++) x -= ENTRY(a, i, j) * ENTRY(y, j, k);
+        ENTRY(y, i, k) = unit ? x : x / ENTRY(a, i, i);
+    }
+    return 0;
+}
+/* The lower triangle above the diagonal too. */
+SOMETIMES void small_symmetric(small_square m, I n) {
+    for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[j][i] = m[i][j];
+}
+/* Multiply by the inverse of a lower triangle from the left, transposed or not; of rows or columns. */
+SOMETIMES void small_undone(MATRIX(l), small_square m, I n, int transposed, int rows) {
+    for (I k = 0; k < n; k++) for (I t = 0; t < n; t++) {
+        I i = transposed ? n - 1 - t : t;
+        double x = rows ? m[k][i] : m[i][k];
+        for (I j = transposed ? i + 1 : 0; j < (transposed ? n : i); j++)
+            x -= (transposed ? ENTRY(l, j, i) : ENTRY(l, i, j)) * (rows ? m[k][j] : m[j][k]);
+        *(rows ? &m[k][i] : &m[i][k]) = x / ENTRY(l, i, i);
+    }
+}
+/* L^-T S L^-1 of S = P + P^T, P the half of L^T Y: its half. */
+SOMETIMES int small_cholesky_pull(MATRIX(l), MATRIX(g), MATRIX(y), I n) {
+    small_square m;
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) if (!isfinite(ENTRY(g, i, j))) return 1;
+    for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) {
+        double x = 0.0;
+        for (I k = i; k < n; k++) x += ENTRY(l, k, i) * ENTRY(g, k, j);
+        m[i][j] = x;
+    }
+    small_symmetric(m, n);
+    small_undone(l, lr, lc, m, n, 1, 0);
+    small_undone(l, lr, lc, m, n, 1, 1);
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++)
+        ENTRY(y, i, j) = j < i ? m[i][j] : j == i ? 0.5 * m[i][i] : 0.0;
+    return 0;
+}
+/* L times the half of L^-1 X L^-T, of the lower triangle of X. */
+SOMETIMES int small_cholesky_tangent(MATRIX(l), MATRIX(x), MATRIX(y), I n) {
+    small_square m;
+    for (I i = 0; i < n; i++) for (I j = 0; j <= i; j++) m[i][j] = ENTRY(x, i, j);
+    small_symmetric(m, n);
+    small_undone(l, lr, lc, m, n, 0, 0);
+    small_undone(l, lr, lc, m, n, 0, 1);
+    for (I i = 0; i < n; i++) m[i][i] *= 0.5;
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) {
+        double z = 0.0;
+        for (I k = j; k <= i; k++) z += ENTRY(l, i, k) * m[k][j];
+        ENTRY(y, i, j) = z;
+    }
+    return 0;
+}
+
 /* Elements b, b + 1, ... of an array of these dims and strides, its first dim the slowest. */
 #define LOAD(N, T)                                                                        \
 SOMETIMES void load##N(char* to, const char* from, I b, I n, int nd, const I* dims, const I* strides) { \

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from chainrules_py.extend import varies
-from chainrules_scipy.following import follow, follow_all, numpy_with
+from chainrules_py.extend import advise, varies
+from chainrules_scipy.following import FLOAT64, follow, follow_all, numpy_with
 from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
-from chainrules_scipy.keeping import FLOAT64
 from chainrules_scipy.rows import attribute, readable, reject, stands_for
 
 __all__ = [
@@ -44,4 +43,12 @@ if hasattr(scipy.integrate, "cubature"):
     _FOLLOWED["cubature"] = cubature
 
 
+for _name in ("tanhsinh", "nsum"):
+    if hasattr(scipy.integrate, _name):
+        advise(
+            getattr(scipy.integrate, _name),
+            f"scipy.integrate.{_name} goes on as it finds values, which are plain numbers there: "
+            "write quad(f, a, b)[0] after 'from chainrules_scipy.integrate import quad', or np.sum "
+            "of as many terms as are needed",
+        )
 __getattr__ = functools.partial(attribute, __name__, _FOLLOWED)

@@ -18,7 +18,7 @@ from chainrules_py import (
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, closed, varies
-from chainrules_scipy.results import answer, plain
+from chainrules_scipy.agreeing import answer, plain
 from chainrules_scipy.rows import anchored, array_of, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.

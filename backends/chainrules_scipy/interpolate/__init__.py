@@ -2,36 +2,34 @@
 
 import functools
 
-from chainrules_scipy.interpolate.cubic import (
+from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
+from chainrules_scipy.interpolate.polynomials import (
     Akima1DInterpolator,
     CubicHermiteSpline,
     CubicSpline,
     PchipInterpolator,
+    PPoly,
 )
-from chainrules_scipy.interpolate.fitpack import (
-    InterpolatedUnivariateSpline,
-    RectBivariateSpline,
-    UnivariateSpline,
-    splev,
-    splint,
-    splrep,
-)
-from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
-from chainrules_scipy.interpolate.polynomials import PPoly
-from chainrules_scipy.interpolate.radial import RBFInterpolator
 from chainrules_scipy.interpolate.scattered import (
     CloughTocher2DInterpolator,
     LinearNDInterpolator,
     NearestNDInterpolator,
     Rbf,
+    RBFInterpolator,
     griddata,
 )
 from chainrules_scipy.interpolate.splines import (
     BSpline,
+    InterpolatedUnivariateSpline,
+    RectBivariateSpline,
+    UnivariateSpline,
     interp1d,
     make_interp_spline,
     make_lsq_spline,
     make_smoothing_spline,
+    splev,
+    splint,
+    splrep,
 )
 from chainrules_scipy.interpolate.through import (
     FOLLOWED,

@@ -11,8 +11,12 @@ import scipy.interpolate as native
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
-from chainrules_scipy.interpolate.common import computes, constructs, has_method
-from chainrules_scipy.interpolate.cubic import PchipInterpolator
+from chainrules_scipy.interpolate.polynomials import (
+    PchipInterpolator,
+    computes,
+    constructs,
+    has_method,
+)
 from chainrules_scipy.interpolate.splines import Spline
 from chainrules_scipy.rows import anchored, array_of, readable, reject
 

@@ -9,7 +9,7 @@ import scipy.interpolate as native
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.following import follow_all, follow_class
-from chainrules_scipy.interpolate.common import computes, constructs, has_method
+from chainrules_scipy.interpolate.polynomials import computes, constructs, has_method
 from chainrules_scipy.rows import array_of
 
 FOLLOWED: dict[str, Any] = follow_all(

@@ -19,23 +19,30 @@ from chainrules_scipy.linalg.banded import (
     solve_toeplitz,
     solveh_banded,
 )
-from chainrules_scipy.linalg.factors import (
-    cho_factor,
-    cho_solve,
-    cholesky,
-    lu,
-    lu_factor,
-    lu_solve,
-    polar,
-    qr,
-    svd,
-    svdvals,
+from chainrules_scipy.linalg.equations import (
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
 )
 from chainrules_scipy.linalg.functions import (
+    FOLLOWED,
     coshm,
     cosm,
     expm,
+    expm_cond,
+    expm_frechet,
+    fractional_matrix_power,
+    funm,
+    hessenberg,
+    ldl,
     logm,
+    matrix_balance,
+    qr_multiply,
+    rq,
+    schur,
+    signm,
     sinhm,
     sinm,
     sqrtm,
@@ -50,36 +57,26 @@ from chainrules_scipy.linalg.matrices import (
     norm,
     toeplitz,
 )
-from chainrules_scipy.linalg.reduced import (
-    FOLLOWED,
-    expm_cond,
-    expm_frechet,
-    fractional_matrix_power,
-    funm,
-    hessenberg,
-    ldl,
-    matrix_balance,
-    qr_multiply,
-    rq,
-    schur,
-    signm,
-)
-from chainrules_scipy.linalg.riccati import solve_continuous_are, solve_discrete_are
 from chainrules_scipy.linalg.solving import (
+    cho_factor,
+    cho_solve,
+    cholesky,
     det,
     inv,
     lstsq,
+    lu,
+    lu_factor,
+    lu_solve,
     pinv,
     pinvh,
+    polar,
+    qr,
     solve,
     solve_triangular,
+    svd,
+    svdvals,
 )
 from chainrules_scipy.linalg.spectra import eig, eigh, eigvals, eigvalsh
-from chainrules_scipy.linalg.sylvester import (
-    solve_continuous_lyapunov,
-    solve_discrete_lyapunov,
-    solve_sylvester,
-)
 from chainrules_scipy.rows import attribute
 
 __all__ = [

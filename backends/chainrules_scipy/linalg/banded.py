@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as native
-from scipy.sparse import coo_array
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
@@ -19,8 +18,6 @@ from chainrules_scipy.linalg.matrices import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
 from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
-from chainrules_scipy.sparse.patterns import Pattern
-from chainrules_scipy.sparse.words import sparse_solve
 
 
 def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
@@ -37,8 +34,13 @@ def _elements(ab: Any, above: int) -> tuple[Any, Any, Any]:
 
 
 def _solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
+    import scipy.sparse  # takes as long as all else here
+
+    from chainrules_scipy.sparse import patterns
+
     n = b.shape[0]
-    return sparse_solve(data, b, pattern=Pattern(coo_array, "coo", (rows, columns), (n, n)))
+    pattern = patterns.Pattern(scipy.sparse.coo_array, "coo", (rows, columns), (n, n))
+    return patterns.sparse_solve(data, b, pattern=pattern)
 
 
 def _both_sides(ab: Any, lower: bool) -> tuple[Any, Any, Any]:

@@ -1,14 +1,31 @@
-"""Functions of matrices."""
+"""Functions of matrices, and forms to which matrices are brought."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.linalg
+import scipy.linalg as native
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.rows import array_of, of_lapack, stands_for
+from chainrules_scipy.following import follow, follow_all
+from chainrules_scipy.linalg.solving import qr, read
+from chainrules_scipy.linalg.spectra import eig
+from chainrules_scipy.rows import (
+    adjoint,
+    anchored,
+    array_of,
+    checked,
+    constant,
+    nested,
+    of_lapack,
+    of_stacks,
+    readable,
+    reject,
+    stands_for,
+)
 
 _DEFAULT: Any = object()
 """For what SciPy is about to take away: ``disp`` and ``blocksize`` change nothing."""
@@ -83,3 +100,233 @@ def tanhm(A: Any) -> Any:
     A = array_of(A)
     y, z = v.expm(A), v.expm(-A)
     return v.solve(y + z, y - z)
+
+
+FOLLOWED: dict[str, Any] = follow_all(
+    native,
+    *("companion", "convolution_matrix", "diagsvd", "fiedler", "leslie", "matmul_toeplitz"),
+    *("null_space", "orth", "orthogonal_procrustes", "solve_circulant", "subspace_angles"),
+) | {
+    name: follow(getattr(native, name), range=np.arange)
+    for name in ("cdf2rdf", "fiedler_companion")
+}
+
+
+@stands_for(native.expm_frechet)
+def expm_frechet(
+    A: Any,
+    E: Any,
+    method: Any = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``."""
+    a, e = checked(check_finite, A, E)
+    return (expm(a), v.expm_frechet(a, e)) if compute_expm else v.expm_frechet(a, e)
+
+
+@stands_for(native.expm_cond)
+@of_stacks(A=2)
+def expm_cond(A: Any, check_finite: bool = True) -> Any:
+    """Compute the condition of `expm`: as ``scipy.linalg.expm_cond``."""
+    (a,) = checked(check_finite, A)
+    units = np.eye(a.shape[0] ** 2).reshape(-1, *a.shape)
+    columns = v.stack(*[v.reshape(v.expm_frechet(a, e), shape=(-1,)) for e in units], axis=1)
+    return np.linalg.norm(columns, 2) * np.linalg.norm(a) / np.linalg.norm(expm(a))
+
+
+@stands_for(native.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """Compute a power of a matrix: as ``scipy.linalg.fractional_matrix_power``, in both."""
+    a, known = array_of(A), native.fractional_matrix_power(readable(A), readable(t))
+    if type(t) is int or (type(t) is float and t == int(t)):
+        return np.linalg.matrix_power(a, int(t))
+    y = expm(t * logm(a))
+    return anchored(known, y if np.iscomplexobj(known) else v.real(y))
+
+
+@stands_for(native.signm)
+def signm(A: Any, disp: Any = None) -> Any:
+    """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``."""
+    a = array_of(A)
+    y = a @ v.inv(sqrtm(a @ a))
+    return y if kind_of(a) == "complex" else v.real(y)
+
+
+@stands_for(native.funm)
+@of_stacks(A=2)
+def funm(A: Any, func: Any, disp: Any = True) -> Any:
+    """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``."""
+    a = array_of(A)
+    w, u = eig(a)
+    y = (u * func(w)) @ v.inv(u)
+    known = readable(y)
+    size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
+    is_real = kind_of(a) != "complex" and np.allclose(known.imag, 0, atol=size)
+    return v.real(y) if is_real else y
+
+
+@stands_for(native.matrix_balance)
+@of_stacks(A=2)
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    separate: bool = False,
+    overwrite_a: bool = False,
+) -> Any:
+    """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
+    a = array_of(A)
+    _, change = native.matrix_balance(readable(a), permute, scale)
+    parts = native.matrix_balance(readable(a), permute, scale, True)[1] if separate else change
+    return np.linalg.inv(change) @ a @ change, parts
+
+
+@stands_for(native.hessenberg)
+@of_stacks(a=2)
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
+    (a,) = checked(check_finite, a)
+    n = a.shape[0]
+    h, q = a, np.eye(n)
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if kind_of(a) == "complex" or not np.any(readable(x)[1:]):
+            reject("hessenberg of a complex matrix, or of one that has the form, has no derivative")
+        normal = (
+            x + np.copysign(1.0, readable(x)[0]) * v.sqrt(v.vecdot(x, x)) * np.eye(n - k - 1)[0]
+        )
+        normal = v.pad(normal, 0.0, widths=((k + 1, 0),))
+        mirror = np.eye(n) - 2 * v.outer(normal, normal) / v.vecdot(normal, normal)
+        h, q = mirror @ h @ mirror, q @ mirror
+    h = v.triu(h, k=-1)
+    return (h, q) if calc_q else h
+
+
+@stands_for(native.ldl)
+@of_stacks(A=2)
+def ldl(
+    A: Any,
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Factor a symmetric matrix, with the blocks and the order of LAPACK."""
+    (a,) = checked(check_finite, A)
+    if not lower:
+        flipped = ldl(a[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
+        _, _, order = native.ldl(readable(a), False, hermitian)
+        if not np.array_equal(native.ldl(readable(a)[::-1, ::-1], True, hermitian)[2], order):
+            reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
+        return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
+    s = read(a, "hermitian" if hermitian else "symmetric", True)
+    _, blocks, order = native.ldl(readable(a), True, hermitian)
+    s, n, k = s[order][:, order], a.shape[0], 0
+    factors: list[Any] = []
+    d: list[Any] = []
+    while k < n:
+        m = 2 if k + 1 < n and blocks[k + 1, k] != 0 else 1
+        block = s[k : k + m, k : k + m]
+        left = s[:, k : k + m] @ v.inv(block)
+        factors.append(left)
+        d.append(v.pad(block, 0.0, widths=((k, n - k - m), (k, n - k - m))))
+        s = s - left @ block @ (adjoint(left) if hermitian else v.matrix_transpose(left))
+        k += m
+    return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
+
+
+@stands_for(native.rq)
+@of_stacks(a=2)
+def rq(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    check_finite: bool = True,
+) -> Any:
+    """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``."""
+    (a,) = checked(check_finite, a)
+    m, n = a.shape
+    if m > n:  # the last rows are square, and have the same Q
+        r, q = rq(a[m - n :])
+        r = v.concat(a[: m - n] @ adjoint(q), r, axis=0)
+        return r if mode == "r" else (r, q)
+    q, r = qr(adjoint(a[::-1]), mode="full" if mode == "full" else "economic")
+    r, q, more = adjoint(r[:m])[::-1, ::-1], adjoint(q[:, :m])[::-1], adjoint(q[:, m:])
+    known = native.rq(readable(a), mode="full")
+    diagonal = np.diagonal(known[0][:, n - m :])
+    sign = np.where(diagonal == 0, 1, diagonal)
+    sign = np.where(diagonal == 0, 1, sign / np.where(diagonal == 0, 1, np.diagonal(readable(r))))
+    r, q = r * sign, q * np.conj(sign)[:, None]
+    if mode != "economic":
+        r = v.pad(r, 0.0, widths=((0, 0), (n - m, 0)))
+    if mode == "full" and m < n:  # rows that SciPy chose, turned as those are
+        q = v.concat((known[1][: n - m] @ adjoint(readable(more))) @ more, q, axis=0)
+    return r if mode == "r" else (r, q)
+
+
+@stands_for(native.qr_multiply)
+@of_stacks(a=2, c=0)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> Any:
+    """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
+    a, c = array_of(a), array_of(c)
+    q, *rest = qr(a, mode="economic", pivoting=pivoting)
+    q = v.conj(q) if conjugate else q
+    return (c @ q if mode == "right" else q @ c, *rest)
+
+
+@stands_for(native.schur)
+@of_stacks(a=2)
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Bring a real matrix with real and different eigenvalues to Schur's form.
+
+    With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
+    L - Lᵀ. Every step brings one order more.
+    """
+    (a,) = checked(check_finite, a)
+    known, z = native.schur(readable(a), output, sort=sort)[:2]
+    n, w = a.shape[0], np.diagonal(known)
+    near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)
+    if np.iscomplexobj(known) or np.any(np.tril(known, -1)) or near.any():
+        reject(
+            "schur is differentiated for real matrices with different real eigenvalues: at others "
+            "phases and rotations are free"
+        )
+    rows, columns = np.tril_indices(n, -1)
+    units = np.zeros((len(rows), n, n))
+    units[np.arange(len(rows)), rows, columns] = 1
+    moved = np.linalg.inv((known @ units - units @ known)[:, rows, columns].T)
+    index, places = v.Index.split((rows, columns))
+    for _ in range(nested(a)):
+        f = v.matrix_transpose(z) @ a @ z
+        lower = moved @ -f[rows, columns]
+        half = v.scatter_add(
+            v.full_like(f, shape=(n, n), fill=0), 0.5 * lower, *places, index=index
+        )
+        half = half - v.matrix_transpose(half)
+        z = z @ v.solve(np.eye(n) - half, np.eye(n) + half)
+    t = v.triu(v.matrix_transpose(z) @ a @ z)
+    return t, z
+
+
+FOLLOWED |= {
+    name: constant(getattr(native, name)) for name in ("bandwidth", "ishermitian", "issymmetric")
+}

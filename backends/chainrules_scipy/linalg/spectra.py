@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.optimize import linear_sum_assignment
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
@@ -152,7 +152,8 @@ def eig(
         )
     theirs = scipy.linalg.eig(readable(a), given, left=True, right=True)
     w, V = v.eig(v.solve(b, a))
-    order = linear_sum_assignment(np.abs(theirs[0][:, None] - readable(w)))[1]
+    assign = importlib.import_module("scipy.optimize").linear_sum_assignment  # loads much
+    order = assign(np.abs(theirs[0][:, None] - readable(w)))[1]
     w, V = w[order], V[:, order]
     L = adjoint(v.inv(b @ V))
     L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))

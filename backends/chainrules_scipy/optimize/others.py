@@ -13,12 +13,11 @@ import scipy.optimize as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise
+from chainrules_scipy.agreeing import answer
 from chainrules_scipy.following import follow_all
 from chainrules_scipy.installing import place
-from chainrules_scipy.optimize.constrained import Constraints, ends, held_place
-from chainrules_scipy.optimize.least import least_squares, minimized
+from chainrules_scipy.optimize.least import Constraints, ends, held_place, least_squares, minimized
 from chainrules_scipy.optimize.roots import as_tuple, solved
-from chainrules_scipy.results import answer
 from chainrules_scipy.rows import anchored, array_of, readable, reject, stands_for
 
 FOLLOWED: dict[str, Any] = follow_all(

@@ -14,7 +14,7 @@ import scipy.optimize
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_scipy.results import answer
+from chainrules_scipy.agreeing import answer
 from chainrules_scipy.rows import array_of, of_values, readable, reject, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.

@@ -11,26 +11,12 @@ from chainrules_scipy.signal.convolving import (
     fftconvolve,
     oaconvolve,
 )
-from chainrules_scipy.signal.filters import lfilter, sosfilt
-from chainrules_scipy.signal.followed import FOLLOWED, chirp, lfilter_zi, lfiltic
-from chainrules_scipy.signal.linear import (
-    cspline2d,
-    detrend,
-    medfilt2d,
-    order_filter,
-    qspline2d,
-    savgol_filter,
-    sepfir2d,
-    spline_filter,
-    symiirorder1,
-    symiirorder2,
-    upfirdn,
-)
-from chainrules_scipy.signal.peaks import find_peaks, peak_prominences, peak_widths
-from chainrules_scipy.signal.recursive import recursive_filter
-from chainrules_scipy.signal.systems import (
+from chainrules_scipy.signal.filters import lfilter, recursive_filter, sosfilt
+from chainrules_scipy.signal.followed import (
+    FOLLOWED,
     bilinear,
     bode,
+    chirp,
     cont2discrete,
     dbode,
     dfreqresp,
@@ -41,10 +27,28 @@ from chainrules_scipy.signal.systems import (
     impulse,
     invres,
     invresz,
+    lfilter_zi,
+    lfiltic,
     lsim,
     residue,
     residuez,
     step,
+)
+from chainrules_scipy.signal.linear import (
+    cspline2d,
+    detrend,
+    find_peaks,
+    medfilt2d,
+    order_filter,
+    peak_prominences,
+    peak_widths,
+    qspline2d,
+    savgol_filter,
+    sepfir2d,
+    spline_filter,
+    symiirorder1,
+    symiirorder2,
+    upfirdn,
 )
 
 __all__ = [

@@ -10,8 +10,23 @@ import scipy.signal as native
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.ndimage.linear import around
+from chainrules_scipy.ndimage import around
 from chainrules_scipy.rows import array_of, reject, stands_for
+
+
+def last(x: Any, axis: int) -> Any:
+    """Put an axis last."""
+    axis = range(x.ndim)[axis]
+    return v.permute_dims(x, axes=(*(i for i in range(x.ndim) if i != axis), axis))
+
+
+def back(y: Any, axis: int) -> Any:
+    """Put the last axis where it was."""
+    axis = range(y.ndim)[axis]
+    order = [*range(y.ndim - 1)]
+    order.insert(axis, y.ndim - 1)
+    return v.permute_dims(y, axes=tuple(order))
+
 
 _DIRECT = 1 << 18
 """So many products at most are added one by one; above, Fourier transforms are multiplied."""

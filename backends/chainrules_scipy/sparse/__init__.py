@@ -3,17 +3,15 @@
 from typing import Any
 
 from chainrules_scipy.rows import reject
-from chainrules_scipy.sparse import advising, linalg, operators
+from chainrules_scipy.sparse import linalg, operators
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.making import MAKING, with_data
-from chainrules_scipy.sparse.patterns import Pattern
+from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse
-from chainrules_scipy.sparse.words import sampled, sparse_product, sparse_solve
 
 __all__ = [
     "Pattern",
     "TracedSparse",
-    "advising",
     "linalg",
     "operators",
     "sampled",

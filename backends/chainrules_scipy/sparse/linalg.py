@@ -17,10 +17,10 @@ from scipy.sparse import linalg as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.rows import adjoint, anchored, array_of, readable, reject
+from chainrules_scipy.rows import adjoint, anchored, array_of, attribute, readable, reject
 from chainrules_scipy.sparse.making import MAKING
+from chainrules_scipy.sparse.patterns import sparse_solve
 from chainrules_scipy.sparse.traced import TracedSparse, moved, traced_of
-from chainrules_scipy.sparse.words import sparse_solve
 
 _DENSE = 2000
 
@@ -395,3 +395,6 @@ for _name, _method in (("matvec", _matvec), ("rmatvec", _rmatvec), ("matmat", _d
     place_method(native.LinearOperator, _method, _name)
 for _name in ("dot", "__matmul__", "__mul__", "__call__"):
     place_method(native.LinearOperator, _dot, _name)
+
+
+__getattr__ = functools.partial(attribute, __name__, ITERATIVE)

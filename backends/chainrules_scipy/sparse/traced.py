@@ -18,8 +18,7 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, forgets, type_info
 from chainrules_scipy.rows import array_of, readable, reject
-from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern
-from chainrules_scipy.sparse.words import sparse_product
+from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 
 CAN = (
     "it has @ and dot with arrays, + and -, multiply, power, abs and sin with its kin, products "

@@ -18,8 +18,11 @@ import scipy.stats
 from chainrules_py.extend import advise
 from chainrules_scipy.installing import place_method
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.stats import bunches, distributions, multivariate
+from chainrules_scipy.stats import distributions, multivariate
 from chainrules_scipy.stats.distributions import (
+    FITS,
+    MOMENTS,
+    SUMS,
     cdf,
     isf,
     logcdf,
@@ -31,12 +34,9 @@ from chainrules_scipy.stats.distributions import (
     ppf,
     sf,
 )
-from chainrules_scipy.stats.moments import FITS, MOMENTS, SUMS
 from chainrules_scipy.stats.sample import FOLLOWED, gaussian_kde
 
 __all__ = ["Distribution", "Frozen", "distributions", "gaussian_kde", "multivariate"]
-
-bunches.register()
 
 
 def _in_double(function: Any) -> Any:
@@ -128,6 +128,18 @@ for _cls, _functions in (
             "'from chainrules_scipy.stats import', under its name, or call "
             "chainrules_scipy.install() before",
         )
+
+
+for _name in ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"):
+    _new: Any = getattr(scipy.stats, _name, None)
+    for _f in ("__init__", "pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "ccdf", "icdf"):
+        if hasattr(_new, _f):
+            advise(
+                getattr(_new, _f),
+                f"scipy.stats.{_name} takes plain numbers: write stats.norm(loc, scale) for "
+                "stats.Normal(mu=loc, sigma=scale), and others alike, which have derivatives after "
+                "chainrules_scipy.install()",
+            )
 
 
 def __getattr__(name: str) -> Any:

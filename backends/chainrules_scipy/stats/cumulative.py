@@ -32,11 +32,6 @@ def _cumulative(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_cumulative
-def cosine(x: Any) -> Any:
-    return (math.pi + x + np.sin(x)) / (2 * math.pi)
-
-
-@_cumulative
 def crystalball(x: Any, beta: Any, m: Any) -> Any:
     edge = np.exp(-beta * beta / 2)
     tail = m / beta / (m - 1) * edge
@@ -60,48 +55,15 @@ def exponnorm(x: Any, K: Any) -> Any:
 
 
 @_cumulative
-def genextreme(x: Any, c: Any) -> Any:
-    return np.exp(-np.exp(-x * ratio_log1p(-c * x)))
-
-
-@_cumulative
-def genhalflogistic(x: Any, c: Any) -> Any:
-    return np.tanh(0.5 * x * ratio_log1p(-c * x))
-
-
-@_cumulative
 def kappa4(x: Any, h: Any, k: Any) -> Any:
     u = np.exp(-x * ratio_log1p(-k * x))
     return np.exp(-u * ratio_log1p(-h * u))
-
-
-@_cumulative
-def loggamma(x: Any, c: Any) -> Any:
-    return sc.gammainc(c, np.exp(x))
-
-
-@_cumulative
-def pearson3(x: Any, skew: Any) -> Any:
-    return chosen(
-        abs(asked(skew)) < 1e-5,
-        lambda x, s: (
-            sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi))
-        ),
-        _pearson3,
-        x,
-        skew,
-    )
 
 
 def _pearson3(x: Any, skew: Any) -> Any:
     beta = 2 / skew
     alpha = beta * beta
     return chosen(asked(skew) > 0, sc.gammainc, sc.gammaincc, alpha, beta * x + alpha)
-
-
-@_cumulative
-def skewnorm(x: Any, a: Any) -> Any:
-    return sc.ndtr(x) - 2 * sc.owens_t(x, a)
 
 
 @_cumulative
@@ -125,21 +87,11 @@ def trapezoid(x: Any, c: Any, d: Any) -> Any:
 
 
 @_cumulative
-def triang(x: Any, c: Any) -> Any:
-    return trapezoid(x, c, c)
-
-
-@_cumulative
 def truncnorm(x: Any, a: Any, b: Any) -> Any:
     right = asked(a) > 0
     low, high, at = np.where(right, -b, a), np.where(right, -a, b), np.where(right, -x, x)
     part = (sc.ndtr(at) - sc.ndtr(low)) / (sc.ndtr(high) - sc.ndtr(low))
     return np.where(right, 1 - part, part)
-
-
-@_cumulative
-def truncpareto(x: Any, b: Any, c: Any) -> Any:
-    return np.expm1(-b * np.log(x)) / np.expm1(-b * np.log(c))
 
 
 @_cumulative
@@ -152,39 +104,6 @@ def wrapcauchy(x: Any, c: Any) -> Any:
         x,
         ratio,
     )
-
-
-@_cumulative
-def betaprime(x: Any, a: Any, b: Any) -> Any:
-    return chosen(
-        asked(x) <= 1,
-        lambda x, a, b: sc.betainc(a, b, x / (1 + x)),
-        lambda x, a, b: sc.betaincc(b, a, 1 / (1 + x)),
-        x,
-        a,
-        b,
-    )
-
-
-@_cumulative
-def ncx2(x: Any, df: Any, nc: Any) -> Any:
-    return sc.chndtr(x, df, nc)
-
-
-@_cumulative
-def dgamma(x: Any, a: Any) -> Any:
-    return chosen(
-        asked(x) > 0,
-        lambda x, a: 0.5 + 0.5 * sc.gammainc(a, x),
-        lambda x, a: 0.5 * sc.gammaincc(a, -x),
-        x,
-        a,
-    )
-
-
-@_cumulative
-def kstwobign(x: Any) -> Any:
-    return 1 - sc.kolmogorov(x)
 
 
 def integrated(density: Any, ends: Any, below: Any, width: Any, z: Any, *shapes: Any) -> Any:
@@ -238,3 +157,40 @@ def gennorm(x: Any, beta: Any) -> Any:
         beta,
     )
     return 0.5 + there
+
+
+CUMULATIVE |= {
+    "cosine": lambda x: (math.pi + x + np.sin(x)) / (2 * math.pi),
+    "genextreme": lambda x, c: np.exp(-np.exp(-x * ratio_log1p(-c * x))),
+    "genhalflogistic": lambda x, c: np.tanh(0.5 * x * ratio_log1p(-c * x)),
+    "loggamma": lambda x, c: sc.gammainc(c, np.exp(x)),
+    "pearson3": lambda x, skew: chosen(
+        abs(asked(skew)) < 1e-5,
+        lambda x, s: (
+            sc.ndtr(x) - s * (x * x - 1) * np.exp(-x * x / 2) / (6 * math.sqrt(2 * math.pi))
+        ),
+        _pearson3,
+        x,
+        skew,
+    ),
+    "skewnorm": lambda x, a: sc.ndtr(x) - 2 * sc.owens_t(x, a),
+    "triang": lambda x, c: trapezoid(x, c, c),
+    "truncpareto": lambda x, b, c: np.expm1(-b * np.log(x)) / np.expm1(-b * np.log(c)),
+    "betaprime": lambda x, a, b: chosen(
+        asked(x) <= 1,
+        lambda x, a, b: sc.betainc(a, b, x / (1 + x)),
+        lambda x, a, b: sc.betaincc(b, a, 1 / (1 + x)),
+        x,
+        a,
+        b,
+    ),
+    "ncx2": sc.chndtr,
+    "dgamma": lambda x, a: chosen(
+        asked(x) > 0,
+        lambda x, a: 0.5 + 0.5 * sc.gammainc(a, x),
+        lambda x, a: 0.5 * sc.gammaincc(a, -x),
+        x,
+        a,
+    ),
+    "kstwobign": lambda x: 1 - sc.kolmogorov(x),
+}

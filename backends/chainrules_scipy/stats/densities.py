@@ -70,11 +70,6 @@ def _of_positive(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_density
-def cauchy(x: Any) -> Any:
-    return -math.log(math.pi) - np.log1p(x * x)
-
-
-@_density
 def burr(x: Any, c: Any, d: Any) -> Any:
     powers = chosen(
         asked(x) == 0,
@@ -97,16 +92,6 @@ def exponnorm(x: Any, K: Any) -> Any:
         x,
         K,
     )
-
-
-@_density
-def fisk(x: Any, c: Any) -> Any:
-    return burr(x, c, 1.0)
-
-
-@_density
-def cosine(x: Any) -> Any:
-    return np.log1p(np.cos(x)) - math.log(2 * math.pi)
 
 
 @_density
@@ -143,16 +128,6 @@ def genextreme(x: Any, c: Any) -> Any:
 
 
 @_density
-def genpareto(x: Any, c: Any) -> Any:
-    return -(c + 1) * x * ratio_log1p(c * x)
-
-
-@_density
-def gengamma(x: Any, a: Any, c: Any) -> Any:
-    return np.log(abs(c)) + sc.xlogy(c * a - 1, x) - x**c - sc.gammaln(a)
-
-
-@_density
 def genhalflogistic(x: Any, c: Any) -> Any:
     t = -x * ratio_log1p(-c * x)
     return math.log(2) + t - np.log1p(-c * x) - 2 * np.log1p(np.exp(t))
@@ -170,38 +145,10 @@ def _log_kv(p: Any, x: Any) -> Any:
 
 
 @_density
-@_of_positive
-def geninvgauss(x: Any, p: Any, b: Any) -> Any:
-    return (p - 1) * np.log(x) - b * (x + 1 / x) / 2 - math.log(2) - _log_kv(p, b)
-
-
-@_density
-@_of_positive
-def lognorm(x: Any, s: Any) -> Any:
-    return _normal(np.log(x) / s) - np.log(s * x)
-
-
-@_density
-def gibrat(x: Any) -> Any:
-    return LOG_DENSITIES["lognorm"](x, 1.0)
-
-
-@_density
 def kappa4(x: Any, h: Any, k: Any) -> Any:
     t = x * ratio_log1p(-k * x)
     u = np.exp(-t)
     return -t - np.log1p(-k * x) - (1 - h) * u * ratio_log1p(-h * u)
-
-
-@_density
-def pearson3(x: Any, skew: Any) -> Any:
-    return chosen(
-        abs(asked(skew)) < 1e-5,
-        lambda x, skew: _normal(x) + skew * (x**3 - 3 * x) / 6,
-        _pearson3,
-        x,
-        skew,
-    )
 
 
 def _pearson3(x: Any, skew: Any) -> Any:
@@ -209,27 +156,6 @@ def _pearson3(x: Any, skew: Any) -> Any:
     alpha = beta * beta
     y = beta * x + alpha
     return np.log(abs(beta)) + sc.xlogy(alpha - 1, y) - y - sc.gammaln(alpha)
-
-
-@_density
-@_of_positive
-def recipinvgauss(x: Any, mu: Any) -> Any:
-    return -((1 - mu * x) ** 2) / (2 * x * mu * mu) - np.log(x) / 2 - _LOG_ROOT
-
-
-@_density
-def kstwobign(x: Any) -> Any:
-    return np.log(-kolmogorov_slope(x))
-
-
-@_density
-def skewnorm(x: Any, a: Any) -> Any:
-    return math.log(2) + _normal(x) + sc.log_ndtr(a * x)
-
-
-@_density
-def t(x: Any, df: Any) -> Any:
-    return chosen(np.isinf(asked(df)), lambda x, df: _normal(x), _student, x, df)
 
 
 def _student(x: Any, df: Any) -> Any:
@@ -255,16 +181,6 @@ def trapezoid(x: Any, c: Any, d: Any) -> Any:
     )
 
 
-@_density
-def triang(x: Any, c: Any) -> Any:
-    return trapezoid(x, c, c)
-
-
-@_density
-def truncnorm(x: Any, a: Any, b: Any) -> Any:
-    return _normal(x) - _log_mass(a, b)
-
-
 def _log_mass(a: Any, b: Any) -> Any:
     """log(Φ(b) - Φ(a)), on the side where both are small."""
     right = asked(a) > 0
@@ -274,12 +190,37 @@ def _log_mass(a: Any, b: Any) -> Any:
 
 
 @_density
-def truncpareto(x: Any, b: Any, c: Any) -> Any:
-    return np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x)
-
-
-@_density
 def ncx2(x: Any, df: Any, nc: Any) -> Any:
     order, r, s = 0.5 * df - 1, np.sqrt(nc * x), np.sqrt(x) - np.sqrt(nc)
     tilt = sc.xlogy(0.5 * order, x / nc) - s * s / 2
     return tilt - math.log(2) + np.log(sc.ive(order, r))
+
+
+LOG_DENSITIES |= {
+    "cauchy": lambda x: -math.log(math.pi) - np.log1p(x * x),
+    "fisk": lambda x, c: burr(x, c, 1.0),
+    "cosine": lambda x: np.log1p(np.cos(x)) - math.log(2 * math.pi),
+    "genpareto": lambda x, c: -(c + 1) * x * ratio_log1p(c * x),
+    "gengamma": lambda x, a, c: np.log(abs(c)) + sc.xlogy(c * a - 1, x) - x**c - sc.gammaln(a),
+    "geninvgauss": _of_positive(
+        lambda x, p, b: (p - 1) * np.log(x) - b * (x + 1 / x) / 2 - math.log(2) - _log_kv(p, b)
+    ),
+    "lognorm": _of_positive(lambda x, s: _normal(np.log(x) / s) - np.log(s * x)),
+    "gibrat": lambda x: LOG_DENSITIES["lognorm"](x, 1.0),
+    "pearson3": lambda x, skew: chosen(
+        abs(asked(skew)) < 1e-5,
+        lambda x, skew: _normal(x) + skew * (x**3 - 3 * x) / 6,
+        _pearson3,
+        x,
+        skew,
+    ),
+    "recipinvgauss": _of_positive(
+        lambda x, mu: -((1 - mu * x) ** 2) / (2 * x * mu * mu) - np.log(x) / 2 - _LOG_ROOT
+    ),
+    "kstwobign": lambda x: np.log(-kolmogorov_slope(x)),
+    "skewnorm": lambda x, a: math.log(2) + _normal(x) + sc.log_ndtr(a * x),
+    "t": lambda x, df: chosen(np.isinf(asked(df)), lambda x, df: _normal(x), _student, x, df),
+    "triang": lambda x, c: trapezoid(x, c, c),
+    "truncnorm": lambda x, a, b: _normal(x) - _log_mass(a, b),
+    "truncpareto": lambda x, b, c: np.log(b / -np.expm1(-b * np.log(c))) - (b + 1) * np.log(x),
+}

@@ -11,15 +11,22 @@ import scipy.stats as native
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import advise
+from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.following import follow_class, of_followed
+from chainrules_scipy.following import beside, follow_class, of_followed
 from chainrules_scipy.installing import choose
-from chainrules_scipy.keeping import beside
-from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, anchored, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
 from chainrules_scipy.stats.powers import product
+
+_PSD = private("_PSD")
+
+
+def _completed(m: Any) -> Any:
+    """Complete a symmetric matrix from its lower triangle."""
+    half = v.tril(m, k=-1)
+    n = m.shape[-1]
+    return half + adjoint(half) + v.from_diagonal(v.real(v.diagonal(m)), rows=n, columns=n)
 
 
 class _Definite:
@@ -27,13 +34,18 @@ class _Definite:
 
     eps = 0.0
 
-    def __init__(self, M: Any, *_: Any, **__: Any) -> None:
-        m = read(array_of(M), "positive definite", True)
+    def __init__(self, M: Any, *args: Any, **options: Any) -> None:
+        m = _completed(array_of(M))
         try:
             factor = v.cholesky(m)
         except np.linalg.LinAlgError:
-            msg = "the derivative of a singular covariance; it is taken where it is definite"
-            raise NotDifferentiableError(msg) from None
+            if varies(m) or _PSD is None:
+                msg = "the derivative of a singular covariance; it is taken where it is definite"
+                raise NotDifferentiableError(msg) from None
+            known = _PSD(readable(m), *args, **options)
+            self.pinv, self.eps = known.pinv, known.eps
+            vars(self).update(vars(known))
+            return
         self._M, self.rank = m, m.shape[-1]
         self.U = adjoint(v.solve_triangular(factor, np.eye(self.rank)))
         self.log_pdet = 2 * v.sum(v.log(v.diagonal(factor)))
@@ -41,7 +53,9 @@ class _Definite:
         self.V = np.zeros((self.rank, 0))
 
     def _support_mask(self, x: Any) -> Any:
-        return np.ones(np.shape(readable(x))[:-1], bool)
+        if not self.V.size:
+            return np.ones(np.shape(readable(x))[:-1], bool)
+        return np.linalg.norm(readable(x) @ self.V, axis=-1) < self.eps
 
 
 def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
@@ -50,7 +64,7 @@ def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
     """Compute the logarithm of the density of x, whose last axis counts the matrices."""
-    factors = [v.cholesky(read(x[..., i], "positive definite", True)) for i in range(x.shape[-1])]
+    factors = [v.cholesky(_completed(x[..., i])) for i in range(x.shape[-1])]
     log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
     traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
     known = 0.5 * df * (log_det_scale - dim * np.log(2)) - multigammaln(0.5 * df, dim)

@@ -136,24 +136,9 @@ def binom(k: Any, n: Any, p: Any) -> Powers:
 
 
 @_powers
-def bernoulli(k: Any, p: Any) -> Powers:
-    return binom(k, 1.0, p)
-
-
-@_powers
-def poisson(k: Any, mu: Any) -> Powers:
-    return ((mu, k),), lambda: -sc.gammaln(k + 1) - mu
-
-
-@_powers
 def nbinom(k: Any, n: Any, p: Any) -> Powers:
     powers = ((p, n), (1 - p, k))
     return powers, lambda: sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n)
-
-
-@_powers
-def geom(k: Any, p: Any) -> Powers:
-    return ((p, 1.0), (1 - p, k - 1)), lambda: 0 * p
 
 
 # ---------------------------------------------------------------------------- of continuous ones
@@ -179,11 +164,6 @@ def rdist(x: Any, c: Any) -> Powers:
 
 
 @_powers
-def semicircular(x: Any) -> Powers:
-    return ((1 + x, 0.5), (1 - x, 0.5)), lambda: math.log(2 / math.pi) + 0 * x
-
-
-@_powers
 def chi2(x: Any, df: Any) -> Powers:
     return ((x, df / 2 - 1),), lambda: -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2
 
@@ -195,38 +175,8 @@ def ncx2(x: Any, df: Any, nc: Any) -> Powers:
 
 
 @_powers
-def chi(x: Any, df: Any) -> Powers:
-    return ((x, df - 1),), lambda: (1 - df / 2) * _LOG_2 - sc.gammaln(df / 2) - x * x / 2
-
-
-@_powers
-def rayleigh(x: Any) -> Powers:
-    return ((x, 1.0),), lambda: -x * x / 2
-
-
-@_powers
-def maxwell(x: Any) -> Powers:
-    return ((x, 2.0),), lambda: 0.5 * math.log(2 / math.pi) - x * x / 2
-
-
-@_powers
-def nakagami(x: Any, nu: Any) -> Powers:
-    return ((x, 2 * nu - 1),), lambda: _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x
-
-
-@_powers
-def rice(x: Any, b: Any) -> Powers:
-    return ((x, 1.0),), lambda: np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2
-
-
-@_powers
 def weibull_min(x: Any, c: Any) -> Powers:
     return ((x, c - 1),), lambda: np.log(c) - x**c
-
-
-@_powers
-def weibull_max(x: Any, c: Any) -> Powers:
-    return weibull_min(-x, c)
 
 
 @_powers
@@ -242,21 +192,6 @@ def exponpow(x: Any, b: Any) -> Powers:
 
 
 @_powers
-def gengamma(x: Any, a: Any, c: Any) -> Powers:
-    return ((x, c * a - 1),), lambda: np.log(abs(c)) - x**c - sc.gammaln(a)
-
-
-@_powers
-def powerlaw(x: Any, a: Any) -> Powers:
-    return ((x, a - 1),), lambda: np.log(a) + 0 * x
-
-
-@_powers
-def betaprime(x: Any, a: Any, b: Any) -> Powers:
-    return ((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)
-
-
-@_powers
 def f(x: Any, dfn: Any, dfd: Any) -> Powers:
     n, m, ratio = dfn / 2, dfd / 2, dfn / dfd
     rest = lambda: n * np.log(ratio) - (n + m) * np.log1p(ratio * x) - sc.betaln(n, m)
@@ -266,21 +201,6 @@ def f(x: Any, dfn: Any, dfd: Any) -> Powers:
 @_powers
 def burr(x: Any, c: Any, d: Any) -> Powers:
     return ((x, c * d - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)
-
-
-@_powers
-def fisk(x: Any, c: Any) -> Powers:
-    return burr(x, c, 1.0)
-
-
-@_powers
-def burr12(x: Any, c: Any, d: Any) -> Powers:
-    return ((x, c - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)
-
-
-@_powers
-def mielke(x: Any, k: Any, s: Any) -> Powers:
-    return ((x, k - 1),), lambda: np.log(k) - (1 + k / s) * np.log1p(x**s)
 
 
 def _argus(chi: Any) -> Any:
@@ -293,17 +213,6 @@ def argus(x: Any, chi: Any) -> Powers:
     scale = math.log(2) - 0.5 * math.log(2 * math.pi)
     powers = ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5))
     return powers, lambda: scale + _argus(chi) - half * (1 - x * x)
-
-
-@_powers
-def loglaplace(x: Any, c: Any) -> Powers:
-    """Below 1, where the ends are."""
-    return ((x, c - 1),), lambda: np.log(c / 2) + 0 * x
-
-
-@_powers
-def cosine(x: Any) -> Powers:
-    return ((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x
 
 
 @_powers
@@ -332,11 +241,6 @@ def trapezoid(x: Any, c: Any, d: Any) -> Powers:
 
 
 @_powers
-def triang(x: Any, c: Any) -> Powers:
-    return trapezoid(x, c, c)
-
-
-@_powers
 def dgamma(x: Any, a: Any) -> Powers:
     powers, rest = gamma(abs(x), a)
     return powers, lambda: rest() - _LOG_2
@@ -346,3 +250,33 @@ def dgamma(x: Any, a: Any) -> Powers:
 def dweibull(x: Any, c: Any) -> Powers:
     powers, rest = weibull_min(abs(x), c)
     return powers, lambda: rest() - _LOG_2
+
+
+POWERS |= {
+    "bernoulli": lambda k, p: binom(k, 1.0, p),
+    "poisson": lambda k, mu: (((mu, k),), lambda: -sc.gammaln(k + 1) - mu),
+    "geom": lambda k, p: (((p, 1.0), (1 - p, k - 1)), lambda: 0 * p),
+    "semicircular": lambda x: (((1 + x, 0.5), (1 - x, 0.5)), lambda: math.log(2 / math.pi) + 0 * x),
+    "chi": lambda x, df: (
+        ((x, df - 1),),
+        lambda: (1 - df / 2) * _LOG_2 - sc.gammaln(df / 2) - x * x / 2,
+    ),
+    "rayleigh": lambda x: (((x, 1.0),), lambda: -x * x / 2),
+    "maxwell": lambda x: (((x, 2.0),), lambda: 0.5 * math.log(2 / math.pi) - x * x / 2),
+    "nakagami": lambda x, nu: (
+        ((x, 2 * nu - 1),),
+        lambda: _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x,
+    ),
+    "rice": lambda x, b: (((x, 1.0),), lambda: np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2),
+    "weibull_max": lambda x, c: weibull_min(-x, c),
+    "gengamma": lambda x, a, c: (((x, c * a - 1),), lambda: np.log(abs(c)) - x**c - sc.gammaln(a)),
+    "powerlaw": lambda x, a: (((x, a - 1),), lambda: np.log(a) + 0 * x),
+    "betaprime": lambda x, a, b: (((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)),
+    "fisk": lambda x, c: burr(x, c, 1.0),
+    "burr12": lambda x, c, d: (((x, c - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)),
+    "mielke": lambda x, k, s: (((x, k - 1),), lambda: np.log(k) - (1 + k / s) * np.log1p(x**s)),
+    # Below 1, where the ends are.
+    "loglaplace": lambda x, c: (((x, c - 1),), lambda: np.log(c / 2) + 0 * x),
+    "cosine": lambda x: (((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x),
+    "triang": lambda x, c: trapezoid(x, c, c),
+}

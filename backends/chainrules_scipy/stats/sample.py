@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.stats as native
 from scipy.stats import contingency
 
+from chainrules_py import register_structure
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import varies
 from chainrules_scipy._private import private
@@ -23,6 +25,24 @@ from chainrules_scipy.following import (
     with_shortcuts,
 )
 from chainrules_scipy.rows import array_of, constant, readable, reject, stands_for
+
+
+def _fields(x: Any) -> list[tuple[Any, Any]]:
+    return [*enumerate(x), *vars(x).items()]
+
+
+def _rebuilt(x: Any, values: Sequence[Any]) -> Any:
+    new = tuple.__new__(type(x), values[: len(x)])
+    vars(new).update(zip(vars(x), values[len(x) :], strict=True))
+    return new
+
+
+for _name in (
+    *("AndersonResult", "KstestResult", "LinregressResult", "PearsonRResultBase"),
+    *("SignificanceResult", "TtestResultBase"),
+):
+    if private(_name) is not None:  # one that SciPy does not have is no result either
+        register_structure(private(_name), _fields, _rebuilt, hollow=True)
 
 
 def _power(x: Any, lmbda: Any, xp: Any = None) -> Any:

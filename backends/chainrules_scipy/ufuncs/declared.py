@@ -1,8 +1,10 @@
-"""How the ufuncs of ``scipy.special`` get words, rows, and rules that are a line each."""
+"""How the ufuncs of ``scipy.special`` get operations, aliases, and rules that are a line each."""
 
 from __future__ import annotations
 
 import functools
+import inspect
+import math
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -16,16 +18,84 @@ from chainrules_py import (
     NoTangent,
     Primitive,
     ZeroTangent,
+    identity,
     is_zero,
     primitive,
     rule,
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import UFUNC_KEYWORDS, Tracer, alias, around, kind_of, type_info
-from chainrules_scipy.implementations import of_numbers
-from chainrules_scipy.rows import reject
-from chainrules_scipy.ufuncs.asked import asking
+from chainrules_py.extend import (
+    UFUNC_KEYWORDS,
+    Tracer,
+    alias,
+    around,
+    find_tracers,
+    in_own_context,
+    kind_of,
+    static_types,
+    type_info,
+    untraced,
+)
+from chainrules_scipy.implementations import of_numbers, ufunc_of
+from chainrules_scipy.installing import place
+from chainrules_scipy.rows import array_of, reject
+
+static_types.add(np.ufunc)
+
+
+@primitive
+def as_computed(y: Any, *xs: Any, by: np.ufunc) -> Any:
+    """Return what SciPy computes of xs; the derivative is that of y, which words computed of it."""
+    return by(*xs)
+
+
+@rule(as_computed, batched="broadcast")
+def as_computed_rule(y: Any, *xs: Any, by: np.ufunc) -> Any:
+    """Pass tangents on; where the value is NaN, every derivative is."""
+    z = as_computed(y, *xs, by=by)
+    undefined = LinearMap(_undefined, _undefined, z)
+    return z, (identity, *[undefined] * len(xs))
+
+
+def _undefined(t: Any, z: Any) -> Any:
+    # Both are masked: the adjoint multiplies what is masked, and a zero times NaN is none.
+    lost, zero = v.isnan(z), v.zeros_like(z)
+    return v.where(lost, math.nan, zero) * v.where(lost, t, zero)
+
+
+def asking(ufunc: np.ufunc, in_words: Callable[..., Any]) -> Callable[..., Any]:
+    """Make of a function in words the ufunc, with its value, of arrays and numbers of NumPy's."""
+
+    @functools.wraps(in_words)
+    def function(*xs: Any) -> Any:
+        xs = tuple([array_of(x, floating=False) if type(x) in (list, tuple) else x for x in xs])
+        is_numpys = all(map(_is_numpys, xs))
+        try:
+            y = in_own_context(_quiet, in_words, xs) if is_numpys else in_words(*xs)
+        except Exception:
+            if is_numpys:
+                ufunc(*map(untraced, xs))  # which has its own words for what is wrong
+            raise
+        if not is_numpys:
+            return y
+        if find_tracers(y):
+            return as_computed(y, *xs, by=ufunc)
+        value = ufunc(*map(untraced, xs))
+        return value.item() if type_info(type(y)).is_python_number else value
+
+    return function
+
+
+def _quiet(in_words: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
+    with np.errstate(all="ignore"):
+        return in_words(*xs)
+
+
+def _is_numpys(x: Any) -> bool:
+    cls = type_info(type(x)).dispatch_type
+    return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
+
 
 Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,6 +127,9 @@ def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> N
         rename=rename,
         refuse=tuple(UFUNC_KEYWORDS),
     )
+    dispatching = getattr(scipy.special, ufunc.__name__, ufunc)
+    if dispatching is not ufunc and inspect.unwrap(dispatching) is ufunc:
+        place(dispatching, ufunc)
 
 
 def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
@@ -73,7 +146,7 @@ def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
     function: Any = FunctionType(code, asks.f_globals, name)
     function.__qualname__, function.__doc__ = name, f"Compute ``scipy.special.{name}``."
     word: Primitive[..., Any] = primitive(function)
-    ufunc = getattr(scipy.special, name)
+    ufunc = ufunc_of(name)
     of_numbers(word, ufunc)
     row(ufunc, word, operands)
     return word
@@ -223,7 +296,7 @@ def composite(name: str) -> Callable[[F], F]:
     """
 
     def enter(function: F) -> F:
-        code, ufunc = function.__code__, getattr(scipy.special, name)
+        code, ufunc = function.__code__, ufunc_of(name)
 
         @functools.wraps(function)
         def of_its_types(*xs: Any) -> Any:

@@ -1,16 +1,21 @@
-"""Functions of mathematical physics of ``scipy.special``: words, and rules that are a line each.
-
-Numbers of equations are those of NIST's Digital Library of Mathematical Functions.
-"""
+"""Functions of mathematical physics of ``scipy.special``: rules of a line each, aliases."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import scipy.special
+
+from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import zeta_shape
-from chainrules_scipy.ufuncs.declared import composite, cut, flat, several, stated
+from chainrules_py.extend import alias, kind_of, zeta_shape
+from chainrules_scipy._private import private
+from chainrules_scipy.implementations import FUNCTIONS, ufunc_of
+from chainrules_scipy.rows import reject
+from chainrules_scipy.ufuncs.declared import asking, composite, cut, flat, row, several, stated
 
 # ------------------------------------------------------------------------------- elementary
 
@@ -351,3 +356,98 @@ lpmv: Any = stated(
     None,
     lambda y, m, v_, x: (v_ * x * y - (v_ + m) * lpmv(m, v_ - 1, x)) / (x * x - 1),
 )
+
+
+_smirnov_slope = private("_smirnovp")
+
+stated("besselpoly", "a lmb nu", None, None, None)
+for _name in ("mathieu_a", "mathieu_b"):
+    stated(_name, "m q", None, None)
+for _name in ("cem", "sem", "modcem1", "modcem2", "modsem1", "modsem2"):
+    several(f"mathieu_{_name}", "m q x", None, None, None)
+for _name in ("pro", "obl"):
+    stated(f"{_name}_cv", "m n c", None, None, None)
+    for _kind in ("ang1", "rad1", "rad2"):
+        several(f"{_name}_{_kind}", "m n c x", None, None, None, None)
+
+
+def _fresnel(sign: float) -> Any:
+    """-exp(±ix²), and -+2ix K less that with K's factor exp(-+i(x² + π/4)) / √π."""
+
+    def slope(y: Any, x: Any) -> Any:
+        by_x = -v.exp(sign * 1j * x * x) * v.where(x < 0, math.nan, 1.0)  # SciPy mixes the parts
+        factor = v.exp(-sign * 1j * (x * x + math.pi / 4)) / math.sqrt(math.pi)
+        return by_x, -sign * 2j * x * y[1] + factor * by_x
+
+    return slope
+
+
+several("modfresnelp", "x", _fresnel(1.0))
+several("modfresnelm", "x", _fresnel(-1.0))
+if _smirnov_slope is not None:
+    stated("smirnov", "n d", flat, lambda _y, n, d: _smirnov_slope(n, d))
+    stated("smirnovi", "n p", flat, lambda y, n, _p: 1 / _smirnov_slope(n, y))
+
+
+_word: Any
+_ufunc: Any
+
+
+for _word in FUNCTIONS:
+    row(ufunc_of(_word.__name__), _word, _word.operands)
+
+# Under another name; ``psi`` and ``jn`` are the same objects as ``digamma`` and ``jv``.
+for _name, _word in (
+    ("cbrt", v.cbrt),
+    ("exp2", v.exp2),
+    ("expm1", v.expm1),
+    ("log1p", v.log1p),
+    ("round", v.round),
+):
+    row(ufunc_of(_name), _word, _word.operands)
+
+
+def _in_double(word: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a word: its order is cut, and with whole ones narrower x are double, as in SciPy."""
+
+    def function(v_: Any, x: Any) -> Any:
+        wide = getattr(x, "dtype", None) in (None, np.dtype(float))
+        narrow = kind_of(v_) == "int" and not wide
+        return word(cut(v_), v.astype(x, dtype=np.dtype(float)) if narrow else x)
+
+    return function
+
+
+for _name, _word in (("kn", v.kv), ("yn", v.yv)):
+    _ufunc = ufunc_of(_name)
+    row(_ufunc, asking(_ufunc, _in_double(_word)), ("v_", "x"))
+
+# ---------------------------------------------------------- functions that let traced values pass
+
+# What ``zeta`` and ``lambertw`` call, where tracers get to.
+
+
+def _zeta(x: Any, q: Any = None) -> Any:
+    """Riemann's function is that of q = 1; where that has no series, by `zetac`."""
+    if q is None and kind_of(x) == "complex":
+        reject("zeta(x) of complex x has no derivative here")
+    return zetac(x) + 1 if q is None else v.zeta(x, q)
+
+
+def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
+    """Compute a branch of Lambert's W; refuse a tolerance, which the word does not have."""
+    if tol != 1e-8:
+        reject("lambertw(tol=...) has no derivative here; leave tol out", UnsupportedKeywordError)
+    return v.lambertw(z, k)
+
+
+alias(scipy.special.zeta, to=_zeta, refuse=("out",))
+alias(scipy.special.lambertw, to=_branch)
+if private("_zeta") is not None:
+    row(private("_zeta"), v.zeta, ("x", "q"))
+if private("_riemann_zeta") is not None:
+    row(private("_riemann_zeta"), asking(private("_riemann_zeta"), _zeta), ("x",))
+if private("_lambertw") is not None:
+    row(private("_lambertw"), _branch, ("z", "k", "tol"))
+if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
+    alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})

@@ -36,7 +36,7 @@ class Watcher(Protocol):
         """Watch over an array from now on."""
 
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
-        """Watch over several arrays from now on."""
+        """Watch over many arrays from now on, those that are fit to be watched together."""
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
@@ -145,7 +145,11 @@ class BareTape(list[tuple[Any, ...]]):
         """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
         self.extend([INPUT] * len(values))
-        self.guard.hold_all(values, name)
+        if len(values) > 8:
+            self.guard.hold_all(values, name)
+        hold = self.guard.hold
+        for x in values:
+            hold(x, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

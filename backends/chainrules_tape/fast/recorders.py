@@ -49,20 +49,6 @@ class FastCalls(SettledCalls, BareVariable):
         holders, objects = settled.holders, settled.objects
         general = super().recorder(primitive, primal, classes)
 
-        def record_alone(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
-            (x,) = operands
-            payload, tape = x.payload, x.tape
-            links = x.place if into is None else AddInto(x.place, into)
-            y, record = run(links, payload, **options)
-            if closes and type(record[2]) is PullInto:
-                record = (record[0], AddWhereSummed(x.place), *record[2:])
-            index = len(tape)
-            tape.append(record)
-            made = results[type(y)](y, tape, index)
-            if views:
-                note_view(made, primitive, operands, options, y, payload)
-            return made
-
         def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
             for i in holders:
                 if operands[i].dtype is objects:
@@ -90,7 +76,7 @@ class FastCalls(SettledCalls, BareVariable):
                 note_view(made, primitive, operands, options, y, payload)
             return made
 
-        return record_alone if len(classes) == 1 else record
+        return record
 
 
 def may_read(record: tuple[Any, ...], x: Any) -> bool:

@@ -263,6 +263,6 @@ class FastSteps(BareVariable):
             return None
         (arrays, share), closes = shared, bound.may_be_zero
         results = Unmixed(cls.results, primitive)
-        if len(arrays) == len(classes) == 1 and not primitive.options:
+        if len(arrays) == len(classes) == 1 and not (primitive.options or primitive.variadic):
             return _step_of_one_written(bound.run, results, closes, share)
         return _step_of_written(bound.run, site.general, results, settled, closes, arrays, share)

@@ -99,15 +99,16 @@ class Dual(SettledCalls, Writable):
             return super().make_step(site, classes)
         settled = cls.tracing.settle(primitive, site.primal, classes)
         bound = None if settled is None or settled.others else settled.bound
-        if settled is None or bound is None or bound.wanted != settled.mine:
+        shared = cls.tracing.sharing(primitive, settled) if written and settled else None
+        if (
+            settled is None
+            or bound is None
+            or bound.wanted != settled.mine
+            or (shared is None and (written or not bound.is_elementwise or bound.may_share))
+        ):
             return super().make_step(site, classes)
-        if not written:
-            if not bound.is_elementwise or bound.may_share:
-                return super().make_step(site, classes)
-            return _STEPS[settled.mine](bound.run, site.general, settled.objects)
-        shared = cls.tracing.sharing(primitive, settled)
         if shared is None:
-            return super().make_step(site, classes)
+            return _STEPS[settled.mine](bound.run, site.general, settled.objects)
         results = Unmixed(duals, primitive)
         return _step_of_written(bound.run, site.general, results, settled, *shared)
 

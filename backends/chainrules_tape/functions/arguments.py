@@ -198,9 +198,14 @@ class _Numbers(dict[type, bool]):
 
     def __missing__(self, cls: type) -> bool:
         info = type_info(cls)
-        plain = info.memory is None and info.host is None and not issubclass(cls, Tracer)
-        known = info.is_number and issubclass(cls, float) and hasattr(cls, "dtype")
-        found = self[cls] = cls in (float, int, complex) or (plain and known)
+        found = self[cls] = cls in (float, int, complex) or (
+            info.is_number
+            and issubclass(cls, float)
+            and hasattr(cls, "dtype")
+            and info.memory is None
+            and info.host is None
+            and not issubclass(cls, Tracer)
+        )
         return found
 
 
@@ -224,15 +229,6 @@ def can_vary(x: Any) -> bool:
     return True
 
 
-def all_vary(leaves: list[Any]) -> bool:
-    """Tell whether leaves are arrays of dtypes that are known to vary: without a call for each."""
-    try:
-        return {*zip(map(type, leaves), map(_dtype, leaves), strict=True)} <= _varying
-    except (AttributeError, TypeError):  # without a dtype, or without a hash
-        return False
-
-
-_dtype = operator.attrgetter("dtype")
 _varying: set[tuple[type, Any]] = set()
 forgets(lambda: (_varying, numbers))
 

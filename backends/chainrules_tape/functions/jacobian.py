@@ -138,7 +138,7 @@ def hessian(
 ) -> Callable[P, Any]:
     """All second partial derivatives of a function.
 
-    The gradient is taken in reverse mode, and the basis of the arguments pushed through that.
+    The gradient is taken in reverse mode, and its Jacobian in the mode of fewer directions.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def hessian(
             run, rows = inner
             return (rows, run.aux) if has_aux else rows
 
-        second_run, second = _jacobian(gradient, xs, "forward", f, has_aux=has_aux)
+        second_run, second = _jacobian(gradient, xs, "auto", f, has_aux=has_aux)
         run, first = inner
         values = iter(_delivered(second_run, second, arguments))
         rows = [row if is_zero(row) else [next(values) for _ in row] for row in first]

@@ -58,7 +58,7 @@ from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.forward.dual import Dual, duals
 from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
-from chainrules_tape.functions.arguments import all_vary, can_vary, check_varies, numbers
+from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.functions.zeros import can_repair, found_again, is_lost
 from chainrules_tape.memory.sums import Sums
@@ -127,11 +127,13 @@ class Run:
         if objects:  # an outer function made arrays of them
             given = list(map(joined, given))
         self.leaves = given
-        if any([issubclass(cls, Tracer) for cls in set(map(type, given))]):
-            self.leaves = list(map(frozen, given))
-            x = next(x for x in given if issubclass(type(x), Tracer))
-            if (outer := notes.get(x.level)) is not None:
-                outer.inside = True
+        for cls in set(map(type, given)):
+            if issubclass(cls, Tracer):
+                self.leaves = list(map(frozen, given))
+                x = next(x for x in given if type(x) is cls)
+                if (outer := notes.get(x.level)) is not None:
+                    outer.inside = True
+                break
         under_way = recorders.under_way
         outside = len(under_way)
         check = None
@@ -143,7 +145,8 @@ class Run:
             under_way.append(self)  # an interrupt may come right after it
             notes[self.level] = self.notes
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
-            if not numbers[getattr(type(y), "payload_type", object)]:  # which no write outdates
+            is_number = numbers[getattr(type(y), "payload_type", object)]
+            if not is_number:  # no write outdates a number
                 y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
             explain_error(error, objects.pop(self.level, None))
@@ -163,7 +166,7 @@ class Run:
                 break
         if has_aux:
             y, aux = split_aux(f, y)
-        self._leave(y, f)
+        self._leave(y, f, is_number)
         if self.notes.refused is not None:
             self.notes.report(f, any([link is not None for link in self.outputs]))
         self.aux = None
@@ -178,11 +181,10 @@ class Run:
         told = getattr(type(x), "__aside__", None)
         return x if told is None else told(x, self._payload)
 
-    def _leave(self, y: Any, f: Any = None) -> None:
+    def _leave(self, y: Any, f: Any = None, is_number: bool = False) -> None:
         """Take a result of f apart, or a loss, with plain values for the tracers of this run."""
         link = self.link_of(y)
         if link is not None:  # as most functions give
-            is_number = numbers[getattr(type(y), "payload_type", object)]
             self.y = self.value = y.payload if is_number else handed_out(y)
             self.y_tree = LEAF
             self.y_leaves = [self.y]
@@ -330,8 +332,10 @@ class Recorded(Run):
         watched = [i for i in self.inputs if i is not None] if watch else ()
         seen = backward(tape, bars, first, consume=consume, fetch=fetch, watch=watched)
         at = dict.fromkeys(watched) | seen if watch else bars
-        found = [None if i is None else at[i] for i in self.inputs]
-        found = [_ZERO if bar is None else bar for bar in found]
+        found = []
+        for i in self.inputs:
+            bar = None if i is None else at[i]
+            found.append(_ZERO if bar is None else bar)
         whole = not consume and notes is None and tape.folds is None
         if whole and any(map(is_lost, found)) and can_repair(self):
             return found_again(self, seeds, many, watch)
@@ -399,7 +403,7 @@ class ReverseRun(Recorded):
                 tape.append(INPUT)
                 traced.append(tape.classes[type(x)](x, tape, i))
             return traced
-        vary = [True] * len(leaves) if all_vary(leaves) else list(map(can_vary, leaves))
+        vary = list(map(can_vary, leaves))
         if all(vary):
             # Now, for what the function writes to in place goes on at another index.
             self.inputs = range(len(leaves))

@@ -37,7 +37,7 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
+from chainrules_torch.engine.config import computing, is_differentiated, is_tensor, shown
 from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
 from chainrules_torch.tensors import entered
 
@@ -315,7 +315,7 @@ def _bare(x: torch.Tensor) -> torch.Tensor:
 def array_of(x: torch.Tensor) -> Any:
     """Return a tensor as an array of NumPy's, which has no bfloat16: as float32."""
     x = _bare(x).cpu()
-    return (x.float() if x.dtype in NARROW else x).numpy()
+    return shown(x.float() if x.dtype in NARROW else x).numpy()
 
 
 def brought(t: Any, like: torch.Tensor) -> torch.Tensor:

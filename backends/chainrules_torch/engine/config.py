@@ -70,11 +70,16 @@ def outside(x: Any) -> Any:
 
 def constant(x: torch.Tensor) -> torch.Tensor:
     """Return a tensor without what differentiates it, so that NumPy can read it."""
-    functorch, x = _private.functorch, x.detach()
-    for mode in _halves:
-        mode.constants[id(x)] = x
+    functorch, x = _private.functorch, shown(x.detach())
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
+    return x
+
+
+def shown(x: torch.Tensor) -> torch.Tensor:
+    """Let a half that runs here see the numbers of a tensor, which is a constant to it."""
+    for mode in _halves:
+        mode.constants[id(x)] = x
     return x
 
 

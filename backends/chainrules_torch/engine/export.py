@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare
+import chainrules_py
+from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare, refuse_numpy
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -224,6 +225,8 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
+                asked = any([said in str(error) for said in _ASKED])
+                refuse_numpy(error, self.function, "PyTorch", asked=asked)
                 raise
 
     @property
@@ -240,6 +243,15 @@ class Exported:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
 
 
+for _export in (export, chainrules_py.export):
+    _private.left_out(
+        _export,
+        "export makes a function that PyTorch's compiler knows, and is called outside of what is "
+        "compiled: write f = export(f) before it, and call f in it",
+    )
+
+_ASKED = ("call numpy() on", "calling .item() on a Tensor", "doesn't have storage")
+"""What PyTorch says where code asks a tensor for numbers that it has not, or may not give."""
 _numbers = itertools.count()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainrules_bridge import imported_from, own_function
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -27,7 +28,7 @@ from chainrules_py.extend import (
 )
 from chainrules_py.vocabulary.higher_order import scanning
 from chainrules_torch import _private
-from chainrules_torch.engine.call import computed_by
+from chainrules_torch.engine.call import Plan, computed_by
 from chainrules_torch.engine.callback import of_body
 from chainrules_torch.engine.config import (
     computing,
@@ -103,8 +104,8 @@ def host(
         plan = plan_for(primitive, tuple(map(type, operands)), options)
         if plan.flat:
             if computing.get() or not any(map(varies, operands)):
-                if plan.lookups and computing.get():  # outside of its level a tensor is plain
-                    is_captured(primitive, varies, among=True)
+                if computing.get():
+                    _refuse_captured(plan)
                 return plan.compute(*operands, **options)
             return applied(plan, plan, operands)
         call, leaves = opened(plan, operands)
@@ -115,6 +116,14 @@ def host(
     return call
 
 
+def _refuse_captured(plan: Plan) -> None:
+    """Raise for what a rule captured, where tensors of outer levels are plain."""
+    if plan.lookups:
+        is_captured(plan.primal, varies, among=True)
+    if plan.imported:
+        own_function(plan.primal, "another", varies)
+
+
 def _quick(
     primitive: Primitive[..., Any],
     classes: tuple[type, ...],
@@ -122,7 +131,8 @@ def _quick(
 ) -> Callable[..., Any] | None:
     """Return what computes a primitive where nothing is differentiated, and nothing is checked."""
     structured = isinstance(primitive, HigherOrder) or any(map(is_structure_type, classes))
-    if structured or implementation is None or lookups(primitive):
+    seen = not lookups(primitive) and imported_from(primitive) is None
+    if structured or implementation is None or not seen:
         return None
     return of_body(primitive, implementation)
 

@@ -15,26 +15,21 @@ import numpy as np
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from chainrules_bridge import assembled, canonical, flat, opened, refuse_traced_captures
+from chainrules_bridge import refuse_traced_captures
 from chainrules_compat.import_rule import (
     ByPosition,
-    check_flat,
+    ImportedRule,
     declared,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
 from chainrules_py import (
-    NoTangent,
     NotDifferentiableError,
     Primitive,
-    ZeroTangent,
-    is_zero,
     primitive,
-    space,
 )
 from chainrules_py.extend import (
-    Space,
     Tracer,
     flatten,
     kind_of,
@@ -112,42 +107,13 @@ def import_rule(
         names, rest = parameters_of_imported(f, operands)
         primal = declared(f, names, rest, lambda xs, given: computed_by_torch(f, xs, given))
     primal.opaque = primal.opaque or to is None
-    half = _halves(f)
-
-    def frule(tangents: tuple[Any, ...], *operands: Any, **options: Any) -> tuple[Any, Any]:
-        check_flat(f, operands)
-        y = primal(*operands, **options)
-        at = tuple([i for i in _moving(operands) if not is_zero(tangents[i])])
-        onto = space(y)
-        spaces = opened(onto)[0]
-        if not at or not any(map(_moves, spaces)):
-            return y, ZeroTangent()
-        with _as_ours(f):
-            found = half(_pushed, options, at)(*[tangents[i] for i in at], *operands)
-        dots = iter(found if type(found) is tuple else (found,))
-        entries = [next(dots) if _moves(of) else NoTangent() for of in spaces]
-        return y, assembled(onto, entries)
-
-    def rrule(*operands: Any, **options: Any) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        check_flat(f, operands)
-        y = primal(*operands, **options)
-        at, onto = _moving(operands), space(y)
-        spaces = opened(onto)[0]
-
-        def pullback(y_bar: Any) -> tuple[Any, ...]:
-            entries = zip(flat(canonical(y_bar, onto, f), onto), spaces, strict=True)
-            bars = [of.zeros() if is_zero(bar) else bar for bar, of in entries if _moves(of)]
-            if not at or not bars:
-                return tuple([ZeroTangent() if i in at else NoTangent() for i in _all(operands)])
-            with _as_ours(f):
-                found = half(_pulled, options, at, len(bars))(*bars, *operands)
-            x_bars = iter(found if len(at) > 1 else (found,))
-            return tuple([next(x_bars) if i in at else NoTangent() for i in _all(operands)])
-
-        return y, pullback
-
-    state_imported(primal, f, frule, rrule, module="chainrules_torch", engine="PyTorch")
+    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, _half)
+    state_imported(primal, rule, module="chainrules_torch", engine="PyTorch")
     return primal
+
+
+def _half(half: Callable[..., Any], n: int) -> Primitive[..., Any]:
+    return import_rule(half)
 
 
 @contextlib.contextmanager
@@ -177,81 +143,33 @@ def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]
     return functools.partial(f, **options) if options else f
 
 
-def _halves(f: Callable[..., Any]) -> Callable[..., Primitive[..., Any]]:
-    """Return what makes the halves of a function, the same ones for the same; they go with it."""
+def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
+    """List what derivatives are taken of in a result."""
+    with Unlost(), _as_ours(f):
+        y = _called(_given(f, options), xs)
+    return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
 
-    @functools.lru_cache(maxsize=1024)
-    def known(make: Any, options: tuple[tuple[str, Any], ...], _shown: str, *of: Any) -> Any:
-        return make(_given(f, dict(options)), *of)
 
-    def half(make: Any, options: dict[str, Any], *of: Any) -> Primitive[..., Any]:
+def _tensors(along: Callable[..., list[Any]]) -> Callable[..., tuple[Any, ...]]:
+    def tensors(*xs: Any) -> tuple[Any, ...]:
+        like = next(filter(floats, xs), None)
+        return tuple([_tensor(y, like) for y in along(*xs)])
+
+    return tensors
+
+
+def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Sequence[Any]) -> Any:
+    with _as_ours(along):
+        return torch.func.vjp(_tensors(along), *at)[1](tuple(bars))
+
+
+def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence[Any]) -> Any:
+    with _as_ours(along):
         try:
-            hash(key := tuple(options.items()))
-        except TypeError:
-            return make(_given(f, options), *of)  # type: ignore[no-any-return]
-        return known(make, key, repr(options), *of)  # type: ignore[no-any-return]  # 2 == 2.0
-
-    return half
-
-
-def _all(operands: tuple[Any, ...]) -> range:
-    return range(len(operands))
-
-
-def _moving(operands: tuple[Any, ...]) -> tuple[int, ...]:
-    """Which operands have derivatives."""
-    return tuple([i for i, x in enumerate(operands) if _moves(space(x))])
-
-
-def _moves(of: Any) -> bool:
-    return type(of) is Space and of.kind in ("real", "complex")
-
-
-def _pulled(f: Callable[..., Any], at: tuple[int, ...], n: int) -> Primitive[..., Any]:
-    """From n cotangents of the results, and the operands, to cotangents of some of these."""
-
-    def pulled(*given: Any) -> Any:
-        bars, xs = given[:n], given[n:]
-        found = torch.func.vjp(_of_some(f, at, xs), *[xs[i] for i in at])[1](bars)
-        return found if len(at) > 1 else found[0]
-
-    pulled.__name__ = f"{getattr(f, '__name__', 'imported')}_pull"
-    return import_rule(pulled)
-
-
-def _pushed(f: Callable[..., Any], at: tuple[int, ...]) -> Primitive[..., Any]:
-    """From tangents of some operands, and the operands, to the tangents of the results."""
-
-    def pushed(*given: Any) -> Any:
-        dots, xs = given[: len(at)], given[len(at) :]
-        some, moved = _of_some(f, at, xs), tuple([xs[i] for i in at])
-        try:
-            found = torch.func.jvp(some, moved, dots)[1]
-        except NotImplementedError:  # PyTorch has reverse mode of it alone, whose transpose this is
-            ys, pull = torch.func.vjp(some, *moved)[:2]
-            found = torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](dots)[0]
-        return found if len(found) > 1 else found[0]
-
-    pushed.__name__ = f"{getattr(f, '__name__', 'imported')}_push"
-    return import_rule(pushed)
-
-
-def _of_some(f: Callable[..., Any], at: tuple[int, ...], xs: Sequence[Any]) -> Callable[..., Any]:
-    """f of some of its operands, giving the floating-point tensors in its result."""
-
-    def of_some(*moved: Any) -> Any:
-        full = list(xs)
-        for i, x in zip(at, moved, strict=True):
-            full[i] = x
-        with Unlost():
-            y = _called(f, full)
-        like = next(filter(floats, moved), None)
-        return tuple([_tensor(x, like) for x in flatten(y)[0] if kind_of(x) in _MOVING])
-
-    return of_some
-
-
-_MOVING = ("real", "complex")
+            return torch.func.jvp(_tensors(along), at, tuple(dots))[1]
+        except NotImplementedError:  # PyTorch has reverse mode alone, whose transpose this is
+            ys, pull = torch.func.vjp(_tensors(along), *at)[:2]
+            return torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](tuple(dots))[0]
 
 
 def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:

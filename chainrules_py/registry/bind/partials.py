@@ -6,11 +6,10 @@ tangents and result agree in shape and dtype nothing of that is needed, and one 
 
 from __future__ import annotations
 
-import dis
 import operator
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned
@@ -193,44 +192,14 @@ def _pushing(terms: list[tuple[Term, Partial | None]], batch: int = 0) -> Callab
     return push
 
 
-def form_of(partial: Partial) -> tuple[str, Any]:
-    """Classify a partial by its code: a constant, one of its parameters, or computed.
-
-    Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
-    """
-    if type(partial) is not FunctionType or not _is_plain(code := partial.__code__):
-        return ("computed", None)
-    if code.co_names or code.co_freevars:
-        return ("computed", _quotient_of(partial, code))
-    slots = [object() for _ in range(code.co_argcount)]
-    try:
-        value = partial(*slots)
-    except TypeError:  # it computes with them
-        return ("computed", None)
-    if type(value) in NUMBERS:
-        return ("constant", value)
-    return next((("slot", i) for i, s in enumerate(slots) if s is value), ("computed", None))
-
-
-def _is_plain(code: Any) -> bool:
-    """Tell whether a partial only reads operands and constants, and calls what it names.
-
-    Anything else may ask about an operand, and give another answer at another call.
-    """
-    steps = [step.opname for step in dis.get_instructions(code)]
-    return all([name.startswith(_PLAIN_STEPS) for name in steps])
-
-
-_PLAIN_STEPS = (
-    "LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_GLOBAL", "RETURN_", "RESUME", "NOP", "CACHE",
-    "EXTENDED_ARG", "UNARY_NEGATIVE", "BINARY_OP", "PUSH_NULL", "PRECALL", "CALL", "COPY_FREE_VARS",
-)  # fmt: skip
-
-
 class _Slot:
-    """A parameter, or what is minus one, while a partial is looked at."""
+    """A parameter, or what is minus one, while a partial is called to see what it gives.
+
+    It takes part in nothing: who computes with it, or asks about it, gets a TypeError.
+    """
 
     __slots__ = ("place", "sign")
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, place: int, sign: int = 1) -> None:
         self.place, self.sign = place, sign
@@ -238,13 +207,36 @@ class _Slot:
     def __neg__(self) -> _Slot:
         return _Slot(self.place, -self.sign)
 
+    def __bool__(self) -> NoReturn:
+        raise TypeError
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError
+
+
+def form_of(partial: Partial) -> tuple[str, Any]:
+    """Classify a partial by what it gives: a constant, one of its parameters, or computed.
+
+    Of what is computed, as which quotient (`chainrules_py.registry.bind.quotients`), or None.
+    """
+    code = getattr(partial, "__code__", None)
+    if type(partial) is not FunctionType or code is None or code.co_freevars:
+        return ("computed", None)
+    if code.co_names:
+        return ("computed", _quotient_of(partial, code))
+    try:
+        value = partial(*[_Slot(i) for i in range(code.co_argcount)])
+    except TypeError:  # it computes with them
+        return ("computed", None)
+    if type(value) in NUMBERS:
+        return ("constant", value)
+    return ("slot", value.place) if type(value) is _Slot and value.sign > 0 else ("computed", None)
+
 
 def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
     """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
     given = getattr(partial, "__globals__", {})
-    if code is None or code.co_names != ("divide",) or given.get("divide") is not divide:
-        return None
-    if code.co_freevars:
+    if code.co_names != ("divide",) or given.get("divide") is not divide:
         return None
     slots = [_Slot(i) for i in range(code.co_argcount)]
     try:

@@ -1,5 +1,7 @@
 """Support as it is found by trying: a call that loses something does not pass for right."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -37,3 +39,11 @@ def test_it_goes_as_far_as_nothing_raises(order):
     found = supported(export(v.sin), (X,), {}, transformations._replace(table=table))
     assert (found.grad, found.jvp, found.order) == (order >= 1, order >= 1, order)
     assert (found.vmap, found.jit) == (False, False)
+
+
+def test_no_name_of_the_package_is_a_module_of_it():
+    """The one that is imported first would hide the other."""
+    import chainrules_bridge
+
+    files = {path.stem for path in Path(chainrules_bridge.__file__).parent.glob("*.py")}
+    assert not files & {*chainrules_bridge.__all__}

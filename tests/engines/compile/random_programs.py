@@ -98,7 +98,7 @@ def forms(program):
     yield lambda *xs: ct.hvp(program, xs, ts)
 
 
-def compared(f, compiled, xs):
+def compared(f, compiled, xs, equal=same):
     """Compare one call; False where it is refused."""
     kept = [np.array(x) for x in xs]
     try:
@@ -113,7 +113,7 @@ def compared(f, compiled, xs):
     except RecordingError:
         SAID["refused"] += 1
         return False
-    assert same(found, wanted), f"{found} for {wanted}\n{compiled.source}"
+    assert equal(found, wanted), f"{found} for {wanted}\n{compiled.source}"
     assert all(map(np.array_equal, kept, xs)), "an argument was written to"
     leaves = [x for x in flatten(found)[0] if isinstance(x, np.ndarray)]
     given = [x for x in xs if isinstance(x, np.ndarray)]
@@ -134,7 +134,7 @@ def check_compiled(program):
 def check_loose(program):
     """Compare a program that need not have the bits: with half of the digits, of the largest."""
     for f in forms(program):
-        compiled = compile(f, exact=False)
+        compiled = compile(f)
         for xs in arguments(program.leaves):
             try:
                 wanted = f(*xs)
@@ -144,28 +144,6 @@ def check_loose(program):
             moved = functools.partial(moved_results, f, xs, {})
             assert close(found, wanted, moved), f"{found} for {wanted}\n{compiled.source}"
             SAID["close"] += 1
-
-
-def check_pullbacks(program):
-    """Compare the pullback that a compiled function gives, in another program."""
-
-    def f(*xs):
-        return ct.vjp(program, *xs)
-
-    compiled = compile(f)
-    for xs in arguments(program.leaves):
-        try:
-            y, pullback = f(*xs)
-            seeds = [y, y * 2, y * np.inf]
-            wanted = [pullback(y_bar) for y_bar in seeds]
-            found, given = compiled(*xs)
-            assert same(found, y), compiled.source
-            for y_bar, bars in zip(seeds, wanted, strict=True):
-                assert same(given(y_bar), bars), compiled.source
-        except (*ERRORS, RecordingError):
-            SAID["refused"] += 1
-            continue
-        SAID["pulled"] += 1
 
 
 def check_in_threads(program):
@@ -191,15 +169,6 @@ def check_in_threads(program):
             list(pool.map(work, range(8)))
 
 
-def check_kept(program):
-    """Compare programs that are kept on disk; what was kept is found by the next to ask."""
-    for f in forms(program):
-        for compiled in (compile(f, keep=True), compile(f, keep=True)):
-            if not all(compared(f, compiled, xs) for xs in arguments(program.leaves)):
-                break
-            SAID["kept"] += sum([each.calls is None for each in compiled.programs])
-
-
 def run(check, n, start=0):
     @seed(start)
     @settings(
@@ -220,7 +189,7 @@ def run(check, n, start=0):
 
 if __name__ == "__main__":
     end, turn, begun = time.monotonic() + float(sys.argv[1]), int(sys.argv[2]), 0
-    checks = {0: check_in_threads, 3: check_kept, 5: check_loose, 7: check_pullbacks}
+    checks = {0: check_in_threads, 5: check_loose}
     while time.monotonic() < end:
         run(checks.get(turn % 10, check_compiled), 10, turn)
         turn += 1

@@ -39,33 +39,6 @@ def test_functions_of_numbers_are_the_first_that_are_compiled(number):
     assert cold.stdout == warm.stdout
 
 
-FACTORED = """
-import sys
-import numpy as np
-from chainrules_compile import compile
-from chainrules_tape import grad
-
-def f(x):
-    y = np.linalg.cholesky(x)
-    return y[1, 0]
-
-for _ in range(2):
-    compiled = compile(grad(f))
-    compiled(np.eye(2))
-    print(compiled.source)
-    print("-" * 8)
-    grad(lambda x: np.sum(np.linalg.inv(x)))(np.eye(2))
-"""
-
-
-def test_a_factor_is_pulled_back_by_the_same_function_from_the_first_call_on():
-    """The short way for small matrices was taken when a process had summed, or solved, before."""
-    done = subprocess.run([sys.executable, "-c", FACTORED], capture_output=True, text=True)
-    cold, warm, _ = done.stdout.split("-" * 8 + "\n")
-    assert "def f" in cold, done.stderr
-    assert cold == warm
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each program has a child")
 @pytest.mark.parametrize(
     "start, step",

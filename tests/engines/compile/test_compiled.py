@@ -21,14 +21,14 @@ import pytest
 import chainrules_tape as ct
 from benchmarks.programs import PROGRAMS
 from chainrules_compile import RecordingError, RecordingWarning, compile
-from chainrules_py import MutationError, RuleError, Tangent, primitive, scalar_rule
+from chainrules_compile.results import close
+from chainrules_py import RuleError, Tangent, primitive, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
 from tests.engines.compile.random_programs import (
     check_compiled,
     check_in_threads,
     check_loose,
-    check_pullbacks,
     run,
 )
 from tests.engines.compile.shadow import same
@@ -344,7 +344,7 @@ def test_aliased_arguments():
 
 def test_too_many_programs_run_as_they_are():
     f = lambda x, n: x * n
-    compiled = compile(f)
+    compiled = compile(f, static="n")
     for n in range(32):
         assert same(compiled(X, n), f(X, n))
     with pytest.warns(UserWarning, match="has 32 programs"):
@@ -389,7 +389,6 @@ def test_compiled_functions_are_differentiated_and_compiled():
         (lambda x: np.asarray(x, complex) * 2, "does not become a complex"),
         (lambda x: np.arange(6.0)[np.argsort(x)], r"places of a plain array.*take_along_axis"),
         (lambda x: np.arange(6.0)[x > 0], r"places of a plain array.*np\.compress"),
-        (lambda x: np.random.normal(size=6) * x, "draws random numbers"),  # noqa: NPY002
         (lambda x: x.fill(0.0), "written to"),
         (lambda x: x.__setitem__(0, 1.0), "written to"),
         (lambda x: np.add(x, 1.0, out=np.zeros(6)), "write into a plain array"),
@@ -398,13 +397,17 @@ def test_compiled_functions_are_differentiated_and_compiled():
 )
 def test_refusals_say_what_to_write(f, text):
     with pytest.raises(RecordingError, match=text):
-        compile(f)(X)
+        compile(f, strict=True)(X)
 
 
-def test_random_numbers_of_a_captured_generator_are_refused():
-    rng = np.random.default_rng(0)
-    with pytest.raises(RecordingError, match="draws random numbers"):
-        compile(lambda x: rng.normal(size=6) * x)(X)
+def test_what_draws_from_a_captured_generator_runs_as_it_is():
+    rng, same_rng = np.random.default_rng(0), np.random.default_rng(0)
+    compiled = compile(lambda x: rng.normal(size=6) * x)
+    compiled(X)
+    with pytest.warns(RecordingWarning, match="each call changes rng"):
+        compiled(X)
+    same_rng.normal(size=12)
+    assert np.array_equal(compiled(X), same_rng.normal(size=6) * X)
 
 
 def test_unknown_target():
@@ -471,7 +474,7 @@ def test_saved_module_needs_numpy_alone(tmp_path, name):
         env=environment,
     )
     assert done.returncode == 0, done.stderr
-    assert same(pickle.loads((tmp_path / "found.pickle").read_bytes()), wanted)
+    assert close(pickle.loads((tmp_path / "found.pickle").read_bytes()), wanted)
 
 
 def falling_back(a, b):
@@ -523,7 +526,7 @@ def test_what_cannot_be_saved_is_named(tmp_path):
 
 def test_source_before_the_first_call():
     with pytest.raises(RecordingError, match="call it first"):
-        _ = compile(np.sin).source
+        _ = compile(np.sin, strict=True).source
 
 
 def test_random_programs():
@@ -532,71 +535,6 @@ def test_random_programs():
 
 def test_random_programs_that_need_not_have_the_bits():
     run(check_loose, 4)
-
-
-def test_random_pullbacks():
-    run(check_pullbacks, 4)
-
-
-def pieces(x, n, scale=2.0):
-    return {"times": lambda t: x * t * n * scale, "sine": np.sin, "pair": (lambda t: x + t, x)}
-
-
-FUNCTIONS = {
-    "pullback": (lambda x: ct.vjp(lambda x: np.sin(x) * x, x)[1], (X,), (X,)),
-    "push": (lambda x: ct.linearize(np.cumsum, x)[1], (X,), (X,)),
-    "its own": (lambda x: pieces(x, 3)["times"], (X,), (2.0,)),
-    "in a tuple": (lambda x: pieces(x, 3)["pair"][0], (X,), (X,)),
-    "by keyword": (lambda x: lambda *, t: x * t, (X,), {"t": 2.0}),
-    "in some": (lambda x: (lambda t: x + t) if x[0] > 0 else np.negative, (abs(X),), (X,)),
-    "of all": (lambda f, *xs: ct.vjp(f, *xs)[1], (np.multiply, X, 2.0), (X,)),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_in_results_are_programs(name):
-    f, args, given = FUNCTIONS[name]
-    options = given if isinstance(given, dict) else {}
-    given = () if options else given
-    compiled = compile(f)
-    for _ in range(3):
-        assert same(compiled(*args)(*given, **options), f(*args)(*given, **options))
-    other = [x * 2 if isinstance(x, np.ndarray) else x for x in args]
-    assert same(compiled(*other)(*given, **options), f(*other)(*given, **options))
-    assert [type(p).__name__ for p in compiled.programs] == ["CompiledProgram"] * 2
-
-
-def test_functions_in_results_with_what_is_static():
-    for static in (("n",), (1,), "n", 1):
-        compiled = compile(pieces, static=static)
-        for n, scale in ((3.0, 2.0), (4.0, 2.0), (3.0, 5.0)):
-            found, wanted = compiled(X, n, scale=scale), pieces(X, n, scale)
-            assert found["sine"] is np.sin
-            assert same(found["times"](X), wanted["times"](X))
-            assert same(found["pair"][0](X), wanted["pair"][0](X))
-            assert same(found["pair"][1], X)
-
-
-def test_a_function_in_a_result_that_is_differentiated():
-    compiled = compile(lambda x: ct.vjp(np.tanh, x)[1])
-    assert same(
-        ct.jacobian(lambda t: compiled(X)(t)[0])(X),
-        ct.jacobian(lambda t: ct.vjp(np.tanh, X)[1](t)[0])(X),
-    )
-
-
-@pytest.mark.parametrize("what", ["argument", "captured"])
-def test_a_function_in_a_result_sees_what_was_written_to(what):
-    x, weights = X.copy(), np.ones(6)
-    compiled = compile(lambda x: ct.vjp(lambda x: np.sin(x) * weights, x))
-    pullback = compiled(x)[1]
-    wanted = pullback(X)
-    assert same(pullback(X), wanted)
-    (x if what == "argument" else weights)[2] = 5.0
-    with pytest.raises(MutationError, match="written to since"):
-        pullback(X)
-    again = compiled(x)[1]
-    assert same(again(X), ct.vjp(lambda x: np.sin(x) * weights, x)[1](X))
 
 
 def test_random_programs_in_threads():
@@ -621,7 +559,9 @@ def test_a_program_that_differs_is_not_used():
         return x * next(numbers)
 
     compiled = compile(f)
-    with pytest.warns(RecordingWarning, match="runs as it is: it looks up a count"):
+    with pytest.warns(
+        RecordingWarning, match="runs as it is: numbers, a count gives something else each time"
+    ):
         compiled(X)
     found = compiled(X)
     assert np.array_equal(found, X * (next(numbers) - 1))
@@ -723,7 +663,7 @@ def test_methods_that_write_what_is_differentiated(write):
 @pytest.mark.parametrize("number", [np.float32, np.float64, np.complex128])
 def test_classes_of_numbers_say_what_to_write(number, x):
     with pytest.raises(RecordingError, match=r"x\.astype.*np\.positive"):
-        compile(lambda x: number(x) * 2)(x)
+        compile(lambda x: number(x) * 2, strict=True)(x)
     write = [lambda x: np.positive(x, dtype=number) * 2]
     write += [] if type(x) is float else [lambda x: x.astype(number) * 2]
     for f in write:

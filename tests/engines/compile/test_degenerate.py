@@ -52,7 +52,7 @@ def test_without_axes(name, made):
 def test_powers_that_are_no_whole_numbers(power, p):
     for x in (np.array([0.5, 1.0, 2.0]), np.float64(2.0)):
         f = ct.value_and_grad(lambda x: np.sum(power(x, p)))
-        compiled = compile(f, exact=False)
+        compiled = compile(f)
         np.testing.assert_equal(compiled(x), f(x))
         assert len(compiled.programs) == 1
 

@@ -32,12 +32,7 @@ FUNCTIONS: dict[str, Any] = {
     "f": energy,
     "gradient": lambda x, w: sum(grad(energy)(x, w) ** 2),
 }
-OPTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {"exact": False},
-    {"target": "jax", "exact": False},
-    {"keep": True},
-)
+OPTIONS: tuple[dict[str, Any], ...] = ({}, {"target": "c"})
 
 
 @pytest.mark.parametrize("warm", [False, True])

@@ -13,8 +13,9 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_compile import RecordingWarning, compile
 from chainrules_compile.facts import is_settled
+from chainrules_compile.results import close
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import flatten
@@ -144,13 +145,13 @@ def _written(y):
 def test_what_people_s_words_give_is_asked_anew(name, target):
     f, good = FOREIGN[name], np.array([[1.0, 2.0], [3.0, 4.0]])
     for xs in itertools.permutations((good, -good, good * 2)):
-        compiled = compile(f, target=target, background=False)
+        compiled = compile(f, target=target)
         for x in (*xs, *xs):
             given = x.copy()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 have = compiled(given)
-                assert same(have, f(x.copy())), name
+                assert close(have, f(x.copy())), name
             assert same(given, x)
             assert have is not given
 
@@ -172,7 +173,7 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"exact": False}, {"target": "c", "background": False}])
+@pytest.mark.parametrize("options", [{}, {"target": "c"}])
 @pytest.mark.parametrize("use", OF_ROOTS)
 @pytest.mark.parametrize("mode", MODES)
 def test_whether_a_root_of_a_matrix_is_complex_is_asked(use, mode, options):
@@ -209,7 +210,7 @@ def test_what_a_library_draws_within_a_word_is_drawn_at_each_call(mode, target):
     for k in range(3):
         a = DEFINITE * (k + 1.0)
         f(a)  # which may import
-        compiled = compile(f, target=target, background=False)
+        compiled = compile(f, target=target)
         ends = []
         for g in (f, compiled, compiled):
             np.random.seed(k)  # noqa: NPY002
@@ -226,10 +227,9 @@ def test_what_a_library_draws_elsewhere_is_no_error():
     f = lambda x: np.sum(x) * np.sum(linalg.logm(DEFINITE))
     f(np.ones(2))
     compiled = compile(f)
-    with pytest.warns(RecordingWarning, match="a library that it calls draws random numbers"):
+    compiled(np.ones(2))
+    with pytest.warns(RecordingWarning, match="each call changes np.random"):
         np.testing.assert_allclose(compiled(np.ones(2)), f(np.ones(2)))
-    with pytest.raises(RecordingError, match="draws random numbers"):
-        compile(lambda x: np.sum(x) * np.random.random())(np.ones(2))  # noqa: NPY002
 
 
 class Own(np.ndarray):
@@ -266,7 +266,7 @@ def test_a_first_call_at_what_has_no_factor_ends_nothing(use):
     for at in ((0, 0), (1, 0), (2, 2)):
         bad = DEFINITE.copy()
         bad[at] = np.nan
-        compiled = compile(f, target="c", background=False)
+        compiled = compile(f, target="c")
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error", RecordingWarning)
             assert same(compiled(bad), f(bad))
@@ -276,7 +276,7 @@ def test_a_first_call_at_what_has_no_factor_ends_nothing(use):
 
 def test_calls_that_gave_no_program_are_told_of_as_such():
     f = value_and_grad(lambda a: np.sum(np.log(np.diag(np.linalg.cholesky(a)))))
-    compiled = compile(f, target="c", background=False)
+    compiled = compile(f, target="c")
     with np.errstate(all="ignore"):
         for _ in range(32):
             compiled(np.full((2, 2), np.nan))

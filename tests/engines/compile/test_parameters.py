@@ -96,6 +96,7 @@ def test_whole_numbers_in_lists_are_asked_by_class_and_value():
     assert "is not int" not in first.source
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_py.errors.LostDerivativeWarning")
 def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
     def f(xs, y):
         return np.sum(xs[0] * np.tanh(xs[5]))
@@ -124,11 +125,6 @@ def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
         slope += 1.0
 
 
-def gives_functions(x, **kw):
-    y = x + sum(kw.values())
-    return y * 1.0, lambda z, **more: y * z + sum(more.values())
-
-
 OWN = ("self", "args", "keywords", "f", "number", "xs", "options", "function", "operands", "run")
 """What callables of this library call their own parameters."""
 
@@ -145,7 +141,7 @@ def test_keywords_are_no_parameters_of_this_library(name, target):
 
     x = np.array([0.5, -1.25, 4.0])
     for make in (lambda f: f, grad, lambda f: hessian(f), lambda f: value_and_grad(f)):
-        compiled = compile(make(f), target=target, exact=target == "numpy")
+        compiled = compile(make(f), target=target)
         for y in (x, x * 0.5, x * 3.0):
             found, wanted = (g(x, **{name: y}) for g in (compiled, make(f)))
             pairs = (
@@ -155,11 +151,5 @@ def test_keywords_are_no_parameters_of_this_library(name, target):
             )
             for one, other in pairs:
                 np.testing.assert_allclose(one, other, rtol=1e-12)
-        compiled.wait()
         compiled(x, **{name: y})
         assert not compiled.as_it_is
-    compiled = compile(gives_functions, target=target, exact=target == "numpy")
-    for _ in range(3):
-        y, g = compiled(x, **{name: x})
-        np.testing.assert_allclose(y, 2.0 * x)
-        np.testing.assert_allclose(g(x, **{name: x}), 2.0 * x * x + x)

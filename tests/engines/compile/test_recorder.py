@@ -167,7 +167,7 @@ def test_writes_that_nobody_can_follow_are_refused():
         return y
 
     with np.errstate(all="ignore"), pytest.raises((RecordingError, ValueError)):
-        compile_checked(rows_of_one)(X)
+        compile_checked(rows_of_one, strict=True)(X)
 
 
 def test_mask_of_what_is_compiled_beside_a_plain_tangent():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -100,50 +98,3 @@ def test_samples_of_scipy(tmp_path, sample):
 @pytest.mark.parametrize("sample", ALL, ids=str)
 def test_all_samples_of_scipy(tmp_path, sample):
     check_sample(tmp_path / "saved.py", sample)
-
-
-WRITER = """
-import pickle
-import chainrules_py.vocabulary as v, numpy as np, scipy.linalg, scipy.sparse, scipy.special
-import chainrules_scipy, scipy.sparse.linalg, scipy.stats
-from chainrules_compile import compile
-from chainrules_tape import value_and_grad
-A, S = np.array([[2.0, 0.3], [0.1, 1.0]]), scipy.sparse.csr_array(np.diag([2.0, 4.0]))
-with chainrules_scipy.install():
-    for name, f, x in (
-        ("root", value_and_grad(lambda a: np.sum(scipy.linalg.sqrtm(a))), A),
-        ("logarithm", value_and_grad(lambda a: np.sum(v.logm(a))), A),
-        ("power", value_and_grad(lambda a: np.sum(v.expm(a))), A),
-        ("factors", np.linalg.qr, A),
-        ("zeta", value_and_grad(lambda a: scipy.special.zeta(a, 1.5)), 2.5),
-        ("binomial", lambda a: v.binom(a, 2.0), 4.5),
-        ("density", lambda a: scipy.stats.gamma.cdf(a, 2.5, scale=3.0), A),
-        ("weights", lambda a: scipy.special.logsumexp(a, axis=1, b=[1.0, 2.0]), A),
-        ("least", lambda a: scipy.sparse.linalg.lsqr(S, a[0])[0], A),
-    ):
-        f = compile(f)
-        wanted = f(x)
-        f.save(f"FOLDER/{name}.py")
-        with open(f"FOLDER/{name}.pickle", "wb") as file:
-            pickle.dump((f.__name__, x, wanted), file)
-"""
-READER = """
-import importlib, pathlib, pickle, sys
-import numpy as np
-sys.path.insert(0, "FOLDER")
-found = [*pathlib.Path("FOLDER").glob("*.pickle")]
-for path in found:
-    name, x, wanted = pickle.loads(path.read_bytes())
-    y = getattr(importlib.import_module(path.stem), name)(x)
-    for a, b in zip(y, wanted) if isinstance(y, tuple) else [(y, wanted)]:
-        assert type(a) is type(b) and np.array_equal(a, b), path
-assert len(found) == 9
-assert not [name for name in sys.modules if name.startswith("chainrules")]
-"""
-
-
-def test_modules_are_imported_where_this_library_is_not(tmp_path):
-    """In a process of their own, with NumPy and SciPy."""
-    for text in (WRITER, READER):
-        program = text.replace("FOLDER", str(tmp_path))
-        subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)

@@ -27,9 +27,6 @@ class Cell:
     def put(self, x):
         self.n = len(x)
 
-    def __setitem__(self, key, value):
-        self.n = value
-
     @property
     def size(self):
         return self.n
@@ -71,14 +68,6 @@ def of_local_name(cell):
     return f
 
 
-def of_item(cell):
-    def f(x):
-        cell[0] = len(x)
-        return np.sum(x**2)
-
-    return f
-
-
 def of_property(cell):
     def f(x):
         cell.size = len(x)
@@ -98,15 +87,7 @@ def of_branch(cell):
     return f
 
 
-def of_class(cell):
-    def f(x):
-        type(cell).n = len(x)
-        return np.sum(x**2)
-
-    return f
-
-
-WAYS = of_method, of_attribute, of_local_name, of_item, of_property, of_branch
+WAYS = of_method, of_attribute, of_local_name, of_property, of_branch
 
 
 def seen(make, wrap, cell, sizes=(2, 3, 2, 3, 3, 2), reset=False):
@@ -129,22 +110,6 @@ def test_what_is_stored_is_stored_at_each_call(make, form, reset):
     assert seen(make, lambda f: compile(of(f)), Cell(), reset=reset) == expected
     if make in (of_attribute, of_local_name, of_branch):
         assert seen(make, lambda f: compile(of(f)), Slots(), reset=reset) == expected
-
-
-def test_attributes_of_a_class_and_of_a_function():
-    class Own(Cell):
-        n = 0
-
-    def kept(x):
-        kept.n = len(x)
-        return x * 2.0
-
-    own, compiled = Own(), compile(kept)
-    del own.n
-    assert seen(of_class, compile, own) == [2, 3, 2, 3, 3, 2]
-    for n in (2, 3, 2, 3, 2):
-        compiled(np.ones(n))
-        assert kept.n == n
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, compile])

@@ -17,6 +17,7 @@ import pytest
 
 from chainrules_compile import RecordingWarning, compile
 from chainrules_py import vocabulary as v
+from chainrules_py.extend import flatten
 from chainrules_tape import grad, hessian, jvp, value_and_grad
 from tests.engines.compile.shadow import same
 
@@ -64,23 +65,24 @@ USES = {
 }
 OUTER = {
     "compiled": compile,
-    "compiled, looser": lambda f: compile(f, exact=False),
     "compiled gradient": lambda f: compile(value_and_grad(f)),
     "gradient": grad,
     "hessian": lambda f: compile(hessian(f)),
 }
-PLAIN = {"compiled": lambda f: f, "compiled, looser": lambda f: f, "hessian": hessian}
+PLAIN = {"compiled": lambda f: f, "hessian": hessian}
 PLAIN |= {"compiled gradient": value_and_grad, "gradient": grad}
-SLOW = {"compiled, looser", "hessian"}
+SLOW = {"hessian"}
 
 
 def close(found, wanted):
-    return np.allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    leaves = zip(flatten(found)[0], flatten(wanted)[0], strict=True)
+    return all(np.allclose(x, y, rtol=1e-12, atol=1e-14) for x, y in leaves)
 
 
 @pytest.mark.parametrize(
     "outer", [pytest.param(x, marks=pytest.mark.slow) if x in SLOW else x for x in OUTER]
 )
+@pytest.mark.filterwarnings("ignore::chainrules_py.errors.LostDerivativeWarning")
 @pytest.mark.parametrize("inner", INNER)
 def test_a_program_that_was_called_before_is_no_other_within(inner, outer):
     for half, use, warm in itertools.product(HALVES, USES, (False, True)):
@@ -89,7 +91,7 @@ def test_a_program_that_was_called_before_is_no_other_within(inner, outer):
         if warm:
             c(Y, X)
         g, wanted = OUTER[outer](USES[use](c)), PLAIN[outer](USES[use](f))
-        alike = close if outer == "compiled, looser" else same
+        alike = close if inner == "scan" else same
         for x in (X, X * 1.5, X):
             assert alike(g(x), wanted(x)), (half, use, warm)
 
@@ -98,9 +100,11 @@ def test_a_program_is_recorded_anew_around_one_that_was_called():
     held = np.array([1.0, 2.0, 3.0, 4.0])
     c = compile(INNER["ufuncs"])
     g = compile(lambda x: np.sum(c(held, x)))
-    for _ in range(4):
+    for _ in range(3):
         assert g(X) == np.sum(np.sin(held) * X)
         held[1] += 1.0
+    with pytest.warns(RecordingWarning, match="held is another each time"):
+        assert g(X) == np.sum(np.sin(held) * X)
 
 
 class Model:
@@ -160,7 +164,7 @@ def test_what_it_captured_may_be_differentiated(name, outer):
     assert outer(grad(lambda a: f(a, compile)))(2.0) == pytest.approx(wanted, rel=1e-12)
 
 
-@pytest.mark.parametrize("settings", [{}, {"exact": False}, {"background": True}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"target": "c"}], ids=str)
 @pytest.mark.parametrize("form", [lambda f: f, value_and_grad], ids=["value", "gradient"])
 def test_arguments_are_not_kept(form, settings):
     c = compile(form(lambda x: np.sum(np.exp(np.sin(x)) * x)), **settings)

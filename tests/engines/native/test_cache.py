@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 import time
-import warnings
 
 import numpy as np
 import pytest
 
-from chainrules_compile import RecordingWarning, compile, folder
-from chainrules_native import cache, cache_info, calls, compilers, writer
+from chainrules_compile import RecordingWarning, compile
+from chainrules_native import cache, cache_info, calls, compilers, folder
 
 pytestmark = pytest.mark.usefixtures("native")
 X = np.linspace(0.0, 1.0, 7)
@@ -21,9 +20,9 @@ def f(x):
 
 
 def once():
-    """Compile anew; the bits are those of the function."""
-    g = compile(f, target="c", background=False)
-    assert np.array_equal(g(X), f(X))
+    """Compile anew."""
+    g = compile(f, target="c")
+    np.testing.assert_allclose(g(X), f(X), rtol=1e-15)
     return g
 
 
@@ -44,7 +43,7 @@ def test_an_entry_is_found_again(empty):
     after = cache_info()
     assert (after.misses, after.hits) == (before.misses + 1, before.hits + 1)
     assert after.entries == 1
-    assert sorted([p.suffix for p in empty.iterdir()]) == [".plan", ".so"]
+    assert [p.suffix for p in empty.iterdir()] == [".so"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "link", "empty"])
@@ -62,77 +61,6 @@ def test_a_damaged_entry_is_made_again(empty, damage, tmp_path):
     misses = cache_info().misses
     once()
     assert cache_info().misses == misses + 1
-
-
-SLOW = [pytest.param(way, marks=pytest.mark.slow) for way in ("other", "of nothing")]
-
-
-@pytest.mark.parametrize("damage", ["cut", "no library", *SLOW])
-def test_a_plan_that_does_not_fit_is_made_again(empty, damage, monkeypatch):
-    once()
-    (entry,) = empty.glob("*.plan")
-    text = entry.read_text()
-    if damage == "no library":
-        (library,) = empty.glob("*.so")
-        library.unlink()
-    else:  # whole, as its hash says
-        entry.unlink()
-        made = entry.with_name("made")
-        key, _, _ = text.partition("\n")
-        made.write_text({"cut": text[:-9], "other": f"{key}\n[7]", "of nothing": ""}[damage])
-        cache.FOLDER.__class__.put(cache.PLANS, entry.stem.partition("-")[0], made)
-    written, real = [], writer._written
-    monkeypatch.setattr(writer, "_written", lambda *given: written.append(1) or real(*given))
-    once()
-    assert written
-
-
-def test_what_is_known_is_not_written_again(empty, monkeypatch):
-    once()
-    monkeypatch.setattr(writer, "_written", None)
-    once()
-
-
-def prints(*functions, exact=True):
-    """Return the prints of the programs that functions are."""
-    found, real = [], writer.print_of
-
-    def only_print(*given):
-        found.append(real(*given))
-        raise writer.CompilerError("that is all that is wanted")
-
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", RecordingWarning)
-        patch.setattr(writer, "print_of", only_print)
-        for g in functions:
-            compile(g, target="c", background=False, exact=exact)(X)
-    return found
-
-
-ALIKE = [
-    lambda x: x * 2.0 + np.sin(x),
-    lambda x: x * 2 + np.sin(x),
-    lambda x: x * -0.0 + np.sin(x),
-    lambda x: x * 0.0 + np.sin(x),
-    lambda x: x * np.float64(2.0) + np.sin(x),
-    lambda x: x * 2.0 + np.cos(x),
-    lambda x: np.sin(x) + x * 2.0,
-    lambda x: (x * 2.0 + np.sin(x))[::-1],
-    lambda x: (x * 2.0 + np.sin(x))[1:],
-    lambda x: np.sort(x * 2.0 + np.sin(x)),
-    lambda x: np.sort(x * 2.0 + np.sin(x), stable=True),
-    lambda x: (x * 2.0 + np.sin(x), x),
-    lambda x: (x * 2.0, np.sin(x)),
-    lambda x: np.sum(x * 2.0 + np.sin(x)),
-    lambda x: np.sum(x * 2.0 + np.sin(x), keepdims=True),
-]
-
-
-def test_other_programs_have_other_prints():
-    found = prints(*ALIKE) + prints(ALIKE[0], exact=False)
-    assert None not in found
-    assert len({*found}) == len(ALIKE) + 1
-    assert prints(*ALIKE[:3]) == found[:3]
 
 
 @pytest.mark.parametrize("way", ["killed", "missing", "full", "nonsense"])
@@ -237,5 +165,5 @@ def test_three_processes_make_the_same_entry(empty):
     for run in runs:
         assert run.communicate(timeout=120)[0].decode().strip() == str(empty)
         assert run.returncode == 0
-    assert {path.suffix for path in empty.iterdir()} == {".plan", ".so"}
+    assert {path.suffix for path in empty.iterdir()} == {".so"}
     assert 2 <= cache_info().entries <= 6  # what calls programs, and the program

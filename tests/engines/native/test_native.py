@@ -15,8 +15,8 @@ from chainrules_native import cache, calls, writer
 from chainrules_native.text import headed
 from chainrules_tape import grad, hvp, jvp, value_and_grad
 from tests.engines.compile.random_programs import arguments, check_compiled, moved, run
-from tests.engines.compile.shadow import same
 from tests.engines.compile.test_results import LOSSES, check_cancelling
+from tests.engines.native.near import near
 
 pytestmark = pytest.mark.usefixtures("native")
 RNG = np.random.default_rng(5)
@@ -37,7 +37,7 @@ UNARY, BINARY = ([getattr(np, name) for name in names.split()] for names in (UNA
 
 def compiled(f):
     """Compile for C, where nothing may be left to NumPy in silence."""
-    return compile(f, target="c", background=False)
+    return compile(f, target="c")
 
 
 def check(f, *args, whole=True):
@@ -50,8 +50,8 @@ def check(f, *args, whole=True):
             wanted = f(*xs)
             for _ in range(2):
                 found = g(*xs)
-                assert same(found, wanted), f"{found} for {wanted}\n{g.source}"
-            assert all(map(same, kept, map(np.array, xs))), "an argument was written to"
+                assert near(found, wanted), f"{found} for {wanted}\n{g.source}"
+            assert all(map(near, kept, map(np.array, xs))), "an argument was written to"
     if whole:
         lines = [line for line in g.source.splitlines() if "native" in line]
         assert len(lines) == 1, g.source
@@ -70,7 +70,7 @@ def test_each_function_of_special_numbers(dtype):
             wanted = (*(f(x) for f in UNARY), *(f(x, y) for f in BINARY))
             names = [f.__name__ for f in (*UNARY, *BINARY)]
             for name, found, want in zip(names, g(x, y), wanted, strict=True):
-                assert same(found, want), name
+                assert near(found, want), name
         assert "native" in g.source
 
 
@@ -93,7 +93,7 @@ def test_whole_numbers_overflow_as_numpy_s(dtype):
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error", RecordingWarning)
         g = compiled(f)
-        assert same(g(z), f(z))
+        assert near(g(z), f(z))
 
 
 def some(names, n):
@@ -112,7 +112,7 @@ def net(X, A, b):
 def test_a_network_with_its_derivatives():
     xs = RNG.standard_normal((12, 5)), RNG.standard_normal((5, 7)), RNG.standard_normal(7)
     f = value_and_grad(net, (0, 1, 2))
-    assert same(compiled(f)(*xs), f(*xs))
+    assert near(compiled(f)(*xs), f(*xs))
 
 
 @pytest.mark.slow
@@ -184,11 +184,8 @@ def test_a_program_of_numbers_in_a_list_runs_of_such_alone(kind):
     for xs in LISTS.values():
         for given in (list(xs), tuple(xs)):
             plain = type(given) is kind and [type(x) for x in xs] == [float] * 4
-            assert program.fits(given, y) is plain, given
             if plain:
-                assert same(g(given, y), f(given, y))
-            assert not program.fits(given, y[::-1])
-            assert not program.fits(given, 1.0)
+                assert near(g(given, y), f(given, y))
 
 
 def test_sums_inside_the_blocks():
@@ -274,7 +271,7 @@ def test_rows_that_are_spread_or_do_not_lie_flat(shape):
         warnings.simplefilter("error")
         g = compiled(f)
         for y in (x, x.T.copy().T, np.repeat(x, 2, 0)[::2]):
-            assert same(g(y, last, first), f(y, last, first))
+            assert near(g(y, last, first), f(y, last, first))
 
 
 PRODUCTS = [
@@ -309,7 +306,7 @@ def places_at_once(x):
 def test_places_of_several_arrays():
     x, w = RNG.standard_normal((2, 5, 5))
     f = value_and_grad(lambda x: sum([np.sum(y * 2.0) for y in places_at_once(x * w)]))
-    assert same(compiled(f)(x), f(x))
+    assert near(compiled(f)(x), f(x))
 
 
 PLACES = {
@@ -351,8 +348,8 @@ def test_factors_and_what_is_solved_with_them():
 
     def f(a, b, c):
         lower = np.linalg.cholesky(a)
-        stack = np.linalg.inv(np.stack([a, a * 2.0])) + np.linalg.cholesky(np.stack([a, a]))
-        return lower * 2.0, np.linalg.solve(lower, b), np.linalg.solve(a.T, c), stack * 0.5
+        inverse = np.linalg.inv(a * 2.0) + np.linalg.cholesky(a)
+        return lower * 2.0, np.linalg.solve(lower, b), np.linalg.solve(a.T, c), inverse * 0.5
 
     given = a, RNG.standard_normal(6), RNG.standard_normal((6, 2))
     lines = [line for line in check_once(f, *given).source.splitlines() if "native" in line]
@@ -375,8 +372,8 @@ def check_once(f, *args):
     g = compiled(f)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert same(g(*args), f(*args))
-        assert same(g(*args), f(*args))
+        assert near(g(*args), f(*args))
+        assert near(g(*args), f(*args))
     return g
 
 
@@ -388,9 +385,9 @@ def test_what_has_no_factor_raises():
     solve = check_once(lambda a, b: np.linalg.solve(a, b) * 2.0, a, np.ones(3))
     with pytest.raises(np.linalg.LinAlgError):
         solve(np.zeros((3, 3)), np.ones(3))
-    assert same(factor(a), np.linalg.cholesky(a) * 2.0)
+    assert near(factor(a), np.linalg.cholesky(a) * 2.0)
     nan = np.full((3, 3), np.nan)
-    assert same(solve(nan, np.ones(3)), np.linalg.solve(nan, np.ones(3)) * 2.0)
+    assert near(solve(nan, np.ones(3)), np.linalg.solve(nan, np.ones(3)) * 2.0)
 
 
 @pytest.mark.slow
@@ -408,7 +405,7 @@ def test_factors_at_all_kinds_of_arguments():
 def test_an_index_outside_raises_as_numpy_does():
     g = compiled(lambda x, i: x[i] * 2.0 + x[i])
     x = np.arange(5.0)
-    assert same(g(x, np.array([1, -5])), np.array([3.0, 0.0]))
+    assert near(g(x, np.array([1, -5])), np.array([3.0, 0.0]))
     with pytest.raises(IndexError):
         g(x, np.array([1, 5]))
 
@@ -416,7 +413,7 @@ def test_an_index_outside_raises_as_numpy_does():
 def test_a_loop_that_raises_raises():
     g = compiled(lambda n, k: (n**k + n * k) * 2)
     n = np.array([2, 3])
-    assert same(g(n, n), (n**n + n * n) * 2)
+    assert near(g(n, n), (n**n + n * n) * 2)
     with pytest.raises(ValueError, match="negative integer powers"):
         g(n, -n)
 
@@ -445,7 +442,7 @@ def test_answers_are_guards():
     g = compiled(f)
     x = RNG.standard_normal(9) + 3
     for y in (x, -x, x, moved(x, 2.0)):
-        assert same(g(y), f(y))
+        assert near(g(y), f(y))
     assert len(g.programs) == 2
 
 
@@ -462,7 +459,7 @@ def test_a_guard_alone_is_an_answer():
 
 def test_arrays_without_elements_and_without_axes():
     g = compiled(lambda x: (x * 2.0 + x, np.sum(x * x), x.T + 1.0))
-    assert same(g(np.zeros((0, 3))), (np.zeros((0, 3)), np.float64(0.0), np.ones((3, 0))))
+    assert near(g(np.zeros((0, 3))), (np.zeros((0, 3)), np.float64(0.0), np.ones((3, 0))))
     check(lambda x: (x * 2.0 + x, x * x + np.sin(x)), np.array(0.5))
 
 
@@ -471,9 +468,9 @@ def test_arguments_that_are_not_aligned_or_read_only():
     x = raw[1:].view(np.float64)
     x[:] = np.arange(20.0)
     g = compiled(lambda x: np.sum(x * x) + np.sin(x))
-    assert same(g(x), np.sum(x * x) + np.sin(x))
+    assert near(g(x), np.sum(x * x) + np.sin(x))
     x.flags.writeable = False
-    assert same(g(x), np.sum(x * x) + np.sin(x))
+    assert near(g(x), np.sum(x * x) + np.sin(x))
 
 
 def test_complex_numbers_and_halves_are_left_to_numpy():
@@ -519,7 +516,7 @@ def test_results_are_arrays_of_their_own():
     pairs = [(a, b), (a, c), (a, d), (a, x)]
     assert not any([np.shares_memory(*pair) for pair in pairs])
     a[:] = 0.0
-    assert same(g(x)[0], d)
+    assert near(g(x)[0], d)
 
 
 def test_second_derivatives():
@@ -534,7 +531,7 @@ def test_threads_have_memory_of_their_own():
     g(xs[0])
 
     def work(i):
-        return all([same(g(xs[(i + k) % 8]), wanted[(i + k) % 8]) for k in range(24)])
+        return all([near(g(xs[(i + k) % 8]), wanted[(i + k) % 8]) for k in range(24)])
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
@@ -548,7 +545,7 @@ def test_without_a_compiler_there_is_a_warning_and_the_numpy_source(monkeypatch)
     g = compiled(lambda x: x * 2.0 + np.sin(x))
     with pytest.warns(RecordingWarning, match="NumPy instead of C: no C compiler"):
         y = g(np.arange(3.0))
-    assert same(y, np.arange(3.0) * 2.0 + np.sin(np.arange(3.0)))
+    assert near(y, np.arange(3.0) * 2.0 + np.sin(np.arange(3.0)))
     assert "native" not in g.source
 
 
@@ -570,26 +567,25 @@ def test_what_cannot_be_written_to_its_end_leaves_nothing():
         z = x * 2.0 + np.sin(x)
         return np.cbrt(y) + z, np.cbrt(z.T), z * x - 1.0
 
-    def run_of(made, numbers):
+    def calls_of(made, library):
         read = [int(k) for k in re.findall(r"I\[(\d+)\]", made.text.partition("part0(char")[2])]
         assert set(read) <= set(range(len(made.lowering.inputs))), made.text
-        return told(made, numbers)
+        return told(made, library)
 
-    told = writer._Made.run
+    told = writer._Made.calls
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "lower", lower)
-        patch.setattr(writer._Made, "run", run_of)
-        patch.setattr(writer, "print_of", lambda *given: None)
+        patch.setattr(writer._Made, "calls", calls_of)
         g = compiled(f)
         for x in (X, np.repeat(X, 2, 1)[:, ::2], X[::-1]):
-            assert same(g(x, x + 1.0), f(x, x + 1.0))
-            assert same(g(x, x + 1.0), f(x, x + 1.0))
+            assert near(g(x, x + 1.0), f(x, x + 1.0))
+            assert near(g(x, x + 1.0), f(x, x + 1.0))
     assert len(found) == 6
 
 
 def target_c(monkeypatch):
     def compile_native(f):
-        return compile(f, target="c", background=False)
+        return compile(f, target="c")
 
     monkeypatch.setitem(check_compiled.__globals__, "compile", compile_native)
 

@@ -127,7 +127,7 @@ def test_a_saved_program_is_called_from_c(name, tmp_path):
         pytest.skip("there is no cc")
     f, *args = CASES[name]
     f.__name__ = name
-    g = compile(f, target="c", background=False)
+    g = compile(f, target="c")
     wanted = leaves(g(*args))
     g.save(tmp_path / name)
     rtol = 1e-5 if wanted[0].dtype == np.float32 else 1e-12
@@ -136,7 +136,7 @@ def test_a_saved_program_is_called_from_c(name, tmp_path):
 
 
 def test_another_way_is_told(tmp_path):
-    g = compile(branching, target="c", background=False)
+    g = compile(branching, target="c")
     y = g(np.ones(4))
     g.save(tmp_path)
     assert called_from_c(tmp_path, "branching", [-np.ones(4)], leaves(y)) == 1
@@ -158,7 +158,7 @@ def printed_by(code, folder, **settings):
 
 def test_the_module_needs_numpy_alone(tmp_path):
     f, *args = CASES["energy"]
-    g = compile(f, target="c", background=False)
+    g = compile(f, target="c")
     wanted = leaves(g(*args))
     g.save(tmp_path / "saved")
     (made,) = (tmp_path / "saved").glob("*.py")
@@ -176,9 +176,9 @@ def test_the_module_needs_numpy_alone(tmp_path):
         assert close(found, np.concatenate([np.ravel(y) for y in wanted]), 1e-12)
 
 
-@pytest.mark.parametrize("f", [lambda x: np.linalg.cholesky(x), lambda x: np.sort(x, 0) * (1 + 1j)])
+@pytest.mark.parametrize("f", [np.linalg.eigvalsh, lambda x: np.sort(x, 0) * (1 + 1j)])
 def test_what_is_not_c_is_refused(f, tmp_path):
-    g = compile(f, target="c", background=False)
+    g = compile(f, target="c")
     g(np.eye(3))
     with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved")
@@ -186,7 +186,7 @@ def test_what_is_not_c_is_refused(f, tmp_path):
 
 
 def test_a_module_is_refused(tmp_path):
-    g = compile(lambda x: x * 2.0 + x, target="c", background=False)
+    g = compile(lambda x: x * 2.0 + x, target="c")
     g(np.ones(3))
     with pytest.raises(RecordingError, match="for the target 'numpy'"):
         g.save(tmp_path / "saved.py")
@@ -196,7 +196,7 @@ def test_a_module_is_refused(tmp_path):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -0.0, 5e-324, 1e300])
 def test_constants_have_their_bits(number, dtype, tmp_path):
-    g = compile(lambda x: (x * number, np.where(x > 0, number, x)), target="c", background=False)
+    g = compile(lambda x: (x * number, np.where(x > 0, number, x)), target="c")
     x = np.array([1.0, -2.0], dtype)
     with np.errstate(all="ignore"):
         wanted = g(x)
@@ -243,7 +243,7 @@ TAKEN = {"itself", "Fortran", "spread", "backwards", "not aligned"}
 def test_a_module_takes_what_it_was_recorded_for(tmp_path):
     """It made anything into arrays: of complex numbers a part, of masked ones those beneath."""
     x, s = RNG.standard_normal((3, 2)), 0.5
-    g = compile(lambda x, s: np.sum(np.sin(x) * s, axis=0), target="c", background=False)
+    g = compile(lambda x, s: np.sum(np.sin(x) * s, axis=0), target="c")
     g(x, s)
     g.save(tmp_path / "saved")
     f = imported(tmp_path / "saved", "call")
@@ -263,7 +263,7 @@ def test_a_module_takes_what_it_was_recorded_for(tmp_path):
 def test_names_of_arguments_are_no_names_of_the_module(tmp_path):
     names = ("np", "results", "ctypes", "call_run", "_fit", "np_", "_call", "_call_", "ValueError")
     f = summing(names)
-    g, xs = compile(f, target="c", background=False), RNG.standard_normal((len(names), 2))
+    g, xs = compile(f, target="c"), RNG.standard_normal((len(names), 2))
     g(*xs)
     g.save(tmp_path / "saved")
     h = imported(tmp_path / "saved", "call")
@@ -293,7 +293,7 @@ def test_names_of_arguments_are_no_macros(tmp_path):
         "x",
     )
     f = summing(names)
-    g, xs = compile(f, target="c", background=False), RNG.standard_normal((len(names), 2))
+    g, xs = compile(f, target="c"), RNG.standard_normal((len(names), 2))
     wanted = f(*xs)
     assert np.array_equal(g(*xs), wanted)
     g.save(tmp_path / "saved")
@@ -323,7 +323,7 @@ def test_names_of_functions_are_those_of_nothing_else(name, tmp_path):
     f = functools.partial(np.dot, WEIGHTS)
     f.__name__ = name
     x = RNG.standard_normal((3, 2))
-    g = compile(f, target="c", background=False)
+    g = compile(f, target="c")
     wanted = g(x)
     g.save(tmp_path / "saved")
     made = name if name in FREE_NAMES else f"{name}_"
@@ -336,7 +336,7 @@ def test_names_of_functions_are_those_of_nothing_else(name, tmp_path):
 
 
 def test_what_a_module_reads_is_known(tmp_path):
-    g = compile(lambda x, s: x * s, target="c", background=False)
+    g = compile(lambda x, s: x * s, target="c")
     g(np.ones(3), 2.0)
     g.save(tmp_path)
     tree = ast.parse((tmp_path / "call.py").read_text())
@@ -363,7 +363,7 @@ def scaled(factor, n, folder):
     def energy(x):
         return x * factor
 
-    g = compile(energy, target="c", background=False)
+    g = compile(energy, target="c")
     g(np.ones(n))
     g.save(folder)
 

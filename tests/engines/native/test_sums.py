@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning
-from chainrules_native import sums
-from chainrules_native.lowering import strides_of_product
-from chainrules_native.memory import Buffer, Version, View
 from chainrules_tape import grad, value_and_grad
-from tests.engines.compile.shadow import same
+from tests.engines.native.near import near
 from tests.engines.native.test_native import compiled
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -58,7 +55,7 @@ def check(f, *shapes, dtype="d"):
         for first in ([np.ones(s, dtype) for s in shapes], draws[-1]):
             program = compiled(f)
             program(*first)
-            assert all([same(program(*xs), f(*xs)) for xs in draws]), program.source
+            assert all([near(program(*xs), f(*xs)) for xs in draws]), program.source
 
 
 def total(name, end, way="C"):
@@ -132,20 +129,4 @@ def test_sums_of_rows_of_many_products_are_c():
     f = value_and_grad(lambda x, g, b: np.sum(np.tanh(x * g + b)), (0, 1, 2))
     xs = [np.random.default_rng(0).standard_normal(s) for s in ((256, 128), (128,), (128,))]
     program = compiled(f)
-    assert same(program(*xs), f(*xs))
-    assert ("dot_to" not in program.source) == sums._adds_row_by_row()
-
-
-def test_strides_of_a_product_are_numpy_s():
-    x = np.zeros((2, 3, 4, 2))
-    ways = [np.transpose(x, axes) for axes in itertools.permutations(range(4))]
-    ways += [way[::-1] for way in ways] + [np.broadcast_to(way[:1], way.shape) for way in ways]
-    ways += [way[..., :1] for way in ways[:24]]
-    buffer = Buffer(2 * x.nbytes, -x.nbytes)
-    for a, b in itertools.product(ways, repeat=2):
-        if a.shape != b.shape:
-            continue
-        views = [View(Version(buffer, -1), 0, y.shape, y.strides, y.dtype) for y in (a, b)]
-        found, made = strides_of_product(*views), a * b
-        axes = [d for d, n in enumerate(made.shape) if n > 1]
-        assert [found[d] for d in axes] == [made.strides[d] for d in axes], (a.strides, b.strides)
+    assert near(program(*xs), f(*xs))

@@ -24,7 +24,7 @@ def with_all(monkeypatch):
 
 
 def loose(f):
-    return compile(f, target="c", exact=False, background=False)
+    return compile(f, target="c")
 
 
 def check(f, *args, rtol=1e-13, others=True):
@@ -144,7 +144,7 @@ def test_without_functions_of_vectors_numpy_s_are_called(monkeypatch):
 
 def target_c(monkeypatch):
     def compile_native(f, exact):
-        return compile(f, target="c", exact=exact, background=False)
+        return compile(f, target="c", exact=exact)
 
     monkeypatch.setitem(check_loose.__globals__, "compile", compile_native)
 

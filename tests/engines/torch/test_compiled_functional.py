@@ -18,6 +18,7 @@ from chainrules_py import (  # noqa: E402
     primitive,
     rrule,
     rule,
+    scalar_rule,
 )
 from chainrules_py import vocabulary as v  # noqa: E402
 from chainrules_torch import export  # noqa: E402
@@ -302,3 +303,10 @@ def test_a_dict_that_is_given_is_refused_in_our_words_or_left_out(transform):
     torch._dynamo.reset()
     found = torch.compile(transform(loss), backend="aot_eager")(a, w)
     torch.testing.assert_close(found, transform(plain)(a, w))
+
+
+def test_export_in_what_is_compiled_says_what_to_write():
+    f = primitive(lambda x: v.sin(x))
+    scalar_rule(f, lambda _, x: v.cos(x))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"write f = export\(f\) before it"):
+        compiled(lambda x, w: export(f)(x), True)(X, W)

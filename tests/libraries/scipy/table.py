@@ -1,12 +1,15 @@
-"""``python -m tests.libraries.scipy.table docs/scipy.csv``: what is differentiated of SciPy."""
+"""``python -m tests.libraries.scipy.table docs``: what is differentiated of SciPy."""
 
 from __future__ import annotations
 
+import collections
 import csv
 import importlib
 import io
+import pathlib
 import sys
 
+from chainrules_scipy import OURS
 from tests.libraries.scipy.samples.judge import judged, samples
 from tests.libraries.scipy.samples.reasons import NOT_DIFFERENTIABLE
 
@@ -50,15 +53,38 @@ def rows() -> list[dict[str, str]]:
     return found
 
 
+def modules(table: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return a row for each module of SciPy's, of a row for each name: ours, and what is there."""
+    of = collections.defaultdict(list)
+    for row in table:
+        of[row["name"].rpartition(".")[0]].append(row)
+    found = []
+    for place, names in of.items():
+        ours = OURS.get(f"scipy.{place}", f"chainrules_scipy.{place}")
+        there = [n for n in names if n["status"] in ("differentiated", "in part")]
+        listed = ", ".join(f"`{n['name'].rpartition('.')[2]}`" for n in there)
+        found.append(
+            {
+                "SciPy's module": f"`scipy.{place}`",
+                "ours": f"`{ours}`",
+                "differentiated": f"{len(there)} of {len(names)}",
+                "names": listed,
+            }
+        )
+    return found
+
+
 def written(table: list[dict[str, str]]) -> str:
-    """Return the table as it stands in the file."""
+    """Return a table as it stands in a file."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, ("name", "kind", "status", "samples"), lineterminator="\n")
+    writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(table)
     return out.getvalue()
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        file.write(written(rows()))
+    folder = pathlib.Path(sys.argv[1])
+    judged_rows = rows()
+    (folder / "scipy.csv").write_text(written(judged_rows), encoding="utf-8")
+    (folder / "scipy-modules.csv").write_text(written(modules(judged_rows)), encoding="utf-8")

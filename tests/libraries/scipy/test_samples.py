@@ -14,7 +14,7 @@ import chainrules_scipy
 from chainrules_py import NotDifferentiableError
 from chainrules_tape import grad
 from tests.libraries.scipy.samples.judge import judged, samples
-from tests.libraries.scipy.table import names, rows, written
+from tests.libraries.scipy.table import modules, names, rows, written
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "scipy.csv"
 OF = "1.17"
@@ -47,6 +47,15 @@ def test_each_name_is_differentiated_or_says_why_not():
     assert not [row["name"] for row in table if row["status"] in ("no sample", "refused", "wrong")]
     right = [row for row in table if row["status"] in ("differentiated", "in part")]
     assert all(int(row["samples"].split()[0]) > 0 for row in right)
+
+
+def test_the_table_of_modules_is_made_of_that_of_names():
+    with TABLE.open(encoding="utf-8") as file:
+        found = modules(list(csv.DictReader(file)))
+    page = TABLE.with_name("scipy-modules.csv").read_text(encoding="utf-8")
+    assert page == written(found)
+    for row in found:
+        importlib.import_module(row["ours"].strip("`"))
 
 
 @pytest.mark.slow

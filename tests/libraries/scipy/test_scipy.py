@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -499,3 +500,23 @@ def test_rq_of_every_shape(shape, mode):
     bar = rng.normal(size=y[0].shape)
     gradient = grad(lambda a: np.sum(bar * factors(a, linalg.rq)[0]))(a)
     np.testing.assert_allclose(np.sum(gradient * t), np.sum(bar * y_dot[0]), rtol=1e-9)
+
+
+def test_scipys_array_api_dispatch():
+    """It has ufuncs inside of functions, and was an error at import."""
+    program = (
+        "import numpy as np, scipy.special, scipy.stats, chainrules_scipy\n"
+        "from chainrules_tape import grad\n"
+        "with chainrules_scipy.install():\n"
+        "    print(grad(lambda x: scipy.special.betainc(2.0, 3.0, x))(0.5).round(6))\n"
+        "    print(grad(lambda x: scipy.stats.norm.logpdf(x))(0.5).round(6))\n"
+    )
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert run.stdout == "1.5\n-0.5\n", run.stderr

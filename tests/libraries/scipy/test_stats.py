@@ -6,12 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.stats
 from scipy.stats._distr_params import distcont, distdiscrete
 
 import chainrules_scipy
 from chainrules_compile import compile
-from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_py import ChainRulesError, NotDifferentiableError, TracerError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
 from chainrules_scipy.stats.cumulative import INTEGRATED
@@ -311,3 +312,40 @@ def test_several_variables_frozen():
     assert before.logpdf(x) == scipy.stats.multivariate_normal(mean, cov).logpdf(x)
     with pytest.raises(AttributeError, match=r"from scipy\.stats import qmc"):
         stats.qmc
+
+
+def test_a_singular_covariance_that_is_constant():
+    """On its support, in the place: SciPy's decomposition has it."""
+    singular, x, way = np.ones((2, 2)), np.array([0.3, 0.3]), np.ones(2)
+    with chainrules_scipy.install():
+        density = lambda x: scipy.stats.multivariate_normal.pdf(
+            x, np.zeros(2), singular, allow_singular=True
+        )
+        slope = grad(density)(x) @ way
+    truth = (density(x + 1e-6 * way) - density(x - 1e-6 * way)) / 2e-6
+    np.testing.assert_allclose(slope, truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [5, 1000])
+def test_a_normal_distribution_is_fitted_by_its_formula(n):
+    x = np.random.default_rng(n).normal(2.0, 3.0, size=n)
+    with chainrules_scipy.install():
+        loc, scale = (grad(lambda x, k=k: scipy.stats.norm.fit(x)[k])(x) for k in (0, 1))
+    np.testing.assert_allclose(loc, np.full(n, 1 / n), rtol=1e-12)
+    np.testing.assert_allclose(scale, (x - x.mean()) / n / x.std(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f, line",
+    [
+        (lambda p: scipy.stats.Normal(mu=p).logpdf(0.3), r"stats\.norm\(loc, scale\)"),
+        (lambda p: scipy.stats.Normal(mu=0.0).logpdf(p), r"stats\.norm\(loc, scale\)"),
+        (
+            lambda p: scipy.integrate.tanhsinh(lambda x: np.exp(-p * x), 0.0, 1.0).integral,
+            r"quad\(f, a, b\)",
+        ),
+    ],
+)
+def test_what_has_no_derivative_says_what_has(f, line):
+    with chainrules_scipy.install(), pytest.raises(TracerError, match=line):
+        grad(f)(0.5)

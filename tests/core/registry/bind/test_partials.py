@@ -9,6 +9,8 @@ import pytest
 
 from chainrules_py import frule, primitive, rrule, scalar_rule
 from chainrules_py import vocabulary as v
+from chainrules_py.registry.bind.partials import form_of
+from chainrules_py.vocabulary import divide
 from chainrules_tape import grad, jvp, linearize
 
 DECIDING = {
@@ -114,3 +116,23 @@ def test_whatever_a_partial_is(form, body):
             ]
             for slope in found:
                 np.testing.assert_allclose(slope, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "slope, form",
+    [
+        (lambda _y, _x: 2.0, ("constant", 2.0)),
+        (lambda _y, x: x, ("slot", 1)),
+        (lambda y, _x: y, ("slot", 0)),
+        (lambda _y, x: x + 1.0, ("computed", None)),
+        (lambda _y, x: -x, ("computed", None)),
+        (lambda _y, x: (x, x), ("computed", None)),
+        (lambda _y, x: 1.0 if x else 2.0, ("computed", None)),
+        (lambda _y, x: v.divide(-1, x), ("computed", None)),
+        (lambda _y, x: divide(-1, x), ("computed", (-1, None, 1))),
+        (lambda y, x: divide(-y, x), ("computed", (-1, 0, 1))),
+        (lambda y, x: divide(1, x) if y else divide(2, x), ("computed", None)),
+    ],
+)
+def test_what_is_seen_of_a_partial_by_calling_it(slope, form):
+    assert form_of(slope) == form

@@ -337,3 +337,20 @@ def test_a_rule_that_multiplies_strongly_has_second_derivatives():
     f = lambda x: (export(squared, to="jax")(x) - 4.0) ** 2
     for found in (jax.hessian(f), jax.jit(jax.hessian(f)), jax.grad(jax.grad(f))):
         assert found(2.0) == 32.0
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_functions_of_matrices_that_scipy_computes(name, near):
+    linalg = pytest.importorskip("scipy.linalg", reason="SciPy is not installed")
+    native = getattr(linalg, name)
+    f = export(native, to="jax")
+    a, u = np.array([[4.0, 1.0], [0.5, 3.0]]), np.array([[0.3, -0.2], [1.0, 0.5]])
+    near(f(a), native(a))
+    loss = lambda a: jnp.sum(jnp.sin(f(a)))
+    slope = (np.sum(np.sin(native(a + 1e-6 * u))) - np.sum(np.sin(native(a - 1e-6 * u)))) / 2e-6
+    for grad in (jax.grad(loss), jax.jit(jax.grad(loss))):
+        near(np.sum(grad(a) * u), slope, 1e-7)
+    curved = (jax.grad(loss)(a + 1e-6 * u) - jax.grad(loss)(a - 1e-6 * u)) / 2e-6
+    near(jax.jvp(jax.grad(loss), (a,), (u,))[1], curved, 1e-7)
+    with pytest.raises(Exception, match="give a complex one"):
+        export(linalg.sqrtm, to="jax")(-a)

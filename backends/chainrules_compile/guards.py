@@ -1,0 +1,309 @@
+"""Guards: what a compiled function looked up, and whether that is still the same.
+
+A program is valid while the names in the function's own code stand for the same values: cells,
+globals, and attributes, one level deep, of `self` and of other objects that it names. They are
+compared by identity, numbers and texts by class and value, small lists and dicts one level deep.
+Of each array some elements are compared: a program keeps what was computed of arrays alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules_compile.errors import MISS, Traced, Unfit
+from chainrules_compile.noted import Noted
+from chainrules_compile.scope import Scope
+from chainrules_py.extend import Mode, Tracer, is_generator, is_library, states, type_info
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)  # compared by value
+GROWING = (list, dict, set, deque)  # whose length is noted while the function is recorded
+HELD = (dict, list, tuple)  # owners that are asked by a key, not by an attribute
+MOST_BYTES = 1 << 26  # of an array that is put back
+MOST = 32  # elements of a container whose arrays and numbers are compared
+SHARED = {"np.random", "Python's random"}  # generators that all share
+_NUMPYS: Any = np.random.get_state.__self__  # type: ignore[attr-defined]
+_PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
+EACH = 4  # elements along an axis of an array that are compared, about
+
+
+class Lookup(NamedTuple):
+    """Something that code looks up: its name there, an owner and a key (None: a cell), a value."""
+
+    name: str
+    owner: Any
+    key: Any
+    value: Any
+
+    def now(self) -> Any:
+        """Return what is there by now; the class `Lookup` where nothing is."""
+        try:
+            if isinstance(self.owner, HELD):
+                return self.owner[self.key]
+            return getattr(self.owner, self.key or "cell_contents")
+        except (ValueError, LookupError, AttributeError):
+            return Lookup
+
+    def put_back(self) -> None:
+        """Have the name stand for its value again."""
+        if isinstance(self.owner, (dict, list)):
+            self.owner[self.key] = self.value
+        else:
+            setattr(self.owner, self.key or "cell_contents", self.value)
+
+    def text(self, scope: Scope) -> str:
+        """Return the expression that is true while it is the same."""
+        at = isinstance(self.owner, HELD)
+        owner = scope.name(self.owner, "names" if at else "owner")
+        value = scope.name(self.value, f"{self.name}_was")
+        key = f"[{self.key!r}]" if at else f".{self.key or 'cell_contents'}"
+        same = f"{owner}{key} is {value}"
+        if not isinstance(self.value, PLAIN):
+            return same
+        return f"({same} or {scope.name(equal, 'equal')}({owner}{key}, {value}))"
+
+
+class Guards:
+    """What the code of a function looks up.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    given : dict
+        Static arguments by their names; attributes of these are looked up as those of `self`.
+
+    Attributes
+    ----------
+    lookups : list of Lookup
+        The names.
+    arrays : dict
+        The names of arrays, by their ids.
+    samples : list of tuple
+        For each array its name, some of its elements, and their bytes.
+    moving : list of str
+        The names of what gives something else each time, as an iterator does.
+    """
+
+    def __init__(self, f: Any, given: dict[str, Any] = {}) -> None:  # noqa: B006 (only read)
+        self._found: dict[tuple[int, Any], Lookup] = {}
+        self._followed: set[tuple[int, int]] = set()
+        self._packages = {"__main__"}
+        self._bound: dict[str, Any] = {}  # what methods written in C belong to, and iterators
+        self.arrays: dict[int, str] = {}
+        self.samples: list[tuple[str, np.ndarray, bytes]] = []
+        self._contents: list[tuple[str, np.ndarray, bytes]] = []  # while it is recorded
+        self._names: set[str] = set()
+        self._follow_all([(f, None)])
+        objects = list(given.items())
+        objects += [(x.name, x.value) for x in self._found.values() if is_instance(x.value)]
+        for name, x in objects:  # which may be handed on to functions that name its attributes
+            self._follow_all([*self._attributes(name, x, self._names)])
+        self.lookups = [*self._found.values()]
+        named = {**{x.name: x.value for x in self.lookups}, **given, **self._bound}
+        self._generators = {name: x for name, x in named.items() if is_generator(type(x))}
+        self.moving = [name for name, x in named.items() if is_moving(x)]
+        self._growing = {name: x for name, x in named.items() if isinstance(x, GROWING)}
+        self.again()
+
+    def _follow_all(self, waiting: list[tuple[Any, Any]]) -> None:
+        """Note what callables look up, each with its `self`, and what they lead to."""
+        while waiting:
+            waiting += self._follow(*waiting.pop())
+
+    def _follow(self, f: Any, owner: Any) -> Iterator[tuple[Any, Any]]:
+        """Note what a callable looks up; yield what it may call, each with its `self`."""
+        if (id(f), id(owner)) in self._followed:
+            return
+        self._followed.add((id(f), id(owner)))
+        if isinstance(f, types.MethodType) and isinstance(f.__func__, types.FunctionType):
+            yield f.__func__, f.__self__
+        elif isinstance(f, functools.partial):
+            recipe = getattr(f, "recipe", None)  # of a derivative: who made it, of what
+            parts = recipe[1] if recipe else (f.func, *f.args, *f.keywords.values())
+            yield from [(x, owner) for x in parts]
+        elif isinstance(f, types.FunctionType) and self._is_followed(f.__module__ or ""):
+            names = names_in(f.__code__)
+            self._names |= names
+            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+                yield from self._note(name, cell, None, names)
+            for name in names & f.__globals__.keys():
+                yield from self._note(name, f.__globals__, name, names)
+            for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
+                self._name(x, "default")
+                yield x, None
+            yield from self._attributes("self", owner, names)
+        elif getattr(f, "__self__", None) is not None and not isinstance(f, type):  # in C
+            self._bound.setdefault(getattr(f, "__name__", "a method"), f.__self__)
+        elif is_moving(f):
+            self._bound.setdefault(f"a {type(f).__name__}", f)
+        elif callable(getattr(f, "__wrapped__", None)):
+            yield f.__wrapped__, owner
+        elif is_own(f) and "__call__" in vars(type(f)):
+            yield type(f).__call__, f
+
+    def _is_followed(self, module: str) -> bool:
+        """Tell whether a module is of the package of the function that is compiled."""
+        if len(self._packages) == 1 and not is_library(module):
+            self._packages.add(module.partition(".")[0])
+        return module.partition(".")[0] in self._packages
+
+    def _note(self, name: str, owner: Any, key: Any, names: Iterable[str]) -> Any:
+        """Note one name, and the attributes of what it stands for that the code names as well."""
+        value = Lookup(name, owner, key, None).now()
+        if value is not Lookup:
+            self._found.setdefault((id(owner), key), Lookup(name, owner, key, value))
+            self._name(value, name)
+            yield value, None
+            yield from self._attributes(name, value, names)
+
+    def _attributes(self, name: str, x: Any, names: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+        for key in names if is_own(x) else ():
+            stated = next((vars(c)[key] for c in type(x).__mro__ if key in vars(c)), None)
+            inner = getattr(stated, "fget", getattr(stated, "func", getattr(stated, "__func__", 0)))
+            if isinstance(stated, types.FunctionType) or inner:  # a method, a property
+                if getattr(type(x), key) is stated:
+                    of = Lookup(f"{name}.{key}", type(x), key, stated)
+                    self._found.setdefault((id(type(x)), key), of)
+                yield inner or stated, x
+            elif stated is not None or key in getattr(x, "__dict__", ()):
+                yield from self._note(f"{name}.{key}", x, key, ())
+
+    def _name(self, value: Any, name: str) -> None:
+        """Note an array, and the arrays and numbers of a small container, one level deep."""
+        found: Any = {None: value}
+        if type(value) in (list, tuple, dict) and len(value) <= MOST:
+            found = value if type(value) is dict else dict(enumerate(value))
+        for key, x in found.items():
+            whole = name if key is None else f"{name}[{key!r}]"
+            is_array = type_info(type(x)).memory is not None
+            if key is not None and (is_array or isinstance(x, PLAIN)):
+                self._found.setdefault((id(value), key), Lookup(whole, value, key, x))
+            if is_array and id(x) not in self.arrays:
+                self.arrays[id(x)] = name.rpartition(".")[2] + ("" if key is None else f"_{key}")
+                if type(x) is np.ndarray and x.size:
+                    steps: Any = [slice(None, None, max(n // EACH, 1)) for n in x.shape]
+                    part = x[(*steps, ...)]
+                    self.samples.append((whole, part, part.tobytes()))
+                    if x.nbytes <= MOST_BYTES and x.flags.writeable and not x.dtype.hasobject:
+                        self._contents.append((whole, x, x.tobytes()))
+
+    def check(self) -> None:
+        """Raise `Traced` where something that is looked up is being differentiated."""
+        if any([isinstance(x.value, (Tracer, Noted)) for x in self.lookups]):
+            raise Traced(self)
+        if self.moving:
+            names = ", ".join(self.moving)
+            raise Unfit(f"{names} gives something else each time; pass what it gives")
+
+    def again(self) -> None:
+        """Note how long containers are, and what generators draw next."""
+        self._lengths = {name: len(x) for name, x in self._growing.items()}
+        self._states = self._drawing()
+        self._undraw = states(self._generators.values(), shared=True)
+
+    def _drawing(self) -> dict[str, str]:
+        """Return the states of the generators of random numbers, and of those that all share."""
+        both = {**self._generators, "np.random": _NUMPYS, "Python's random": _PYTHONS}
+        return {name: drawing(x) for name, x in both.items()}
+
+    def changed(self) -> list[str]:
+        """Return the names of what is another value by now."""
+        found = [x.name for x in self.lookups if not equal(x.now(), x.value)]
+        found += [name for name, part, seen in self.samples if part.tobytes() != seen]
+        return [*dict.fromkeys(found)]
+
+    def differing(self, others: Guards) -> set[str]:
+        """Return the names that stood for other values when another program was recorded."""
+        known = {x.name: x.value for x in others.lookups}
+        found = {x.name for x in self.lookups if not equal(known.get(x.name), x.value)}
+        parts = {name: seen for name, _, seen in others.samples}
+        return found | {name for name, _, seen in self.samples if parts.get(name) != seen}
+
+    def written(self, drawn: bool = True) -> list[str]:
+        """Return the names of what the function has written to, appended to, or drawn from."""
+        found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
+        found += [name for name, x, before in self._contents if x.tobytes() != before]
+        now = self._drawing() if drawn else {}
+        found += [name for name, state in now.items() if state != self._states[name]]
+        return [*dict.fromkeys([*self.changed(), *found])]
+
+    def put_back(self) -> None:
+        """Undo what the recording wrote to names, attributes and arrays, appended, and drew."""
+        for name, n in self._lengths.items():
+            while len(x := self._growing[name]) > n and not isinstance(x, set):
+                x.popitem() if isinstance(x, dict) else x.pop()
+        for each in [x for x in self.lookups if x.now() is not x.value]:
+            each.put_back()
+        for _, array, before in self._contents:
+            if array.tobytes() != before:
+                array[...] = np.frombuffer(before, array.dtype).reshape(array.shape)
+        for undraw in self._undraw:
+            undraw()
+        self._contents.clear()
+
+    def line(self, scope: Scope) -> str:
+        """Return the statement that returns ``MISS`` where something is another."""
+        mode, known = scope.name(Mode, "Mode"), [each.get() for each in Mode.every]
+        texts = [f"(not {mode}.used or {scope.name(modes_are, 'modes_are')}({known}))"]
+        texts += [x.text(scope) for x in self.lookups]
+        parts = [(scope.name(part, f"{name}_part"), seen) for name, part, seen in self.samples]
+        texts += [f"{part}.tobytes() == {seen!r}" for part, seen in parts]
+        miss, test = scope.name(MISS, "MISS"), "\n        and ".join(texts)
+        return f"if not (  # guards\n        {test}\n    ):\n        return {miss}"
+
+
+def drawing(x: Any) -> str:
+    """Return a text of the state of a generator of random numbers, NumPy's or Python's."""
+    if isinstance(x, random.Random):
+        return str(x.getstate())
+    if isinstance(x, np.random.RandomState):
+        return str(x.get_state(legacy=False))
+    return str(getattr(getattr(x, "bit_generator", x), "state", ""))
+
+
+def modes_are(known: list[Any]) -> bool:
+    """Tell whether all modes are what they were when a function was recorded."""
+    return [each.get() for each in Mode.every] == known
+
+
+def equal(x: Any, y: Any) -> bool:
+    """Tell whether two values are one, or of one class and equal; arrays have to be one."""
+    if x is y or type(x) is not type(y) or isinstance(x, (np.ndarray, Tracer, Noted)):
+        return x is y
+    try:
+        return bool(x == y)
+    except Exception:  # of somebody's comparison
+        return False
+
+
+def is_moving(x: Any) -> bool:
+    """Tell whether a value gives something else each time: an iterator, a file, or a queue."""
+    return hasattr(type(x), "__next__") or hasattr(type(x), "get_nowait")
+
+
+def is_own(x: Any) -> bool:
+    """Tell whether a value is people's own: an object, a class, a function, or a module."""
+    if isinstance(x, (types.MethodType, functools.partial)):
+        return False
+    of = x if isinstance(x, (type, types.FunctionType)) else type(x)
+    home = x.__name__ if isinstance(x, types.ModuleType) else of.__module__
+    return not is_library(home or "") and type_info(type(x)).memory is None
+
+
+def is_instance(x: Any) -> bool:
+    """Tell whether a value is an object of a class of people's."""
+    return is_own(x) and not isinstance(x, (type, types.FunctionType, types.ModuleType))
+
+
+@functools.cache
+def names_in(code: types.CodeType) -> set[str]:
+    """Return the names that a function, and those inside it, look up outside or as attributes."""
+    inside = [names_in(x) for x in code.co_consts if isinstance(x, types.CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*inside)

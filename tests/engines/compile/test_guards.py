@@ -1,0 +1,319 @@
+"""What a compiled function looks up: seen where the contract says so, and said by name."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingError, RecordingWarning, compile
+from chainrules_py import ignore_derivatives, primitive
+from chainrules_tape import grad, value_and_grad
+
+X = np.linspace(0.1, 1.0, 5)
+scale = 2.0
+settings = types.ModuleType("settings_of_people")
+settings.rate = 2.0
+
+
+def helper(x):
+    return x * scale
+
+
+class Model:
+    const = 5.0
+
+    def __init__(self):
+        self.rate, self.unused, self.w = 0.5, [1], np.arange(5.0)
+
+    @property
+    def twice(self):
+        return 2 * self.rate
+
+    def act(self, x):
+        return np.tanh(x) * self.twice
+
+    def loss(self, x):
+        return np.sum(self.act(helper(x)) * self.w) * self.const
+
+
+def replaced(self, x):
+    return np.sin(x) * self.rate
+
+
+CHANGES = {
+    "attribute behind a property": lambda m: setattr(m, "rate", 0.7),
+    "global of a helper": lambda m: globals().update(scale=3.0),
+    "array in place": lambda m: m.w.fill(7.0),
+    "array bound anew": lambda m: setattr(m, "w", np.ones(5)),
+    "class attribute": lambda m: setattr(Model, "const", 6.0),
+    "method": lambda m: setattr(Model, "act", replaced),
+}
+
+
+@pytest.fixture
+def model(monkeypatch):
+    monkeypatch.setattr(Model, "const", 5.0)
+    monkeypatch.setattr(Model, "act", Model.act)
+    monkeypatch.setitem(globals(), "scale", 2.0)
+    return Model()
+
+
+def agrees(f, compiled, *args):
+    np.testing.assert_allclose(compiled(*args)[0], f(*args)[0], rtol=1e-14)
+    np.testing.assert_allclose(compiled(*args)[1], f(*args)[1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_code_names_is_seen(model, change, target):
+    f = value_and_grad(model.loss)
+    compiled = compile(f, target=target)
+    agrees(f, compiled, X)
+    CHANGES[change](model)
+    agrees(f, compiled, X)
+    assert len(compiled.programs) == 2
+
+
+def test_what_the_code_does_not_name_is_not_compared(model):
+    model.unused = [object() for _ in range(100_000)]
+    compiled = compile(model.loss)
+    compiled(X)
+    model.unused = []
+    compiled(X)
+    assert len(compiled.programs) == 1
+    assert "unused" not in compiled.explain()
+    assert "guard        self.w is" in compiled.explain()
+
+
+def closure(k):
+    def loss(x):
+        return np.sum(x**2) * k
+
+    def put(value):
+        nonlocal k
+        k = value
+
+    return loss, put
+
+
+def test_a_cell_is_compared_by_class_and_value():
+    loss, put = closure(2.0)
+    compiled, f = compile(value_and_grad(loss)), value_and_grad(loss)
+    for value, programs in ((2.0, 1), (3.0, 2), (2.0, 2), (3, 3)):
+        put(value)
+        agrees(f, compiled, X)
+        assert len(compiled.programs) == programs
+
+
+HELD = {
+    "dict": ({"w": np.ones(5)}, lambda p: p.update(w=p["w"] * 3.0), lambda p, x: x * p["w"]),
+    "in place": ({"w": np.ones(5)}, lambda p: p["w"].fill(4.0), lambda p, x: x * p["w"]),
+    "list": ([1.0, 2.0], lambda p: p.__setitem__(1, 5.0), lambda p, x: x * p[1]),
+    "baked": ([np.ones(5)], lambda p: p[0].fill(3.0), lambda p, x: x * np.log(p[0] + 1.0)),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_containers_are_compared_one_level_deep(kind):
+    held, change, use = HELD[kind]
+    f = value_and_grad(lambda x: np.sum(use(held, x)))
+    compiled = compile(f)
+    for programs in (1, 2):
+        agrees(f, compiled, X)
+        assert len(compiled.programs) == programs
+        change(held)
+
+
+def weighted(x, m):
+    return x * m.w * settings.rate
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_objects_that_are_handed_on_are_looked_up_as_self_is(given):
+    model = Model()
+    f = value_and_grad(lambda x, m: np.sum(weighted(x, m if given else model)))
+    compiled = compile(f)
+    for k in (1.0, 2.0, 3.0):
+        model.w = model.w * k
+        agrees(f, compiled, X, model)
+    settings.rate += 1.0
+    agrees(f, compiled, X, model)
+    assert len(compiled.programs) == 4
+
+
+# ---------------------------------- what runs as it is, and is said
+
+
+class Keeping:
+    def __init__(self):
+        self.log, self.last, self.w, self.seen = [], None, np.ones(5), np.zeros(5)
+
+    def appending(self, x):
+        value = np.sum(x * self.w)
+        self.log.append(value)
+        return value
+
+    def storing(self, x):
+        self.last = np.sum(x * self.w)
+        return self.last
+
+    def writing(self, x):
+        self.seen += 1.0
+        return np.sum(x * self.seen)
+
+
+@pytest.mark.parametrize(
+    "method, name", [("appending", "log"), ("storing", "last"), ("writing", "seen")]
+)
+def test_what_is_written_outside_is_said_by_name_and_written_once(method, name):
+    ours, theirs = Keeping(), Keeping()
+    compiled = compile(getattr(ours, method))
+    compiled(X)
+    with pytest.warns(RecordingWarning, match=f"each call changes self.{name}"):
+        compiled(X)
+    for _ in range(4):
+        compiled(X)  # said once: a warning is an error here
+    for _ in range(6):
+        getattr(theirs, method)(X)
+    assert ours.log == theirs.log
+    assert ours.last == theirs.last
+    assert np.array_equal(ours.seen, theirs.seen)
+    assert compiled.as_it_is
+
+
+def test_a_traced_value_that_is_stored_is_said():
+    keeping = Keeping()
+    compiled = compile(value_and_grad(keeping.storing))
+    compiled(X)
+    with pytest.warns(RecordingWarning, match=r"each call changes self\.last"):
+        compiled(X)
+
+
+def test_a_memory_that_is_filled_once_is_no_obstacle():
+    class Cached:
+        c = None
+
+        def loss(self, x):
+            if self.c is None:
+                self.c = np.ones(5) * 2
+            return np.sum(x * self.c)
+
+    compiled = compile(value_and_grad(Cached().loss))
+    for _ in range(3):
+        compiled(X)
+    assert len(compiled.programs) == 1
+
+
+MOVING = {
+    "iterator": lambda: iter(range(100)).__next__,
+    "count": lambda: itertools.count().__next__,
+    "generator": lambda: (k for k in range(100)).__next__,
+    "queue": lambda: [queue.SimpleQueue(), queue.SimpleQueue()][0].qsize,
+    "random numbers": lambda: np.random.default_rng(0).normal,
+}
+
+
+@pytest.mark.parametrize("kind", ["iterator", "count", "generator", "random numbers"])
+def test_what_gives_something_else_each_time_is_found_before_it_is_used(kind):
+    take, same = MOVING[kind](), MOVING[kind]()
+    compiled = compile(lambda x: x * 0.0 + take())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = [compiled(X)[0] for _ in range(4)]
+    assert found == [same() for _ in range(4)]
+    assert any(["runs as it is" in str(w.message) for w in said])
+    assert not compiled.programs
+
+
+def test_what_is_another_each_time_is_said_after_three_recordings():
+    model = Keeping()
+    step = compile(value_and_grad(lambda x: np.sum(x * model.w)))
+    for _ in range(3):
+        model.w = model.w - 0.1 * step(X)[1]
+    with pytest.warns(RecordingWarning, match=r"3 times in a row.*model\.w is another"):
+        step(X)
+    for _ in range(3):
+        model.w = model.w - 0.1 * step(X)[1]
+    assert len(step.programs) == 3
+    assert step.as_it_is
+
+
+def test_programs_that_are_used_again_are_no_row():
+    compiled = compile(lambda x, n: x * n)
+    for n in (1, 2, 3, 4, 5):
+        for _ in range(2):
+            compiled(X, n)
+    assert len(compiled.programs) == 5
+
+
+def test_other_forms_are_no_row():
+    compiled = compile(np.sum)
+    for n in range(1, 12):
+        compiled(np.ones(n))
+    assert len(compiled.programs) == 11
+
+
+# ---------------------------------- never an error where the tape is right
+
+DATA = {
+    "asarray": lambda x, y: x * np.asarray(y),
+    "array": lambda x, y: x * np.array(y, float),
+    "columns": lambda x, y: x * np.c_[y, y].T,
+    "row": lambda x, y: x * np.r_[y[1:], 0],
+    "largest": lambda x, y: x * float(y.max()),
+    "each": lambda x, y: x * np.vectorize(lambda v: v + 1)(y),
+}
+
+
+@pytest.mark.filterwarnings("error::chainrules_compile.RecordingWarning")
+@pytest.mark.parametrize("name", DATA)
+def test_small_data_of_which_plain_numbers_are_needed_are_static(name):
+    f = value_and_grad(lambda x, y: np.sum(DATA[name](x, y)))
+    compiled, y = compile(f), np.arange(5.0) + 1
+    for k in (1.0, 2.0, 1.0):
+        agrees(f, compiled, X, k * y)
+    y[1] = 9.0
+    agrees(f, compiled, X, y)
+    assert len(compiled.programs) == 3
+
+
+def test_large_data_of_which_plain_numbers_are_needed_run_as_they_are():
+    f = value_and_grad(lambda x, y: np.sum(x * np.asarray(y)[:5]))
+    compiled = compile(f)
+    with pytest.warns(RecordingWarning, match=r"np\.stack.*\(line \d+ of <lambda>"):
+        agrees(f, compiled, X, np.arange(5000.0))
+    with pytest.raises(RecordingError, match="does not become an array"):
+        compile(f, strict=True)(X, np.arange(5000.0))
+
+
+def test_a_constant_of_what_is_differentiated_is_never_baked_in():
+    f = value_and_grad(lambda x: np.sum(x) * float(ignore_derivatives(x)[0]))
+    compiled = compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecordingWarning)
+        for k in (1.0, 2.0, 3.0, 4.0, 1.0):
+            agrees(f, compiled, k * X)
+
+
+@primitive
+def scaled_by(x, table):
+    return x * table["rate"]
+
+
+def test_a_function_in_a_result_runs_as_it_is_with_the_line_to_write():
+    compiled = compile(lambda x: (np.sum(x), lambda t: t * x))
+    with pytest.warns(RecordingWarning, match="for the pullback of f"):
+        assert compiled(X)[1](2.0)[0] == 2.0 * X[0]
+
+
+def test_a_dict_that_a_primitive_takes():
+    f = lambda x, table: np.sum(scaled_by(x, table) * 2.0)
+    compiled = compile(f)
+    for rate in (2.0, 3.0):
+        assert compiled(X, {"rate": rate}) == f(X, {"rate": rate})
+    assert grad(lambda x: np.sum(x))(X)[0] == 1.0
