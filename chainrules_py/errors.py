@@ -158,6 +158,14 @@ class LostDerivativeWarning(UserWarning):
     """
 
 
+class PerformanceWarning(UserWarning):
+    """A line of the program is right, and much slower than what could stand there.
+
+    Issued for the line that made an array of traced objects, if thousands of records came of it.
+    The message says what to write.
+    """
+
+
 _describers: dict[str, Callable[[object, int], str | None]] = {}
 
 _DEPTH = 3

@@ -61,8 +61,8 @@ _HOMES: dict[str, str] = {
         "call_plain find_tracers hidden highest_tracer is_opaque moves untraced varies"
     ),
     "chainrules_py.values.type_info": (
-        "hosts is_mutable_destination namespace namespace_of refuse_labelled refuse_type "
-        "register_array_type register_host register_scalar_type type_info"
+        "finite_tests hosts is_mutable_destination namespace namespace_of refuse_labelled "
+        "refuse_type register_array_type register_host register_scalar_type type_info"
     ),
     "chainrules_py.rules.special.densities": "beta_density gamma_density",
     "chainrules_py.rules.special.orders": "around",
@@ -105,6 +105,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.registry.bind.batch": (
         "basis batched block column conjugate count direction gather row zero_block"
     ),
+    "chainrules_py.registry.bind.flow": "leaves_out probe_like selects strong_pull",
     "chainrules_py.registry.bind.bind": "Bound Recipe Request annotate bind part shares_a_run",
     "chainrules_py.registry.bind.general": "FruleRecipe RruleRecipe asks_wanted given pair_of",
     "chainrules_py.registry.bind.given": "flowing functions_in refuse_functions",
@@ -119,6 +120,7 @@ _HOMES: dict[str, str] = {
         "enter find_rule is_ruleless looked_into name_of on_change primal_of remove unbind"
     ),
     "chainrules_py.tracing.lost": "Notes comparing note_step notes shortcuts warn_unused",
+    "chainrules_py.tracing.objects": "MOST_ELEMENTS element_methods joined objects",
     "chainrules_py.tracing.array_like": "ArrayLike innermost new_level",
     "chainrules_py.tracing.conversions": "refuse_exchange",
     "chainrules_py.tracing.creation": "asarray full",

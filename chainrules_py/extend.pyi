@@ -157,6 +157,12 @@ from chainrules_py.registry.bind.bind import (
     part,
     shares_a_run,
 )
+from chainrules_py.registry.bind.flow import (
+    leaves_out,
+    probe_like,
+    selects,
+    strong_pull,
+)
 from chainrules_py.registry.bind.general import (
     FruleRecipe,
     RruleRecipe,
@@ -335,6 +341,12 @@ from chainrules_py.tracing.lost import (
     shortcuts,
     warn_unused,
 )
+from chainrules_py.tracing.objects import (
+    MOST_ELEMENTS,
+    element_methods,
+    joined,
+    objects,
+)
 from chainrules_py.tracing.operators import (
     Classes,
     answer_as,
@@ -449,6 +461,7 @@ from chainrules_py.values.tracers import (
     varies,
 )
 from chainrules_py.values.type_info import (
+    finite_tests,
     hosts,
     is_mutable_destination,
     namespace,
@@ -462,6 +475,9 @@ from chainrules_py.values.type_info import (
 )
 
 __all__ = [
+    "element_methods",
+    "joined",
+    "objects",
     "AbstractTangent",
     "AbstractZero",
     "Alias",
@@ -484,6 +500,12 @@ __all__ = [
     "HigherOrder",
     "Kernel",
     "LEAF",
+    "leaves_out",
+    "probe_like",
+    "selects",
+    "strong_pull",
+    "finite_tests",
+    "MOST_ELEMENTS",
     "Layer",
     "Library",
     "Lowering",

@@ -142,22 +142,11 @@ def _is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant)
 
 
-def _of_lists(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    for node, name in _calls(body):
-        if name in {"np.array", "np.asarray"} and node.args:
-            what = node.args[0]
-            if isinstance(what, (ast.List, ast.Tuple)) and not _is_literal(what):
-                flat = not any([isinstance(x, (ast.List, ast.Tuple)) for x in what.elts])
-                yield node, "np.stack([...])" if flat else "chainrules_tape.asarray([[...], ...])"
-            elif isinstance(what, (ast.ListComp, ast.GeneratorExp)):
-                yield node, "np.stack([... for ... in ...])"
-
-
-def _of_names(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _of_floats(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
         plain = {"np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray"}
-        of = node.args[0] if name in plain and node.args else None
-        if isinstance(of, (ast.Name, ast.Attribute, ast.Subscript)):
+        typed = len(node.args) > 1 or any([k.arg == "dtype" for k in node.keywords])
+        if name in plain and typed and not _is_literal(node.args[0]):
             yield node, "the value as it is, its .copy(), or chainrules_tape.asarray"
 
 
@@ -177,12 +166,6 @@ def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             of = target.value if isinstance(target, ast.Subscript) else None
             if isinstance(of, ast.Name) and of.id in made:
                 yield made.pop(of.id), "np.zeros(n, like=x)"
-
-
-def _full(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    for node, name in _calls(body):
-        if name == "np.full" and len(node.args) > 1 and not _is_literal(node.args[1]):
-            yield node, "chainrules_tape.full(shape, value)"
 
 
 def _math(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -213,7 +196,7 @@ def _members(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 def _mapped(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
-        if name in {"np.vectorize", "np.frompyfunc"}:
+        if name == "np.frompyfunc":
             yield node, "vectorize of chainrules_py.composites.functional, or a program of arrays"
 
 
@@ -256,18 +239,11 @@ def _scipy(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 OBSTACLES = (
     Obstacle(
-        "list-to-array",
-        "return np.sum(np.array([x[0], x[1] ** 2]))",
-        "return np.sum(np.stack([x[0], x[1] ** 2]))",
-        "`np.array` copies numbers into plain memory, and asks nobody.",
-        _of_lists,
-    ),
-    Obstacle(
         "asarray",
-        "return np.sum(np.asarray(x) ** 2)",
+        "return np.sum(np.asarray(x, dtype=float) ** 2)",
         "return np.sum(x**2)",
         "What is traced is an array already; a plain copy of it would have no derivative.",
-        _of_names,
+        _of_floats,
     ),
     Obstacle(
         "buffer",
@@ -275,13 +251,6 @@ OBSTACLES = (
         "b = np.zeros(2, like=x)\n    b[0] = x[0] ** 2\n    return np.sum(b)",
         "A plain buffer holds plain numbers.",
         _buffers,
-    ),
-    Obstacle(
-        "full",
-        "return np.sum(np.full(3, x[0]))",
-        "from chainrules_tape import full\n    return np.sum(full(3, x[0]))",
-        "`np.full` makes plain memory of the number.",
-        _full,
     ),
     Obstacle(
         "math",
@@ -306,10 +275,10 @@ OBSTACLES = (
     ),
     Obstacle(
         "vectorize",
-        "return np.sum(np.vectorize(lambda y: y**2)(x))",
+        "return np.sum(np.frompyfunc(lambda y: y**2, 1, 1)(x))",
         "from chainrules_py.composites.functional import vectorize\n"
         "    return np.sum(vectorize(lambda y: y**2)(x))",
-        "NumPy calls the function for plain numbers, in C.",
+        "NumPy calls the function for elements, in C, and says nothing of a derivative.",
         _mapped,
     ),
     Obstacle(

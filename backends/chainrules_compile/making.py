@@ -24,7 +24,7 @@ from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.writer import Writer
-from chainrules_py.extend import TreeDef, alone, flatten, in_own_context
+from chainrules_py.extend import TreeDef, alone, flatten, in_own_context, joined, map_leaves
 from chainrules_py.program import Program
 
 
@@ -162,7 +162,7 @@ class Making:
         """Record the function, and write its program."""
         recorder, entry, scope = self.recorder, self.entry, self.scope
         try:
-            y = self.f(*entry.args, **entry.keywords)
+            y = map_leaves(joined, self.f(*entry.args, **entry.keywords))
         finally:
             written = self.guards.written() or entry.written()
             self.guards.put_back()

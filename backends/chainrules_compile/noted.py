@@ -19,9 +19,11 @@ import numpy as np
 
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_py.extend import (
+    MOST_ELEMENTS,
     Tracer,
     asks_first,
     describe,
+    element_methods,
     flatten,
     is_library,
     is_structure_type,
@@ -67,6 +69,8 @@ class Noted:
 
     def __init_subclass__(cls) -> None:
         CLASSES.add(cls)
+        for name, method in element_methods.items():
+            setattr(cls, name, method)
 
     @property
     def current(self) -> Value:
@@ -99,18 +103,28 @@ class Noted:
     def __complex__(self) -> complex:
         return refuse(self, "a complex")
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        return refuse(
+    @property
+    def __array__(self) -> Any:
+        """Absent of a real number: NumPy makes an element of an array of objects of it."""
+        if self._is_element():
+            raise AttributeError("__array__")
+        return lambda *_, **__: refuse(
             self,
             "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
         )
 
     @property
     def __array_interface__(self) -> Any:
+        if self._is_element():
+            raise AttributeError("__array_interface__")
         return refuse(
             self,
             "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
         )
+
+    def _is_element(self) -> bool:
+        x = np.asarray(self.payload)
+        return x.dtype.kind == "f" and x.size <= MOST_ELEMENTS
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
@@ -311,12 +325,13 @@ def simple(x: Any) -> bool:
 
 
 _INSTEAD = {
-    "a float": "leave it as it is, and write np.sin(x) for math.sin(x)",
-    "a complex": "leave it as it is, or write x + 0j",
+    "a float": "leave it as it is, and write np.sin(x) for math.sin(x), x.astype(np.float32), or "
+    "np.positive(x, dtype=np.float32) of a float, for np.float32(x)",
+    "a complex": "leave it as it is, or write x + 0j, x.astype(complex), or np.positive(x, "
+    "dtype=complex) of a float",
     "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
     "and x.copy() for np.ascontiguousarray(x), x.copy('F') for np.asfortranarray(x), "
-    "x.astype(np.float32) for np.require(x, np.float32), that, or np.positive(x, "
-    "dtype=np.float32) of a float, for np.float32(x), and call functions of NumPy's, which see "
+    "x.astype(np.float32) for np.require(x, np.float32), and call functions of NumPy's, which see "
     "it; a function that needs plain arrays becomes a primitive",
     "places of a plain array": "make the array an argument, or like one, as np.arange(n, like=x), "
     "or write np.take_along_axis(a, places, 0) for a[places] of a vector, and "

@@ -31,6 +31,7 @@ from chainrules_py.extend import (
     flatten,
     is_mutable_destination,
     is_structure_type,
+    joined,
     kind_of,
     type_info,
     unflatten,
@@ -207,6 +208,7 @@ class Notes:
 
     def operate(self, function: Any, x: Any, y: Any) -> Any:
         """Compute and note a sum, difference or product, of arrays and numbers by a shorter way."""
+        x, y = joined((x, y))
         p = x.payload if type(x) in CLASSES else x
         q = y.payload if type(y) in CLASSES else y
         usual = error_state.get() is self._state and warnings.filters is self._filters
@@ -238,6 +240,8 @@ class Notes:
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
+        operands = joined(operands)
+        options = {name: joined(x) for name, x in options.items()}
         if error_state.get() is not self._state or warnings.filters is not self._filters:
             function = self._under(function)
         try:

@@ -17,6 +17,7 @@ from chainrules_numpy import (
     linalg,
     masked,
     memory,
+    objects,
     ufuncs,
     wanted_plain,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "manipulation",
     "masked",
     "memory",
+    "objects",
     "reductions",
     "ufuncs",
     "wanted_plain",

@@ -65,6 +65,7 @@ NUMPY = Library(
     dots=dots,
     half=half,
     adjoint=adjoint,
+    objects=np.dtype(object),
 )
 # Those two read otherwise, from a file or by names of fields, and compute as arrays do.
 for _cls in (np.ndarray, np.memmap, np.recarray):

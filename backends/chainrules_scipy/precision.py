@@ -13,7 +13,16 @@ import numpy as np
 
 from chainrules_py import primitive
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, closed, flatten, kind_of, type_info, untraced
+from chainrules_py.extend import (
+    Tracer,
+    closed,
+    flatten,
+    joined,
+    kind_of,
+    objects,
+    type_info,
+    untraced,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
@@ -85,6 +94,8 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def precise(*args: Any, **options: Any) -> Any:
+            if objects:  # which may hold traced values, in an array of nothing else
+                args, options = joined(args), {name: joined(x) for name, x in options.items()}
             y = function(*args, **options)
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y

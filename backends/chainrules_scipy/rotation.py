@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,45 @@ def _from_matrix(matrix: Any, assume_valid: bool = False) -> Any:
     return followed(private("from_matrix"))(matrix, assume_valid)
 
 
+# What is even in the angle is a function of its square, and near 0 the series of that: a root has
+# no second derivative there, and SciPy's text divides by it.
+
+
+def _series(t: Any, divisors: list[int]) -> Any:
+    """Σ (-t)ᵏ / dₖ."""
+    total = 0.0 * t
+    for d in reversed(divisors):
+        total = 1.0 / d - t * total
+    return total
+
+
+def _from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
+    """Make quaternions of rotation vectors: v sin(|v| / 2) / |v|, and cos(|v| / 2)."""
+    if rotvec.shape[-1] != 3:
+        return followed(private("from_rotvec"))(rotvec, degrees)  # which raises
+    rotvec = np.deg2rad(rotvec) if degrees else rotvec
+    square = np.sum(rotvec * rotvec, axis=-1, keepdims=True)
+    near = readable(square) < 1.0
+    t, half = np.where(near, square, 0.0) / 4.0, np.sqrt(np.where(near, 1.0, square)) / 2.0
+    factorials = [math.factorial(k) for k in range(20)]
+    scale = np.where(near, 0.5 * _series(t, factorials[1::2]), np.sin(half) / (2.0 * half))
+    cosine = np.where(near, _series(t, factorials[::2]), np.cos(half))
+    return np.concatenate([rotvec * scale, cosine], axis=-1)
+
+
+def _as_rotvec(quat: Any, degrees: bool = False) -> Any:
+    """Make rotation vectors of quaternions (v, w): v a / sin(a / 2), with a = 2 atan(|v| / w)."""
+    quat = followed(private("_quat_canonical"))(quat)
+    v, w = quat[..., :3], quat[..., 3:]
+    square = np.sum(v * v, axis=-1, keepdims=True)
+    near = readable(square) < 0.01 * readable(w) ** 2
+    t = np.where(near, square, 0.0) / np.where(near, w * w, 1.0)
+    half = np.arctan2(np.sqrt(np.where(near, 1.0, square)), w)
+    few = 2.0 * np.sqrt(1.0 + t) * _series(t, list(range(1, 20, 2)))
+    scale = np.where(near, few, 2.0 * half / np.sin(half))
+    return v * (np.rad2deg(scale) if degrees else scale)
+
+
 def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
     """Choose of two groups as SciPy does of plain numbers: its text for arrays chooses otherwise.
 
@@ -67,6 +107,8 @@ def _reduce(quat: Any, left: Any = None, right: Any = None) -> Any:
 
 with_shortcuts(native.Rotation, "__pow__")
 instead_of(private("from_matrix"), _from_matrix)
+instead_of(private("from_rotvec"), _from_rotvec)
+instead_of(private("as_rotvec"), _as_rotvec)
 instead_of(private("reduce"), _reduce)
 Rotation = _followed(
     native.Rotation,

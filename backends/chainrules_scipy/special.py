@@ -15,7 +15,7 @@ import scipy.special as native
 
 from chainrules_py import UnsupportedKeywordError, primitive, scalar_rule
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
+from chainrules_py.extend import kind_of, moves
 from chainrules_scipy.following import follow_all, with_shortcuts
 from chainrules_scipy.implementations import of_numbers
 from chainrules_scipy.installing import place
@@ -199,7 +199,9 @@ def logsumexp(
     largest = np.where(zero | ~np.isfinite(known.real), -np.inf, known.real)
     largest = np.max(largest, axis=axis, keepdims=True, initial=-np.inf)
     largest = np.where(np.isfinite(largest), largest, 0).astype(known.real.dtype)
-    largest, left_out = array_of(largest), zero & ~np.isfinite(known)
+    # Where the weights are constant, exponents of 0 are left out; else the slope in b is of them.
+    left_out = zero & ~np.isfinite(known) if moves(b) else zero
+    largest = array_of(largest)
     a = v.where(left_out, largest, a)
     terms = v.strong_multiply(b, v.exp(a - largest))
     total = v.sum(terms, axis=axis, keepdims=True)

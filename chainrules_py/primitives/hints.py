@@ -73,12 +73,13 @@ def _on_the_way(frame: Any, roots: set[str]) -> str | None:
     return found
 
 
-def advice_through(error: BaseException) -> str | None:
+def advice_through(error: BaseException, held: bool = False) -> str | None:
     """Return the advice for an advised function that an error went through with tracers, or None.
 
-    What is written in C and calls back may go on after a refusal, and break elsewhere.
+    What is written in C and calls back may go on after a refusal, and break elsewhere. ``held``
+    tells that it had tracers, where an array of objects may hold them.
     """
-    roots, line, held = {root for root, _ in announced(BACKENDS)}, None, False
+    roots, line = {root for root, _ in announced(BACKENDS)}, None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if (root := _root_of(frame)) in roots:
             see_roots({root})

@@ -127,8 +127,19 @@ def _table(
                     several, lambda types: _best(primal, mode, can, types, layer, True), mode
                 )
                 table.add(made.signature, made.varargs, made.rank + 1, made)
+                # A dtype says more than a class: the choice is asked for narrower classes, too.
+                for s in [s for s in table.methods.values() if _is_within(s, made)]:
+                    table.add(s.signature, s.varargs, made.rank + 1, made)
             tables[key] = table
         return tables[key]  # type: ignore[no-any-return]
+
+
+def _is_within(s: Statement, made: Statement) -> bool:
+    """Tell whether a statement is of narrower classes than a choice, and of no higher layer."""
+    pairs = list(zip((*s.signature, s.varargs), (*made.signature, made.varargs), strict=False))
+    same = len(s.signature) == len(made.signature) and s.signature != made.signature
+    within = all([a is b or (isinstance(a, type) and issubclass(a, b)) for a, b in pairs])
+    return same and within and s.rank <= made.rank
 
 
 def _best(

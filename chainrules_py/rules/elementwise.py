@@ -8,6 +8,7 @@ Python's own ``/`` raises there.
 
 import math
 
+from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
@@ -58,6 +59,7 @@ from chainrules_py.vocabulary import (
     real_if_close,
     reciprocal,
     remainder,
+    report,
     round,
     sqrt,
     square,
@@ -165,12 +167,41 @@ scalar_rule(sqrt, lambda y, _x: divide(0.5, y), singular=True, complex="holomorp
 scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
 
 
-def cosine(x, z):
-    """x / z, and 0 where the length z is 0."""
+BENT = (
+    "a length is 0, where its second derivative is not determined, and is given as 0: of what is "
+    "even in it, as its square or its cosine, write a function of the sum of squares"
+)
+
+
+@primitive
+def unit(x, z, /):
+    """x / z for a length z of which x is a part, and 0 where it is 0."""
     return where(z == 0, 0, x / where(z == 0, 1, z))
 
 
-scalar_rule(hypot, lambda z, x, _y: cosine(x, z), lambda z, _x, y: cosine(y, z), singular=True)
+def bend(u, z):
+    """-u / z, which is asked for by second derivatives alone."""
+    report(z == 0, message=BENT)
+    return -unit(u, z)
+
+
+scalar_rule(unit, lambda _u, x, z: -bend(1, z), lambda u, _x, z: bend(u, z), complex="holomorphic")
+
+
+@primitive
+def cosine(x, y, z, /):
+    """x / z with z = hypot(x, y), which is no variable of its own."""
+    return unit(x, z)
+
+
+# Not (1 - (x / z)²) / z, of which nothing is left where y is small.
+scalar_rule(
+    cosine,
+    lambda _c, _x, y, z: -bend(unit(y, z) ** 2, z),
+    lambda c, _x, y, z: bend(c * unit(y, z), z),
+    None,
+)
+scalar_rule(hypot, lambda z, x, y: cosine(x, y, z), lambda z, x, y: cosine(y, x, z), singular=True)
 
 
 # --------------------------------------------------------------- exponentials and logarithms

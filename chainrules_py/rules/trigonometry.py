@@ -16,12 +16,15 @@ from chainrules_py.vocabulary import (
     atan,
     atan2,
     atanh,
+    copysign,
     cos,
     cosh,
     deg2rad,
     divide,
+    exp,
     hypot,
     rad2deg,
+    real,
     sin,
     sinc,
     sinh,
@@ -78,7 +81,19 @@ scalar_rule(
 
 scalar_rule(sinh, lambda _y, x: cosh(x), complex="holomorphic")
 scalar_rule(cosh, lambda _y, x: sinh(x), complex="holomorphic")
-scalar_rule(tanh, lambda y, _x: 1 - y * y, complex="holomorphic")
+
+
+def squared_secant(y, x):
+    """1 / cosh² x = e⁻²ˣ (1 + y)², and the same of -x; not 1 - y², which is 0 where y rounds to 1.
+
+    The sign is constant, and 1 at 0, so that derivatives of any order are those of either formula.
+    """
+    sign = copysign(1.0, real(x) if kind_of(x) == "complex" else x)
+    part = 1 + sign * y
+    return exp(-2 * sign * x) * (part * part)
+
+
+scalar_rule(tanh, squared_secant, complex="holomorphic")
 scalar_rule(asinh, lambda _y, x: divide(1, sqrt(increased(x * x))), complex="holomorphic")
 # Two roots, not the root of x² - 1: that has the other sign in the left half of the plane.
 scalar_rule(

@@ -60,6 +60,9 @@ class ArrayLike(PythonProtocols):
         What rules are found and bound with.
     array_members : dict
         Methods that its classes have for arrays, and not for numbers: those that write in place.
+    joins_objects : bool
+        Whether the engine joins arrays of objects that its values are elements of, wherever a
+        function is given or returns one; otherwise they are elements of none.
     """
 
     __slots__ = ("__weakref__", "as_view")
@@ -68,6 +71,7 @@ class ArrayLike(PythonProtocols):
     config: ClassVar[Config]
     home: ClassVar[Any] = None
     array_members: ClassVar[dict[str, Any]] = {}
+    joins_objects: ClassVar[bool] = False
     payload: Any
     as_view: Any
     state: ClassVar[tuple[str, ...]]

@@ -13,10 +13,15 @@ from typing import Any, NoReturn
 from chainrules_py.errors import TracerError, describe
 from chainrules_py.primitives.hints import advice_at
 from chainrules_py.tracing.lost import note_refusal
+from chainrules_py.tracing.objects import becomes_element
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
+
+
+class _ElementError(TracerError, AttributeError):
+    """A member that only arrays have, and elements of arrays have not."""
 
 
 class PythonProtocols(Tracer):
@@ -27,7 +32,14 @@ class PythonProtocols(Tracer):
 
     # -- what would lose the derivative
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
+    @property
+    def __array__(self) -> Any:
+        """Absent of a real number: NumPy makes an element of an array of objects of it."""
+        if becomes_element(self):
+            raise _ElementError("__array__")
+        return self._refuse_array
+
+    def _refuse_array(self, *_: Any, **__: Any) -> Any:
         _refuse(self, "an array")
 
     def __complex__(self) -> complex:

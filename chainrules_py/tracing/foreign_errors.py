@@ -23,6 +23,7 @@ from chainrules_py.primitives.hints import advice_through
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
+from chainrules_py.tracing.objects import Objects
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
@@ -32,8 +33,15 @@ _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.erro
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 
 
-def explain_error(error: BaseException) -> None:
+def explain_error(error: BaseException, made: Objects | None = None) -> None:
     """Note on an error of another library what to write instead, if anybody knows.
+
+    Parameters
+    ----------
+    error : Exception
+        What a function that is differentiated raised.
+    made : Objects, optional
+        The array of objects that it made, which is noted as well.
 
     Raises
     ------
@@ -43,9 +51,21 @@ def explain_error(error: BaseException) -> None:
     ChainRulesError
         In place of an error that a library made of it.
     """
-    broken = isinstance(error, (TypeError, SystemError)) and not isinstance(error, ChainRulesError)
+    try:
+        _explain(error, made is not None)
+    except ChainRulesError as better:
+        error = better
+        raise
+    finally:
+        if made is not None:
+            made.explain(error)
+
+
+def _explain(error: BaseException, held: bool) -> None:
+    kinds = (TypeError, SystemError, ValueError) if held else (TypeError, SystemError)
+    broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
-    if broken and (line := advice_through(error)):
+    if broken and (line := advice_through(error, held)):
         msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
         raise TracerError(msg) from error
     if not isinstance(error, _DEEP):

@@ -7,6 +7,7 @@ library's function with options, or with a row of its own, has a *plan* per type
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.tracing.others import beside, is_stranger, of_one_library
 from chainrules_py.tracing.renaming import gathered, renaming
 from chainrules_py.values.arrays import Tracer, number_home
@@ -88,7 +90,7 @@ class Site:
             step = type(tracers[0]).make_step(self, classes)
         if step is None:
             step = self.general
-        table[classes] = step
+        step = table[classes] = guarded(step, self.primal, classes)
         return step
 
     def lifted(self, *operands: Any) -> Any:
@@ -102,7 +104,7 @@ class Site:
         if tracer is None:
             return (self.primal or self.primitive)(*operands, **options)
         if self.primal is not None and any([type(x) in SEQUENCES for x in operands]):
-            operands = _with_arrays(operands, self.primal)
+            operands = joined(_with_arrays(operands, self.primal))
         word = self.primitive
         operands, options = word.normalise(operands, options)
         y = tracer.__trace__(word, operands, options, self.primal)
@@ -268,6 +270,9 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
     def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return _call_slowly(f, operands, keywords)
 
+    may = any(map(may_hold, map(type, (*operands, *keywords.values()))))
+    if may:
+        slow = _joining(slow, f)
     if any([is_table(type(x)) for x in operands]):
         return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
 
@@ -278,7 +283,7 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
         return slow
     composite = row.composite(len(operands), tuple(keywords))
     if composite is not None:
-        return composite
+        return _joining(composite, f) if may else composite
     joined = _plan_of_sequence(row, len(operands), tuple(keywords))
     if joined is not None:
         return joined
@@ -310,6 +315,18 @@ def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> A
         return lambda operands, keywords: record(operands, defaults)
 
     return renaming(word, record, places, stated)
+
+
+def _joining(plan: Any, f: Any) -> Any:
+    """Return a plan that joins arrays of traced objects among the arguments first."""
+
+    def join(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        xs, given = joined(operands), joined((*keywords.values(),))
+        if xs is operands and all(map(operator.is_, given, keywords.values())):
+            return plan(operands, keywords)
+        return call_native(f, xs, dict(zip(keywords, given, strict=True)))
+
+    return join
 
 
 def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
@@ -350,7 +367,7 @@ def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
                 record = table[word, kinds] = _find_joiner(word, kinds)
             if record is not None:
                 return record(xs, options)
-        return word(*arrays_of(xs), **options)
+        return word(*joined(arrays_of(xs)), **options)
 
     return plan
 

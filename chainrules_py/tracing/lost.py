@@ -112,7 +112,7 @@ def note_refusal(x: Any) -> None:
     while issubclass(type(x), Tracer):
         note = notes.get(x.level)
         if note is not None:
-            place = place or _place(sys._getframe(2))
+            place = place or place_of_call(2)
             note.refused = place
         x = x.__payload__
 
@@ -140,8 +140,9 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
     raise NotDifferentiableError(msg)
 
 
-def _place(frame: Any) -> Place:
-    """Return file and line of the innermost frame of the program, or else of a frame."""
+def place_of_call(depth: int) -> Place:
+    """Return file and line of the program's innermost frame, or else of a caller's."""
+    frame: Any = sys._getframe(depth + 1)
     found = frame
     while found is not None and _is_of_library(found):
         found = found.f_back

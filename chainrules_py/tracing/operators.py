@@ -29,6 +29,7 @@ from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assign
 from chainrules_py.tracing.conversions import of_real_numbers
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.tracing.lost import note_comparison, refuse_shortcut, shortcuts
+from chainrules_py.tracing.objects import element_methods
 from chainrules_py.tracing.others import is_stranger
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
@@ -188,6 +189,8 @@ def members(payload: type, tracer: type[ArrayLike] = ArrayLike) -> dict[str, Any
     if type_info(payload).base not in (None, payload) and payload.__dictoffset__:
         found["__getattr__"] = _own_attribute
     found |= {name: f for name, f in of_real_numbers.items() if hasattr(payload, name)}
+    if number_home(payload) is not None or payload in (int, float):
+        found |= element_methods
     if type_info(payload).is_array:
         return found | _of_arrays | tracer.array_members
     # Without the None, Python would ask for one element after another.

@@ -27,6 +27,7 @@ from chainrules_py.tangents.zeros import missing
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.library_calls import Site
 from chainrules_py.tracing.lost import note_step
+from chainrules_py.tracing.objects import joined
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import fields_of, is_structure_type, rebuild
@@ -169,6 +170,9 @@ class Trace(ABC):
         at
             The highest differentiation of the call's.
         """
+        if (whole := joined(operands)) is not operands:
+            tracer: Any = highest_tracer(whole)
+            return tracer.__trace__(primitive, whole, options, primal)
         opened = [self.open(x, at) for x in operands]
         payloads = [payload for payload, _ in opened]
         classes = tuple(map(type, payloads))
@@ -272,6 +276,7 @@ class Trace(ABC):
         places, bound, views = settled.places, settled.bound, settled.views
         shares = bound is not None and bound.may_share
         at_of, link_of, leave, debugged = self.at, self.link, self.leave, self.debugged
+        holders, objects = settled.holders, settled.objects
         first, tracer, f = places[0], self.tracer, primal or primitive
         others, plain = (settled.others, settled.plain) if self.keeps else ([], [])
         run: Any = None
@@ -291,6 +296,9 @@ class Trace(ABC):
                 payloads[i] = x.payload
             if debugged is not None and debugged():
                 return general(operands, options, here)
+            for i in holders:
+                if operands[i].dtype is objects:
+                    return general(operands, options, here)
             for i in others:
                 payloads[i] = operands[i].frozen()
             if bound is None:
@@ -390,13 +398,25 @@ class Settled:
         The types of the payloads, and whether each is that of a tracer of the mode.
     places, others, plain : list of int
         Where these are, where other tracers, and where arrays that somebody may write to.
+    holders : list of int
+        Where arrays are that hold objects if their dtype is ``objects``: traced ones, maybe.
     bound : Bound or None
         The rule; None where no derivative flows.
     views : bool
         Whether the result may be a view of the first operand.
     """
 
-    __slots__ = ("bound", "mine", "others", "payloads", "places", "plain", "views")
+    __slots__ = (
+        "bound",
+        "holders",
+        "mine",
+        "objects",
+        "others",
+        "payloads",
+        "places",
+        "plain",
+        "views",
+    )
 
     def __init__(
         self,
@@ -410,6 +430,9 @@ class Settled:
         self.places = [i for i, m in enumerate(mine) if m]
         self.others = [i for i, c in enumerate(classes) if not mine[i] and issubclass(c, Tracer)]
         self.plain = [i for i, c in enumerate(classes) if not mine[i] and type_info(c).memory]
+        libraries = [type_info(c).library for c in classes]
+        self.holders = [i for i, of in enumerate(libraries) if of.objects is not None]
+        self.objects = next((of.objects for of in libraries if of.objects is not None), None)
         self.bound = bound
         self.views = bound is not None and mine[0] and bound.may_view
 

@@ -152,6 +152,8 @@ class Library(NamedTuple):
     reads : tuple of type
         Classes of other libraries' arrays that it takes beside its own, to answer with its own, as
         JAX and Dask take NumPy's. A tangent that is given as one of these becomes one of its own.
+    objects : dtype, optional
+        Of arrays whose elements are objects of Python's, which may be traced.
     """
 
     namespace: Any
@@ -170,6 +172,7 @@ class Library(NamedTuple):
     adjoint: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     fuser: Fuser | None = None
     reads: tuple[type, ...] = ()
+    objects: Any = None
 
 
 def check_library(library: Library) -> None:

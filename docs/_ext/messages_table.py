@@ -25,9 +25,11 @@ PROGRAMS = {
     "float": "grad(lambda x: float(x) * 2.0)(1.0)",
     "int": "grad(lambda x: sum(x for _ in range(int(x))))(2.0)",
     "math": "grad(lambda x: math.sin(x))(1.0)",
-    "np.array": "grad(lambda x: np.sum(np.array([x[0], x[1]])))(np.ones(2))",
-    "np.asarray": "grad(lambda x: np.sum(np.asarray(x)))(np.ones(2))",
-    "np.full": "grad(lambda x: np.sum(np.full(3, x)))(1.0)",
+    "np.array": "grad(lambda x: np.sum(np.array([x[0], x[1]], dtype=float)))(np.ones(2))",
+    "np.asarray": "grad(lambda x: np.sum(np.asarray(x)))(np.ones(101))",
+    "array of objects": (
+        "grad(lambda x: np.linalg.det(np.array([[x[0], x[1]], [1.0, 2.0]])))(np.ones(2))"
+    ),
     "buffer": """\
         def f(x):
             b = np.zeros(2)
@@ -36,7 +38,6 @@ PROGRAMS = {
 
         grad(f)(np.ones(2))""",
     "out=": "grad(lambda x: np.sum(np.sin(x, out=np.zeros(2))))(np.ones(2))",
-    "np.vectorize": "grad(lambda x: np.sum(np.vectorize(lambda y: y * y)(x)))(np.ones(2))",
     "np.frompyfunc": (
         "grad(lambda x: np.sum(np.frompyfunc(lambda y: y * y, 1, 1)(x)))(np.ones(2))"
     ),

@@ -172,9 +172,19 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_the_rest_of_np_polynomial_raises(name):
-    with pytest.raises((TracerError, NotDifferentiableError)):
-        grad(lambda c: np.sum(UNSEEN[name](c)))(P)
+def test_the_rest_of_np_polynomial_is_right_or_raises(name):
+    f = lambda c: np.sum(UNSEEN[name](c))
+    try:
+        slope = grad(f)(P)
+    except (TracerError, NotDifferentiableError):
+        return
+    except TypeError as error:
+        if "array of objects" not in "".join(getattr(error, "__notes__", ())):
+            raise
+        return
+    rows = 1e-6 * np.eye(len(P))
+    truth = [(f(P + row) - f(P - row)) / 2e-6 for row in rows]
+    np.testing.assert_allclose(slope, truth, rtol=1e-6, atol=1e-8)
 
 
 DIRECT = {

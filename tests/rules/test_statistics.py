@@ -354,8 +354,6 @@ HIDDEN = {
     "initial of a method": lambda t: FLAT.max(initial=t),
     "mean of a method": lambda t: FLAT.var(mean=t),
     "mean of nanvar": lambda t: np.nanvar(FLAT, mean=t),
-    "a list": lambda t: np.median([t, 1.0]),
-    "a list of q": lambda t: np.quantile(FLAT, [t, 0.5]),
 }
 
 

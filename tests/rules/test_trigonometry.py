@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -188,3 +189,30 @@ def test_derivatives_of_i0_of_any_order_at_zero():
 def test_i0_has_no_complex_values():
     with pytest.raises(TypeError, match="complex"):
         vjp(np.i0, np.array([1j]))
+
+
+@pytest.mark.parametrize("x", [0.3, 5.0, -15.0, 20.0, -50.0, 300.0])
+def test_the_slope_of_tanh_where_its_value_has_rounded(x):
+    with mpmath.workdps(400):
+        truth = [float(mpmath.diff(mpmath.tanh, x, k)) for k in (1, 2, 3)]
+    f = np.tanh
+    for slope in truth:
+        f = grad(f)
+        assert abs(f(x) - slope) <= 8 * np.finfo(float).eps * abs(slope)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0])
+def test_derivatives_of_tanh_at_zero(x):
+    f, found = np.tanh, []
+    for _ in range(5):
+        f = grad(f)
+        found.append(f(x))
+    assert found == [1.0, 0.0, -2.0, 0.0, 16.0]
+
+
+def test_the_slope_of_tanh_of_complex_numbers():
+    for z in (0.3 + 0.2j, -0.3 + 0.2j, -20.0 + 1.0j):
+        with mpmath.workdps(400):
+            truth = complex(mpmath.sech(z) ** 2)
+        slope = jvp(np.tanh, (np.array(z),), (np.array(1.0 + 0j),))[1]
+        assert abs(slope - truth) <= 1e-14 * abs(truth)

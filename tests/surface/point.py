@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from chainrules_py.extend import joined, map_leaves
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.testing.data.build import draw
 from chainrules_py.testing.data.differences import derivative
@@ -87,7 +88,7 @@ class Point:
 
     def gauged(self, *xs: Any) -> Any:
         """Compute the part of the result that is determined."""
-        y = self.value(*xs)
+        y = map_leaves(joined, self.value(*xs))  # of an array of traced objects
         return self.call.sample.gauge(y) if self.call.sample.gauge else y
 
     def __call__(self, *xs: Any) -> Any:

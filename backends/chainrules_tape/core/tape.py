@@ -15,6 +15,7 @@ from chainrules_py.extend import (
     is_structure_type,
     kind_of,
     new_level,
+    objects,
     rebuild,
 )
 from chainrules_tape.config import recorders
@@ -198,7 +199,10 @@ class BareTape(list[tuple[Any, ...]]):
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        made = objects.pop(self.level, None)
         if error is None:
+            if made is not None:
+                made.warn(self)
             self.close()
             self.guard.unlock()
         else:
@@ -207,7 +211,7 @@ class BareTape(list[tuple[Any, ...]]):
             finally:
                 self.consume()
             if isinstance(error, Exception):
-                explain_error(error)
+                explain_error(error, made)
 
     def variable(self, value: Any, name: str | None = None) -> Any:
         """Return a value to differentiate in: an array, a number, or a structure of them.

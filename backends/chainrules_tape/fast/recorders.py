@@ -46,8 +46,13 @@ class FastCalls(SettledCalls, BareVariable):
             return super().recorder(primitive, primal, classes)
         run, into, views, results = bound.run, bound.pull_into, settled.views, cls.results
         (place,), plain, closes = settled.places, settled.plain, bound.may_be_zero
+        holders, objects = settled.holders, settled.objects
+        general = super().recorder(primitive, primal, classes)
 
         def record(operands: tuple[Any, ...], options: dict[str, Any], _: Any = None) -> Any:
+            for i in holders:
+                if operands[i].dtype is objects:
+                    return general(operands, options)
             x = operands[place]
             payloads = [*operands]
             payloads[place] = payload = x.payload

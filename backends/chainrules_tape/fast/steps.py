@@ -55,10 +55,17 @@ def _step_of_both(run: Run, general: Run, classes: Classes) -> Run:
     return step
 
 
-def _step_of_left(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
-    """Return the step where the other is no variable; ``plain`` if somebody may write to it."""
+def _step_of_left(
+    run: Run, general: Run, classes: Classes, plain: bool = False, objects: Any = None
+) -> Run:
+    """Return the step where the other is no variable; ``plain`` if somebody may write to it.
+
+    If its dtype is ``objects``, it may hold traced values.
+    """
 
     def step(a: Any, b: Any) -> Any:
+        if plain and b.dtype is objects:
+            return general(a, b)
         tape = a.tape
         y, record = run(a.place, a.payload, b)
         index = len(tape)
@@ -70,8 +77,12 @@ def _step_of_left(run: Run, general: Run, classes: Classes, plain: bool = False)
     return step
 
 
-def _step_of_right(run: Run, general: Run, classes: Classes, plain: bool = False) -> Run:
+def _step_of_right(
+    run: Run, general: Run, classes: Classes, plain: bool = False, objects: Any = None
+) -> Run:
     def step(a: Any, b: Any) -> Any:
+        if plain and a.dtype is objects:
+            return general(a, b)
         tape = b.tape
         y, record = run(b.place, a, b.payload)
         index = len(tape)
@@ -83,10 +94,18 @@ def _step_of_right(run: Run, general: Run, classes: Classes, plain: bool = False
     return step
 
 
-def _step_of_constant(f: Run, mine: tuple[bool, ...], general: Run) -> Run:
+def _step_of_constant(f: Run, mine: tuple[bool, ...], general: Run, objects: Any) -> Run:
     """Return the step of a call through which no derivative flows, as of a comparison."""
     if mine == (True,):
         return lambda a: note_step(a.tape, f(a.payload))
+    if objects is not None and mine == (True, False):
+        return lambda a, b: (
+            general(a, b) if b.dtype is objects else note_step(a.tape, f(a.payload, b))
+        )
+    if objects is not None and mine == (False, True):
+        return lambda a, b: (
+            general(a, b) if a.dtype is objects else note_step(b.tape, f(a, b.payload))
+        )
     if mine == (True, False):
         return lambda a, b: note_step(a.tape, f(a.payload, b))
     if mine == (False, True):
@@ -126,9 +145,13 @@ def _step_of_written(
         As `Trace.sharing` gives them.
     """
     places, plain, n = settled.places, settled.plain, len(settled.places)
+    holders, objects = settled.holders, settled.objects
     first, second = places[0], places[-1]
 
     def step(*operands: Any, **options: Any) -> Any:
+        for i in holders:
+            if operands[i].dtype is objects:
+                return general(*operands, **options)
         tape = operands[first].tape
         payloads = [*operands]
         for i in places:
@@ -204,7 +227,8 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         bound = settled.bound
         if bound is None:
-            return _step_of_constant(site.primal or primitive, settled.mine, site.general)
+            f, mine = site.primal or primitive, settled.mine
+            return _step_of_constant(f, mine, site.general, settled.objects)
         if (
             bound.wanted != settled.mine
             or bound.pull_into is not None
@@ -212,7 +236,7 @@ class FastSteps(BareVariable):
             or (bound.may_share and any([type_info(cls).is_array for cls in settled.payloads]))
         ):
             return super().make_step(site, classes)
-        beside = (True,) if settled.plain else ()
+        beside = (True, settled.objects) if settled.plain else ()
         return STEPS[settled.mine](bound.run, site.general, cls.results, *beside)
 
     @classmethod

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk, zero_tangent
 from chainrules_py.extend import (
     ZEROS,
     Bound,
     Classes,
+    Settled,
     SettledCalls,
     Site,
     Thunk,
@@ -24,6 +25,7 @@ from chainrules_tape.inspect.nans import check_pushed, trap, trap_is_set
 from chainrules_tape.memory.view import fits
 from chainrules_tape.memory.write import Writable, alone
 
+Run: TypeAlias = Callable[..., Any]
 _entered = trap.entered
 
 
@@ -106,9 +108,9 @@ class Dual(SettledCalls, Writable):
         ):
             return super().make_step(site, classes)
         if shared is None:
-            return _STEPS[settled.mine](bound.run, site.general)
+            return _STEPS[settled.mine](bound.run, site.general, settled.objects)
         results = Unmixed(duals, primitive)
-        return _step_of_written(bound.run, site.general, results, settled.places, *shared)
+        return _step_of_written(bound.run, site.general, results, settled, *shared)
 
     # -- writing in place (`chainrules_tape.memory.write`)
 
@@ -141,10 +143,11 @@ class Dual(SettledCalls, Writable):
 
 Pushing.tracer = Dual
 
-# The steps of one and two operands are written out, as those of the tape are.
+# The steps of one and two operands are written out, as those of the tape are. Of an operand that is
+# an array one may have the dtype `objects`, and hold traced values.
 
 
-def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any) -> Any:
         if _entered() is not None:
             return general(a)
@@ -154,7 +157,7 @@ def _step_of_one(run: Callable[..., Any], general: Callable[..., Any]) -> Callab
     return step
 
 
-def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _step_of_both(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
         level = a._level
         if level != b._level or _entered() is not None:
@@ -165,9 +168,9 @@ def _step_of_both(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
     return step
 
 
-def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _step_of_left(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if _entered() is not None:
+        if _entered() is not None or (objects is not None and b.dtype is objects):
             return general(a, b)
         y, y_dot = run((a.tangent,), a.payload, b)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -175,9 +178,9 @@ def _step_of_left(run: Callable[..., Any], general: Callable[..., Any]) -> Calla
     return step
 
 
-def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _step_of_right(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if _entered() is not None:
+        if _entered() is not None or (objects is not None and a.dtype is objects):
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)
@@ -186,12 +189,17 @@ def _step_of_right(run: Callable[..., Any], general: Callable[..., Any]) -> Call
 
 
 def _step_of_written(
-    run: Any, general: Any, classes: Any, places: list[int], arrays: list[int], share: Any
+    run: Any, general: Any, classes: Any, settled: Settled, arrays: list[int], share: Any
 ) -> Callable[..., Any]:
     """Return the step of a function that people wrote, with any operands and options."""
+    places = settled.places
     first = places[0]
+    holders, objects = settled.holders, settled.objects
 
     def step(*operands: Any, **options: Any) -> Any:
+        for i in holders:
+            if operands[i].dtype is objects:
+                return general(*operands, **options)
         level, payloads, tangents = operands[first]._level, [*operands], []
         for i in places:
             x = operands[i]
@@ -214,7 +222,7 @@ def _step_of_written(
     return step
 
 
-_STEPS: dict[tuple[bool, ...], Callable[..., Callable[..., Any]]] = {
+_STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (True,): _step_of_one,
     (True, True): _step_of_both,
     (True, False): _step_of_left,

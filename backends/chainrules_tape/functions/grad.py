@@ -11,11 +11,13 @@ from chainrules_py.extend import (
     Guard,
     GuardMode,
     Made,
+    finite_tests,
     flatten,
     leaf_tangents,
     made,
     type_info,
     unflatten,
+    untraced,
     warn_unused,
 )
 from chainrules_tape.config import config, recorders
@@ -26,6 +28,7 @@ from chainrules_tape.functions.run import (
     LinearRun,
     ReverseRun,
 )
+from chainrules_tape.functions.zeros import can_repair, is_lost, may_repair, strong_pass
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -273,7 +276,10 @@ def _differentiating(
             run = ReverseRun(of_chosen, xs, has_aux=has_aux, guard=watch, names=names)
             y = run.y
             seeds = [units[type(y)] if type(y) in units else unit(y)]
-            found = run.pull_sparsely(seeds) if sparse else run.pull(seeds, consume=True)
+            if sparse:
+                found = run.pull_sparsely(seeds)
+            else:
+                found = pulled(run, seeds, of_chosen, xs, has_aux)
             if run.tree.is_flat and all(map(numbers.__getitem__, map(type, found))):
                 bars: Any = tuple(found)  # numbers are handed out as they are
             else:
@@ -365,6 +371,46 @@ def grad(
     settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
     call = _differentiating(f, argnums, False, **settings)
     return made(call, f, grad, argnums, **settings)  # type: ignore[no-any-return]
+
+
+def pulled(
+    run: ReverseRun,
+    seeds: list[Any],
+    f: Callable[..., Any],
+    xs: tuple[Any, ...],
+    has_aux: bool = False,
+) -> list[Any]:
+    """Pull seeds back, and drop the records; where that gives NaN, pull with strong zeros.
+
+    For this f is run again at xs. If it gives another number then, as a function that draws does,
+    or an error, the NaN stays.
+    """
+    look = run.tape.notes is None and run.tape.folds is None
+    for x in run.leaves if look else ():
+        if type(x) is not float and type(x) in finite_tests and x.size > _LARGE:  # a look costs
+            look = may_repair(run.tape)
+            break
+    found = run.pull(seeds, consume=True)
+    for bar in found if look else ():
+        cls = type(bar)
+        if cls is float:
+            lost = bar != bar
+        else:
+            lost = is_lost(bar) if cls not in finite_tests or not finite_tests[cls](bar) else False
+        if lost and can_repair(run):
+            run.tape.guard.unlock()  # f may write to what it looks up
+            try:
+                again = ReverseRun(f, xs, has_aux=has_aux)
+            except Exception:
+                return found
+            y, before = untraced(again.y), untraced(run.y)
+            same = y == before or (y != y and before != before)
+            return strong_pass(again, seeds) if same else found
+    return found
+
+
+_LARGE = 100_000
+"""Size of arrays from which on the words on a tape say whether a second pass could help."""
 
 
 def without_zeros(

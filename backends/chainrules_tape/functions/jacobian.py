@@ -6,10 +6,12 @@ docs/design/batched-seeds.md.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeAlias, final
 
 from chainrules_py import (
+    ChainRulesError,
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
@@ -48,13 +50,14 @@ from chainrules_tape.functions.arguments import (
     can_vary,
     check_varies,
 )
-from chainrules_tape.functions.grad import jvp, vjp
+from chainrules_tape.functions.grad import jvp, pulled, vjp
 from chainrules_tape.functions.own_spaces import projected_rows
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
     ReverseRun,
 )
+from chainrules_tape.functions.zeros import is_lost
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 P = ParamSpec("P")
@@ -243,7 +246,7 @@ def hvp(
         return zero_tangent(forward.y) if y_dot is None else y_dot
 
     run = ReverseRun(along, primals)
-    bars = run.pull([unit(run.y)], consume=True)
+    bars = pulled(run, [unit(run.y)], along, primals)
     return run.delivered(run.tree, run.leaves, bars, ts)  # type: ignore[no-any-return]
 
 
@@ -328,6 +331,9 @@ def _jacobian(
     ys = _spaces_of(run, spaces, named, holomorphic)
     images = _Images(run.push, spaces, ys, adjoint=False)
     rows = _rows(lambda k, i: images.block(i, k), ys, spaces)
+    if any([is_lost(block) for row in rows if isinstance(row, list) for block in row]):
+        with contextlib.suppress(ChainRulesError):  # a basis vector's zeros stay zero there
+            return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
     return run, projected_rows(rows, ys, xs, tree) if own else rows
 
 

@@ -37,10 +37,12 @@ from chainrules_py.extend import (
     explain_error,
     flatten,
     gather,
+    joined,
     leaf_cotangents,
     map_leaves,
     new_level,
     notes,
+    objects,
     own,
     own_all,
     tables,
@@ -58,6 +60,7 @@ from chainrules_tape.forward.linear_tape import LinearTape
 from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
+from chainrules_tape.functions.zeros import can_repair, found_again, is_lost
 from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
@@ -110,7 +113,8 @@ class Run:
         """Where the derivative of a value is found; None of what is no tracer of this run."""
         raise NotImplementedError
 
-    def _run(
+    # In one piece: frames of our own are much of what a small gradient costs.
+    def _run(  # noqa: C901
         self,
         f: Callable[..., Any],
         primals: tuple[Any, ...],
@@ -120,6 +124,8 @@ class Run:
         """Call the function on what enters, and see its result out; ``close`` ends the tracing."""
         whole, self.tree = flatten(primals)
         given = as_arrays(whole) if tables else whole
+        if objects:  # an outer function made arrays of them
+            given = list(map(joined, given))
         self.leaves = given
         for cls in set(map(type, given)):
             if issubclass(cls, Tracer):
@@ -140,13 +146,16 @@ class Run:
             notes[self.level] = self.notes
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             is_number = numbers[getattr(type(y), "payload_type", object)]
-            y = y if is_number else settled(y)  # no write outdates a number
+            if not is_number:  # which no write outdates
+                y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
-            explain_error(error)
+            explain_error(error, objects.pop(self.level, None))
             raise
         finally:
             del under_way[outside:]
             notes.pop(self.level, None)
+            if objects and (made := objects.pop(self.level, None)) is not None:
+                made.warn(getattr(self, "tape", None))
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
@@ -327,6 +336,9 @@ class Recorded(Run):
         for i in self.inputs:
             bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
+        whole = not consume and notes is None and tape.folds is None
+        if whole and any(map(is_lost, found)) and can_repair(self):
+            return found_again(self, seeds, many, watch)
         return found
 
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:

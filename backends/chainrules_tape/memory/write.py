@@ -7,6 +7,7 @@ once where somebody has. So n writes to one buffer cost n.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -26,7 +27,9 @@ from chainrules_py.extend import (
     find_tracers,
     in_place_operators,
     innermost,
+    joined,
     kind_of,
+    objects,
     overlap,
     plain,
     read_for,
@@ -114,6 +117,7 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     """Write ``self[where] = value``, for an index as Python writes it."""
     if issubclass(type(self), Outdated):
         self._read_again()
+    value = joined(value) if objects else value
     cls = type(value)
     traced = issubclass(cls, Tracer)
     view = getattr(value, "as_view", None) if traced else None
@@ -144,6 +148,15 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     if not self._put(pattern, arrays, value):
         replace_value(self, store(self, value, *arrays, index=pattern))
     write_back(self)
+
+
+def put_elements(target: Any, y: Any) -> Any:
+    """Write a traced array into an array of objects, one element after the other."""
+    if y.shape != target.shape:
+        refuse_plain(target, y)
+    for where in itertools.product(*map(range, y.shape)):
+        target[where] = y[where]
+    return target
 
 
 def is_put_back(part: Any, pattern: Index) -> bool:
@@ -218,6 +231,7 @@ class Writable(ArrayLike):
     """A tracer that can be written to: its view, and what it takes over from what is written."""
 
     __slots__ = ()
+    joins_objects = True
     array_members = _in_place_members()
     payload: Any
     state: ClassVar[tuple[str, ...]]
@@ -303,6 +317,8 @@ class Writable(ArrayLike):
         (target,) = keywords["out"]
         rest = {name: value for name, value in keywords.items() if name != "out"}
         if not isinstance(target, ArrayLike):
+            if objects and joined(target) is not target and target.ndim:
+                return put_elements(target, ufunc(*operands, **rest))
             refuse_plain(target, next(x for x in operands if isinstance(x, Tracer)))
         # Of the target, and so of no concern to the value; NumPy's own ``var`` says both.
         how = {name: value for name, value in rest.items() if name not in ("subok", "casting")}

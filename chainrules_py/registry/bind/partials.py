@@ -24,9 +24,15 @@ from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
+from chainrules_py.vocabulary import selection as v
 from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
 
 NUMBERS = (int, float, complex)
+SELECTING = {
+    v.choose, v.clip, v.clip_above, v.clip_below, v.fmax, v.fmin, v.maximum,
+    v.minimum, v.nan_to_num,
+}  # fmt: skip
+"""Words whose partials are zero in what they do not choose: known by structure."""
 Partial = Callable[..., Any]
 Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[[Any, Any], Any]
@@ -72,6 +78,8 @@ class Pushes(Recipe):
         # A tracer's own method is at once where an array's asks the tracer only in the end.
         traced = any([issubclass(cls, Tracer) for cls in request.operands])
         product = strong_multiply if self.singular else _mirrored if traced else operator.mul
+        if request.statement.primal in SELECTING:
+            product = _chosen
         for i in request.active:
             (form, c), partial = self.forms[i], self.partials[i]
             if partial and checked and form == "computed" and not request.statement.source.is_ours:
@@ -240,6 +248,11 @@ def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] |
     if type(above) is _Slot:
         return (above.sign, above.place, below.place)
     return (above, None, below.place) if type(above) in (int, float) else None
+
+
+def _chosen(t: Any, p: Any) -> Any:
+    """Return the product; what is not chosen counts for nothing, and be it infinite."""
+    return strong_multiply(p, t)
 
 
 def _mirrored(t: Any, p: Any) -> Any:

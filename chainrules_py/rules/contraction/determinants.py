@@ -7,6 +7,7 @@ matrices. M. B. Giles (2008), section 2.2.3, with adj(A) in the place of det(A) 
 import math
 
 from chainrules_py.registry.pens import rule
+from chainrules_py.rules.elementwise import unit
 from chainrules_py.rules.reductions import products_of_others
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
@@ -110,10 +111,9 @@ def vector_norm_rule(x: Array, *, axis, keepdims, ord):
 
 def direction(x, y, axis, ord):
     """d, in the shape of x."""
-    zero = equal(y, 0)
-    safe = where(zero, 1, y)
     if ord == 2:
-        return where(zero, 0, x / safe)
+        return unit(x, y)
+    safe = where(equal(y, 0), 1, y)
     if ord in (float("inf"), -float("inf")):
         if not math.prod(x.shape):
             return zeros_like(x)

@@ -38,8 +38,8 @@ OPERANDS = {
 # first, and of one class what asks for a dtype.
 NEAREST = {
     "float": (float, {"number"}),
-    "ndarray": (np.ndarray, {"narrow", "wide"}),
     "Array[float32]": (Array[np.float32], {"narrow"}),
+    "ndarray": (np.ndarray, {"narrow", "wide"}),
     "Array": (Array, {"narrow", "wide"}),
     "Numeric": (Numeric, {"number", "narrow", "wide"}),
 }

@@ -39,6 +39,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, find_rule, register_array_type
 from chainrules_py.primitives import plugins
 from chainrules_py.primitives.plugins import Layer
+from chainrules_tape import grad
 
 
 def fresh(name: str = "f", operands: int = 1) -> Any:
@@ -613,3 +614,23 @@ def test_a_scalar_rule_of_a_function_with_options_is_refused():
 
     with pytest.raises(RuleError, match=r"options \(exponent\).*write @rule\(power\)"):
         scalar_rule(power, lambda _y, x: 2 * x)
+
+
+@pytest.mark.parametrize("narrow_first", [True, False])
+def test_a_rule_for_a_dtype_comes_before_one_for_a_class_of_arrays(narrow_first):
+    @primitive
+    def doubled(x):
+        return 2.0 * x
+
+    def of_class(x: np.ndarray):
+        return doubled(x), (LinearMap(lambda t: 20.0 * t, lambda b: 20.0 * b),)
+
+    def of_dtype(x: Array[np.float32]):
+        return doubled(x), (LinearMap(lambda t: 2 * t, lambda b: 2 * b),)
+
+    for f in (of_dtype, of_class) if narrow_first else (of_class, of_dtype):
+        f.__annotations__ = {"x": np.ndarray if f is of_class else Array[np.float32]}
+        rule(doubled)(f)
+    slope = grad(lambda x: np.sum(doubled(x)))
+    assert slope(np.ones(2, np.float32)).tolist() == [2.0, 2.0]
+    assert slope(np.ones(2)).tolist() == [20.0, 20.0]

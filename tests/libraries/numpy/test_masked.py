@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -106,7 +108,13 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("f", BESIDE.values(), ids=list(BESIDE))
+OF_OBJECTS = {
+    "operator of the masked", "subtract", "method of the masked", *[n for n in BESIDE if "ma." in n]
+}  # fmt: skip
+"""Where ``np.ma`` makes an array of objects of the one that is traced."""
+
+
+@pytest.mark.parametrize("f", [f for n, f in BESIDE.items() if n not in OF_OBJECTS])
 @pytest.mark.parametrize(
     "ask",
     [lambda f: grad(f)(W), lambda f: jvp(f, (W,), (np.ones(4),))],
@@ -115,6 +123,20 @@ BESIDE = {
 def test_beside_a_traced_array_it_is_refused(f, ask):
     with pytest.raises(ChainRulesError, match=LINE):
         ask(f)
+
+
+@pytest.mark.parametrize("name", sorted(OF_OBJECTS))
+def test_an_array_of_objects_in_a_masked_one_is_right_or_refused(name):
+    f, w = BESIDE[name], W + 0.1  # M ends between elements
+    try:
+        slope = grad(f)(w)
+    except (ChainRulesError, TypeError) as error:
+        text = str(error) + str(getattr(error, "__notes__", ""))
+        assert re.search(f"{LINE}|array of objects|holds what is being differentiated", text), text
+        return
+    rows = 1e-6 * np.eye(4)
+    truth = [(f(w + row) - f(w - row)) / 2e-6 for row in rows]
+    np.testing.assert_allclose(slope, truth, rtol=1e-6, atol=1e-8)
 
 
 # Functions of a masked array itself; in most nothing is computed that a rule would refuse.

@@ -168,9 +168,9 @@ def test_a_list_beside_a_traced_number_is_no_array():
         grad(lambda x: operator.add(x, [1.0]))(2.0)
 
 
-def test_a_list_with_a_traced_value_is_an_error():
-    with pytest.raises(TracerError):
-        grad(lambda x: np.sum(np.add(x, [x[0], 1.0, 2.0])))(X)
+def test_a_list_with_a_traced_value_is_an_array_of_it():
+    found = grad(lambda x: np.sum(np.multiply(x, [x[0], 1.0, 2.0])))(X)
+    assert found.tolist() == [2.0 * X[0], 1.0, 2.0]
 
 
 # ------------------------------------------------------------------------- divmod and its kin

@@ -15,10 +15,10 @@ import pytest
 
 import chainrules_scipy
 from chainrules_compile import RecordingError, compile
-from tests.engines.compile.shadow import same
 from chainrules_py import NotDifferentiableError
 from chainrules_scipy import linalg
 from chainrules_tape import grad, jvp, value_and_grad
+from tests.engines.compile.shadow import same
 from tests.libraries.scipy.samples.common import TAME
 from tests.libraries.scipy.samples.judge import _leaves as leaves
 from tests.libraries.scipy.samples.judge import samples

@@ -92,3 +92,50 @@ def test_reduced_by_groups(name, sides):
     np.testing.assert_allclose(value, f(QUATERNIONS), rtol=1e-12)
     if len(sides) == 1:  # of two, several choices are as good, and which one is taken jumps
         np.testing.assert_allclose(slope, differences(f, QUATERNIONS), atol=1e-7)
+
+
+# ------------------------------------------------------------------ even functions of the angle
+
+ANGLES = {
+    "trace": lambda w: np.trace(transform.Rotation.from_rotvec(w).as_matrix()),
+    "quaternion": lambda w: np.sum(transform.Rotation.from_rotvec(w).as_quat() ** 3),
+    "applied": lambda w: np.sum(transform.Rotation.from_rotvec(w).apply(WEIGHTS) ** 2 * WEIGHTS),
+    "product": lambda w: np.sum(
+        (transform.Rotation.from_rotvec(w) * transform.Rotation.from_rotvec(0.1 * WEIGHTS))
+        .as_rotvec() ** 2 * WEIGHTS
+    ),
+    "degrees": lambda w: np.sum(
+        transform.Rotation.from_rotvec(60.0 * w, degrees=True).as_rotvec(degrees=True) * WEIGHTS
+    ),
+    "slerp": lambda w: np.sum(
+        transform.Slerp([0.0, 1.0], transform.Rotation.from_rotvec(np.stack([w, -0.3 * w])))([0.4])
+        .as_rotvec() ** 3
+    ),
+}  # fmt: skip
+NEAR = [np.zeros(3), np.array([1e-9, 0.0, 0.0]), np.array([1e-3, -2e-3, 1e-3]), 0.5 * WEIGHTS]
+
+
+@pytest.mark.parametrize("point", NEAR, ids=str)
+@pytest.mark.parametrize("name", ANGLES)
+def test_derivatives_to_third_order_where_the_angle_is_small(name, point):
+    f, d, h = ANGLES[name], np.array([0.3, 0.5, -0.2]), 0.02
+    plain = [float(f(point + k * h * d)) for k in range(-4, 5)]
+    # Central differences of eighth, eighth and sixth order.
+    first = np.dot([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280], plain)
+    second = np.dot(
+        [-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560], plain
+    )
+    third = np.dot(
+        [-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0, -61 / 30, 169 / 120, -3 / 10, 7 / 240], plain
+    )
+    along, found = lambda t: f(point + t * d), []
+    for _ in range(3):
+        along = grad(along)
+        found.append(along(0.0))
+    truth = [first / h, second / h**2, third / h**3]
+    np.testing.assert_allclose(found, truth, rtol=1e-6, atol=2e-7 * max(1.0, abs(plain[4])))
+
+
+def test_the_hessian_of_a_trace_at_the_identity():
+    found = hessian(ANGLES["trace"])(np.zeros(3))
+    np.testing.assert_allclose(found, -2.0 * np.eye(3), atol=1e-15)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 
-from chainrules_py import TracerError, UnsupportedKeywordError
+from chainrules_py import DegeneracyWarning, TracerError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_tape import grad, hessian, jvp, vjp
 
@@ -61,7 +62,42 @@ def test_norms_at_zero_have_the_gradient_zero():
         np.testing.assert_array_equal(
             grad(lambda x, order=order: np.linalg.norm(x, order))(np.zeros(3)), 0.0
         )
-    assert np.all(np.isfinite(hessian(np.linalg.norm)(np.zeros(3))))
+    with pytest.warns(DegeneracyWarning, match="function of the sum of squares"):
+        assert np.all(hessian(np.linalg.norm)(np.zeros(3)) == 0.0)
+
+
+BENT = {
+    "norm": lambda x: np.cos(np.linalg.norm(x)),
+    "norm along an axis": lambda x: np.sum(np.exp(-(np.linalg.norm(x[None], axis=1) ** 2))),
+    "hypot": lambda x: np.hypot(x[0], x[1]) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", BENT)
+@pytest.mark.parametrize("ways", list(itertools.product("fr", repeat=2)), ids="".join)
+def test_a_second_derivative_of_a_length_of_zero_is_reported(name, ways):
+    f = BENT[name]
+    for way in reversed(ways):
+        f = grad_of(f) if way == "r" else along(f)
+    with pytest.warns(DegeneracyWarning):
+        f(np.zeros(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(np.array([0.3, -0.4]))
+        grad(BENT[name])(np.zeros(2))
+
+
+def grad_of(f):
+    return lambda x: np.sum(grad(f)(x))
+
+
+def along(f):
+    return lambda x: jvp(f, (x,), (np.array([0.6, 0.3]),))[1]
+
+
+def test_the_curvature_of_a_hypotenuse_that_is_nearly_a_leg():
+    found = hessian(lambda x: np.hypot(x[0], x[1]))(np.array([1e9, 1.0]))
+    np.testing.assert_allclose(found, np.array([[1.0, -1e9], [-1e9, 1e18]]) / 1e27, rtol=1e-14)
 
 
 def test_ties_of_the_largest_norm_are_split_evenly():

@@ -250,14 +250,11 @@ def test_numpys_errors():
 
 
 def test_what_numpy_does_not_show_is_an_error_and_no_zero():
-    """A function that captured a value, applied to a plain array, or by NumPy's own vectorize."""
-    for f in (
-        lambda c: np.apply_along_axis(lambda v: c * v, 0, X),
-        lambda c: np.piecewise(X, [X > 0], [lambda v: c * v]),
-        lambda c: np.vectorize(lambda a: a * a)(c * X),
-    ):
-        with pytest.raises(TracerError):
-            grad(lambda c, f=f: np.sum(f(c)))(2.0)
+    """A function that captured a value, applied to a plain array."""
+    with pytest.raises(TracerError):
+        grad(lambda c: np.sum(np.piecewise(X, [X > 0], [lambda v: c * v])))(2.0)
+    slope = grad(lambda c: np.sum(np.apply_along_axis(lambda v: c * v, 0, X)))(2.0)
+    np.testing.assert_allclose(slope, np.sum(X))
 
 
 def test_captured_values_of_a_function_that_numpy_shows():

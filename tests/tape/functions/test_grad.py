@@ -537,3 +537,12 @@ def test_what_a_transformation_gives_has_the_signature_of_the_function(transform
     assert inspect.getfullargspec(transform(f)) == inspect.getfullargspec(f)
     assert inspect.signature(transform(f)) == inspect.signature(f)
     assert not hasattr(transform(max), "__signature__")  # which has none
+
+
+@pytest.mark.parametrize("z", [0.3 + 1j, np.complex128(0.3 + 1j), np.array(0.3 + 1j)], ids=repr)
+@pytest.mark.parametrize("f", [np.real, lambda z: z.real, lambda z: np.real(z * z)])
+def test_the_gradient_in_a_complex_number_is_complex(f, z):
+    slope = grad(f)(z)
+    assert np.iscomplexobj(slope)
+    assert slope == vjp(f, z)[1](1.0)[0]
+    assert slope == grad(lambda z: np.sum(f(z)))(np.array([z]))[0]

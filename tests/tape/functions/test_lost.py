@@ -39,7 +39,7 @@ def _float(x):
 
 def _bare(x):
     try:
-        y = np.asarray(x)
+        y = np.asarray(x, float)
     except:  # noqa: E722
         return 0.0
     return np.sum(y)

@@ -1,0 +1,201 @@
+"""Arrays of objects whose elements are traced, as ``np.array([[c, -s], [s, c]])`` makes them.
+
+NumPy asks a value for ``__array__``; a real number that has none becomes an element of an array of
+objects. NumPy computes with such an array by the operators of its elements, and by their methods
+of the names of its functions. Each element is traced, so that no derivative is lost. Where the
+array meets a traced one, it is joined into one traced array.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from chainrules_py.errors import PerformanceWarning, TracerError
+from chainrules_py.tangents.space import kind_of
+from chainrules_py.tracing.lost import place_of_call
+from chainrules_py.values.arrays import Tracer, number_home
+from chainrules_py.values.tracers import untraced
+from chainrules_py.values.type_info import type_info
+
+MOST_ELEMENTS = 100
+"""Size of the largest traced array that becomes an array of objects."""
+MOST_RECORDS = 2_000
+"""How many records may come of arrays of objects without a warning."""
+element_methods: dict[str, Any] = {}
+"""The methods of elements that NumPy's functions call, by name; `chainrules_numpy` fills it."""
+
+
+class Objects:
+    """The first array of objects that was made in a differentiation.
+
+    Attributes
+    ----------
+    file, line
+        Where it was made.
+    before : int
+        How many records there were.
+    elements : int
+        How many elements arrays of objects were given.
+    """
+
+    __slots__ = ("before", "elements", "file", "line")
+
+    def __init__(self, x: Tracer) -> None:
+        self.file, self.line = place_of_call(2)
+        self.before = len(getattr(x, "tape", ()))
+        self.elements = 0
+
+    def warn(self, tape: Any) -> None:
+        """Warn, once a line, if many records came of it."""
+        n = self.elements if tape is None else len(tape) - self.before
+        if n > MOST_RECORDS:
+            msg = (
+                f"np.array of traced values makes an array of objects here, of which NumPy "
+                f"computes one element after the other ({n:,} of them); write "
+                f"np.array(..., like=x) here, where x is traced"
+            )
+            warnings.warn_explicit(msg, PerformanceWarning, self.file, self.line, registry=_seen)
+
+    def explain(self, error: BaseException) -> None:
+        """Note on an error which line made the array, and what to write."""
+        error.add_note(
+            f"{self.file}:{self.line} makes an array of objects, of traced values; write "
+            f"np.array(..., like=x) there, where x is traced"
+        )
+
+    def refuse(self, fact: str) -> NoReturn:
+        """Raise: an element would be computed with as no array of numbers would."""
+        msg = (
+            f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
+            f"take it for another number; write np.array(..., like=x) there, where x is traced"
+        )
+        raise TracerError(msg)
+
+
+_seen: dict[Any, Any] = {}
+"""Where `warnings` notes which lines were reported."""
+objects: dict[int, Objects] = {}
+"""By their level, the differentiations that made an array of objects, in all threads."""
+
+
+def becomes_element(x: Any) -> bool:
+    """Tell whether NumPy takes a tracer for elements of an array of objects, and note that.
+
+    Not complex numbers, of which NumPy would lose the imaginary part, nor large arrays.
+    """
+    info = type_info(type(x))
+    if info.is_array:
+        small = number_home(info.dispatch_type) and math.prod(x.shape) <= MOST_ELEMENTS
+        if not small or (x.ndim == 0 and _is_nan(x)):
+            return False
+    while issubclass(type(x), Tracer):
+        if not getattr(x, "joins_objects", False) or kind_of(x) != "real":
+            return False
+        if x.level not in objects:
+            objects[x.level] = Objects(x)
+        objects[x.level].elements += 1
+        x = x.__payload__
+    return True
+
+
+# ---------------------------------------------------------------------------------------- joining
+
+
+def may_hold(cls: type) -> bool:
+    """Tell whether an instance may be an array of objects, or a list with one inside."""
+    return cls is list or cls is tuple or type_info(cls).library.objects is not None
+
+
+def is_element(x: Any) -> bool:
+    """Tell whether an object is traced, or noted by a compiler."""
+    return issubclass(type(x), Tracer) or getattr(type(x), "__asked_again__", False)
+
+
+def joined(x: Any) -> Any:
+    """Return one traced array for an array of traced objects, and anything else as it is.
+
+    Of a list or tuple, the same with its items joined.
+    """
+    cls = type(x)
+    if cls is list or cls is tuple:
+        ys = cls(map(joined, x))
+        return x if all(map(operator.is_, x, ys)) else ys
+    info = type_info(cls)
+    if info.library.objects is None or x.dtype is not info.library.objects:
+        return x
+    flat = x.ravel().tolist()
+    if not any(map(is_element, flat)):
+        return x
+    return info.namespace.stack(flat).reshape(x.shape)
+
+
+# ----------------------------------------------------------------------------------------- guards
+
+
+def guarded(step: Callable[..., Any], f: Any, classes: tuple[type, ...]) -> Callable[..., Any]:
+    """Return a step of two numbers that raises where they are elements that NumPy takes amiss.
+
+    Parameters
+    ----------
+    step : callable
+        What traces the call.
+    f : callable or None
+        The operator that is called.
+    classes : tuple of type
+        Of the operands.
+    """
+    infos = list(map(type_info, classes))
+    if len(infos) != 2 or not all([i.is_number and not i.is_array for i in infos]):
+        return step
+    kinds = [_number_kind(info.dispatch_type) for info in infos]
+    if f in _COMPARISONS:
+        refuse = _refuse_nan
+    elif "complex" in kinds and kinds != ["complex", "complex"]:
+        refuse = _refuse_complex
+    elif "narrow" in kinds and float in classes:
+        refuse = _refuse_wide
+    else:
+        return step
+
+    def careful(x: Any, y: Any) -> Any:
+        if objects:
+            for operand in (x, y):
+                made = objects.get(getattr(operand, "level", None))  # type: ignore[arg-type]
+                if made is not None:
+                    refuse(made, x, y)
+        return step(x, y)
+
+    return careful
+
+
+_COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+
+
+def _number_kind(cls: type) -> str:
+    if not issubclass(cls, numbers.Real):
+        return "complex"
+    narrow = not issubclass(cls, (float, int)) and getattr(cls(), "itemsize", 8) < 8
+    return "narrow" if narrow else "real"
+
+
+def _is_nan(x: Any) -> bool:
+    plain = untraced(x)
+    return bool(plain != plain)
+
+
+def _refuse_nan(made: Objects, x: Any, y: Any) -> None:
+    if _is_nan(x) or _is_nan(y):
+        made.refuse("NaN is compared, which is being differentiated")
+
+
+def _refuse_complex(made: Objects, x: Any, y: Any) -> None:
+    made.refuse("a complex number meets a real one that is being differentiated")
+
+
+def _refuse_wide(made: Objects, x: Any, y: Any) -> None:
+    made.refuse("a float of 64 bits meets a narrower number that is being differentiated")

@@ -1,0 +1,215 @@
+"""Arrays of objects whose elements are traced: what they compute, join, and refuse."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_py import PerformanceWarning, TracerError
+from chainrules_py.tracing.objects import objects
+from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
+
+X = np.array([1.2, 0.5, 0.7])
+P = np.arange(6.0).reshape(2, 3)
+LINE = rf"{re.escape(__file__)}:\d+ makes an array of objects"
+
+
+def turned(t, make=np.array):
+    c, s = np.cos(t), np.sin(t)
+    return make([[c, -s], [s, c]])
+
+
+def stacked(rows):
+    return np.stack([np.stack(row) if isinstance(row, list) else row for row in rows])
+
+
+def _filled(make, x):
+    r = make([x[0], x[1]])
+    r += 1
+    r *= x[2]
+    return np.sum(r)
+
+
+def _masked(make, x):
+    r = make([x[0], x[1]])
+    return np.sum(np.where(r < 1, 0.0, r) ** 2)
+
+
+def _written(make, x):
+    b = np.zeros(2, like=x)
+    b[:] = make([x[1], x[0]])
+    b += make([x[0], x[0]])
+    return np.sum(b**2)
+
+
+PROGRAMS = {
+    "plain matrix": lambda make, x: np.sum(turned(x[0], make) @ P * P),
+    "traced vector": lambda make, x: np.sum(turned(x[0], make) @ x[:2]),
+    "from the left": lambda make, x: np.sum(x[:2] @ turned(x[0], make)),
+    "dot": lambda make, x: np.sum(x[:2].dot(turned(x[0], make))),
+    "einsum": lambda make, x: np.einsum("ij,j->", turned(x[0], make), x[:2]),
+    "solve": lambda make, x: np.sum(np.linalg.solve(turned(x[0], make), x[:2])),
+    "functions": lambda make, x: np.sum(np.exp(np.sin(make([x[0], x[1] * x[2]]))) ** 1.5),
+    "rows": lambda make, x: np.sum(np.sin(make([x, 2 * x])) @ X),
+    "list beside": lambda make, x: np.sum(x[:2] * make([x[2], 3.0])),
+    "stack of them": lambda make, x: np.sum(np.stack([make([x[0], 1.0]), x[:2]]) ** 2),
+    "interp": lambda make, x: np.interp(x[1], np.array([0.0, 1.0]), make([x[0], x[2]])),
+    "inner gradient": lambda make, x: np.sum(grad(lambda y: np.sum(y**3))(make([x[0], x[1]]))),
+    "in place": _filled,
+    "mask": _masked,
+    "written": _written,
+}
+DOORS = {
+    "grad": grad,
+    "vjp": lambda f: lambda x: vjp(f, x)[1](1.0)[0],
+    "jvp": lambda f: lambda x: jvp(f, (x,), (X[::-1].copy(),)),
+    "linearize": lambda f: lambda x: linearize(f, x)[1](X[::-1].copy()),
+    "hessian": hessian,
+    "hvp": lambda f: lambda x: hvp(f, (x,), (X,)),
+    "grad of grad": lambda f: grad(lambda x: np.sum(grad(f)(x) * X)),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_as_with_stack(name, door):
+    f = PROGRAMS[name]
+    found = DOORS[door](lambda x: f(np.array, x))(X)
+    truth = DOORS[door](lambda x: f(stacked, x))(X)
+    for have, want in zip(np.atleast_1d(found), np.atleast_1d(truth), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-13, atol=1e-13)
+    assert not objects
+
+
+@pytest.mark.parametrize("t", [0.3, np.float64(0.3), np.array(0.3)], ids=repr)
+def test_of_numbers_of_each_class(t):
+    found = grad(lambda t: np.sum(turned(t) @ P * P))(t)
+    np.testing.assert_allclose(found, grad(lambda t: np.sum(turned(t, stacked) @ P * P))(t))
+
+
+def test_results_are_joined():
+    f = lambda x: {"a": np.array([x[0] * x[1], x[2], 1.0])}
+    (y, pullback), (_, push) = vjp(f, X), linearize(f, X)
+    assert y["a"].dtype == float
+    assert y["a"].tolist() == f(X)["a"].tolist()
+    assert pullback({"a": np.array([1.0, 2.0, 3.0])})[0].tolist() == [X[1], X[0], 2.0]
+    assert push(np.ones(3))["a"].tolist() == [X[0] + X[1], 1.0, 0.0]
+    assert jacobian(lambda x: np.array([x[0], x[0] * 2]))(X).tolist() == [[1, 0, 0], [2, 0, 0]]
+
+
+@pytest.mark.parametrize("options", [{}, {"differentiable": True}, {"persistent": True}])
+def test_on_a_tape(options):
+    with Tape(**options) as tape:
+        x = tape.variable(X)
+        loss = np.sum(turned(x[0]) @ x[:2])
+        slope = tape.grad(loss, x) if options else None
+    slope = tape.grad(loss, x) if slope is None else slope
+    truth = grad(lambda x: np.sum(turned(x[0], stacked) @ x[:2]))(X)
+    np.testing.assert_allclose(getattr(slope, "value", slope), truth, rtol=1e-14)
+    assert not objects
+
+
+# ---------------------------------------------------------------------------------- what is refused
+
+
+REFUSED = {
+    "dtype": lambda x: np.sum(np.array([x[0], x[1]], dtype=float)),
+    "float buffer": lambda x: np.zeros(2).__setitem__(0, np.array([x[0]])[0]),
+    "complex elements": lambda x: np.real(np.sum(np.array([x[0] * 1j, x[1] * 1j]))),
+    "times i": lambda x: np.sum((np.array([x[0], x[1]]) * 1j).imag),
+    "times complex array": lambda x: np.sum((np.array([x[0], x[1]]) * np.array([1j, 2j])).imag),
+    "root of a negative": lambda x: np.sum((np.array([(-1.0), x[0] * -1.0]) * 1j).imag),
+    "NaN is not itself": lambda x: np.sum((r := np.array([x[0] * np.nan, x[1]])) * (r != r)),
+    "maximum of NaN": lambda x: np.max(np.array([x[1], x[0] * np.nan])),
+    "sorted NaN": lambda x: np.sort(np.array([x[1], x[0] * np.nan, x[2]]))[0],
+    "float": lambda x: float(np.array([x[0]])[0]),
+    "mean of all": lambda x: np.mean(np.array([x[0], x[1]])),
+}
+
+
+@pytest.mark.parametrize("door", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_another_number_is_refused(name, door):
+    with pytest.raises(TracerError), np.errstate(all="ignore"):
+        door(REFUSED[name])(X)
+    assert not objects
+
+
+def test_a_narrow_number_beside_a_float():
+    f = lambda x: np.sum(np.array([x[0], x[1]]) * np.array([0.1, 0.2]))
+    with pytest.raises(TracerError, match="64 bits.*" + LINE):
+        grad(f)(X.astype(np.float32))
+    alone = lambda x: x[0] * 0.1
+    assert grad(alone)(X.astype(np.float32)).dtype == np.float32
+
+
+def test_large_arrays_are_refused():
+    many = np.linspace(0.1, 1.0, 101)
+    with pytest.raises(TracerError, match="does not become a plain array"):
+        grad(lambda x: np.sum(np.array(x)))(many)
+    assert (
+        grad(lambda x: np.sum(np.array(x) ** 2))(many[:100]).tolist() == (2 * many[:100]).tolist()
+    )
+
+
+NUMPYS_OWN = {
+    "isnan": lambda r: np.isnan(r).any() * 0.0 + r[0],
+    "det": np.linalg.det,
+    "inv": lambda r: np.sum(np.linalg.inv(r)),
+    "fft": lambda r: np.sum(np.abs(np.fft.fft(r))),
+    "solve": lambda r: np.sum(np.linalg.solve(r, np.ones(2))),
+    "function of a plain element": lambda r: np.sum(np.sin(r)),
+}
+
+
+@pytest.mark.parametrize("door", [grad, lambda f: lambda x: jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("name", NUMPYS_OWN)
+def test_errors_of_numpys_own_name_the_line(name, door):
+    with pytest.raises(TypeError) as error:
+        door(lambda x: NUMPYS_OWN[name](np.array([[x[0], x[1]], [1.0, x[2]]])))(X)
+    (note,) = error.value.__notes__
+    assert re.search(LINE, note)
+    assert "np.array(..., like=x)" in note
+
+
+def test_an_error_on_a_tape_names_the_line():
+    with pytest.raises(TypeError) as error, Tape() as tape:  # noqa: PT012
+        x = tape.variable(X)
+        np.isnan(np.array([x[0], x[1]]))
+    assert re.search(LINE, error.value.__notes__[0])
+    assert not objects
+
+
+def test_comparisons_of_nan_elsewhere_are_as_ever():
+    assert grad(lambda x: np.where(x[0] * np.nan > 0, 0.0, x[1]))(X).tolist() == [0, 1, 0]
+
+
+# ------------------------------------------------------------------------------------- what is slow
+
+
+def _slow(x):
+    return np.sum((turned(x[0]) @ np.ones((2, 400))) ** 2)
+
+
+@pytest.mark.parametrize("door", [grad, lambda f: lambda x: linearize(f, x)])
+def test_many_records_are_a_warning_at_the_line_once(door):
+    for expected in (1, 0):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            door(_slow)(X + expected)
+        found = [w for w in caught if w.category is PerformanceWarning]
+        assert len(found) <= 1
+        for w in found:
+            assert w.filename == __file__
+            assert "like=x" in str(w.message)
+
+
+def test_it_is_a_warning_on_a_tape_and_forward():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PerformanceWarning), Tape() as tape:
+            _slow(tape.variable(X))
+        with pytest.raises(PerformanceWarning):
+            jvp(lambda x: np.sum(np.array([x[0] * i for i in range(2001)])), (X,), (X,))
+        grad(lambda x: np.sum(turned(x[0]) @ P))(X)
