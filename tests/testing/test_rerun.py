@@ -401,7 +401,7 @@ def double_rule(x):
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    "line, says",
     [
         ("grad(lambda x: np.sum(double(x)))(np.ones(3))", "wrote to its cotangent"),
         ("grad(lambda x: np.sum(np.log(x)))(-np.ones(3))", "log(float64[3]) gave NaN"),

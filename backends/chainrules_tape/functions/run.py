@@ -146,7 +146,7 @@ class Run:
             notes[self.level] = self.notes
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             is_number = numbers[getattr(type(y), "payload_type", object)]
-            if not is_number:  # no write outdates a number
+            if not is_number:  # which no write outdates
                 y = settled(map_leaves(joined, y) if objects else y)
         except Exception as error:
             explain_error(error, objects.pop(self.level, None))
