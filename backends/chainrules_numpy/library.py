@@ -41,7 +41,7 @@ def finite(t: Any) -> bool:
 
     np.vdot is the cheapest question: one pass, no temporary, no warnings.
     """
-    if type(t) is np.ndarray:
+    if isinstance(t, np.ndarray):
         if t.ndim != 1:
             t = t.ravel("K")
         t = vdot(t, t).real

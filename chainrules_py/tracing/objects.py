@@ -86,11 +86,12 @@ objects: dict[int, Objects] = {}
 def becomes_element(x: Any) -> bool:
     """Tell whether NumPy takes a tracer for elements of an array of objects, and note that.
 
-    Not complex numbers, of which NumPy would lose the imaginary part, nor large arrays.
+    Not complex numbers, of which NumPy would lose the imaginary part, nor arrays that are large, or
+    have no elements, and so no shape.
     """
     info = type_info(type(x))
     if info.is_array:
-        small = number_home(info.dispatch_type) and math.prod(x.shape) <= MOST_ELEMENTS
+        small = number_home(info.dispatch_type) and 0 < math.prod(x.shape) <= MOST_ELEMENTS
         if not small or (x.ndim == 0 and _is_nan(x)):
             return False
     while issubclass(type(x), Tracer):

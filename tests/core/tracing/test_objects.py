@@ -145,6 +145,11 @@ def test_a_narrow_number_beside_a_float():
     assert grad(alone)(X.astype(np.float32)).dtype == np.float32
 
 
+def test_arrays_without_elements_are_refused():
+    with pytest.raises(TracerError, match="does not become a plain array"):
+        grad(lambda x: np.sum(np.asarray(x)))(np.ones((0, 3)))
+
+
 def test_large_arrays_are_refused():
     many = np.linspace(0.1, 1.0, 101)
     with pytest.raises(TracerError, match="does not become a plain array"):

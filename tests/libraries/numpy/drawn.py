@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import ChainRulesError
-from chainrules_py.extend import untraced
+from chainrules_py.extend import joined, map_leaves, untraced
 from chainrules_py.primitives.plugins import see, see_all
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.primitives.signature import REQUIRED
@@ -385,7 +385,7 @@ def differs(call: DrawnCall) -> str | None:
         found: list[Any] = []
 
         def program(x: Any) -> Any:
-            found.extend(_facts(call(x)))
+            found.extend(_facts(map_leaves(joined, call(x))))
             return x
 
         try:
