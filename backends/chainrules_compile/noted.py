@@ -124,7 +124,7 @@ class Noted:
 
     def _is_element(self) -> bool:
         x = np.asarray(self.payload)
-        return x.dtype.kind == "f" and x.size <= MOST_ELEMENTS
+        return x.dtype.kind == "f" and 0 < x.size <= MOST_ELEMENTS
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         refuse(self, "bytes")
