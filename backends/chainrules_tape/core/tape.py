@@ -146,9 +146,8 @@ class BareTape(list[tuple[Any, ...]]):
         self.extend([INPUT] * len(values))
         if len(values) > 8:
             self.guard.hold_all(values, name)
-        hold = self.guard.hold
         for x in values:
-            hold(x, name)
+            self.guard.hold(x, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

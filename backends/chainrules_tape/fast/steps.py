@@ -129,8 +129,7 @@ def _step_of_written(
     first, second = places[0], places[-1]
 
     def step(*operands: Any, **options: Any) -> Any:
-        tape = operands[first].tape
-        payloads = [*operands]
+        tape, payloads = operands[first].tape, [*operands]
         for i in places:
             x = operands[i]
             if x.tape is not tape:
@@ -196,8 +195,7 @@ class FastSteps(BareVariable):
         kinds = {getattr(c, "payload_type", c) for c in classes}
         for scalar in kinds - {float} if float in kinds else ():
             if issubclass(scalar, float) and hasattr(scalar, "dtype"):
-                lifted = cls.make_lifted(site, classes, scalar)
-                if lifted is not None:
+                if (lifted := cls.make_lifted(site, classes, scalar)) is not None:
                     return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:
@@ -237,8 +235,8 @@ class FastSteps(BareVariable):
             or (bound.may_be_zero and not bound.is_plain)
         ):
             return None
-        (arrays, share), closes = shared, bound.may_be_zero
-        results = Unmixed(cls.results, primitive)
+        (arrays, share), run = shared, bound.run
+        results, closes = Unmixed(cls.results, primitive), bound.may_be_zero
         if len(arrays) == len(classes) == 1 and not (primitive.options or primitive.variadic):
-            return _step_of_one_written(bound.run, results, closes, share)
-        return _step_of_written(bound.run, site.general, results, settled, closes, arrays, share)
+            return _step_of_one_written(run, results, closes, share)
+        return _step_of_written(run, site.general, results, settled, closes, arrays, share)
