@@ -194,9 +194,9 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         kinds = {getattr(c, "payload_type", c) for c in classes}
         for scalar in kinds - {float} if float in kinds else ():
-            if issubclass(scalar, float) and hasattr(scalar, "dtype"):
-                if (lifted := cls.make_lifted(site, classes, scalar)) is not None:
-                    return lifted
+            known = issubclass(scalar, float) and hasattr(scalar, "dtype")
+            if known and (lifted := cls.make_lifted(site, classes, scalar)) is not None:
+                return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:
             return super().make_step(site, classes)
