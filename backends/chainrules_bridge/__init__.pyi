@@ -8,7 +8,6 @@ from chainrules_bridge.bodies import (
     tried,
     unstated,
 )
-from chainrules_bridge.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
 from chainrules_bridge.derived_rows import derive, rows_of
 from chainrules_bridge.direct import as_seen
 from chainrules_bridge.directions import deliver_many, many_directions
@@ -16,6 +15,7 @@ from chainrules_bridge.entries import assembled, canonical, conjugated, dense, d
 from chainrules_bridge.hidden import check_hidden
 from chainrules_bridge.imported import imported_from, of_own, own_function, refuse_traced_captures
 from chainrules_bridge.linear import check_linear
+from chainrules_bridge.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
 from chainrules_bridge.on_arrays import (
     AskedError,
     array_like,
