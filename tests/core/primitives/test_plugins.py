@@ -322,9 +322,7 @@ def test_announcements_in_folders_are_those_of_the_standard_library(monkeypatch,
     usual = [f for f in sys.meta_path if not hasattr(f, "find_distributions") or f is PathFinder]
     monkeypatch.setattr(sys, "meta_path", usual)
     find = importlib.metadata.MetadataPathFinder.find_distributions
-    monkeypatch.setattr(
-        PathFinder, "find_distributions", find, raising=False
-    )  # a backport drops it
+    monkeypatch.setattr(PathFinder, "find_distributions", find, raising=False)  # a backport deletes
     here = plugins._in_folders.__wrapped__()
     for group in (plugins.BACKENDS, plugins.ENGINES, plugins.RULES, plugins.WORDS):
         found = importlib.metadata.entry_points(group=group)
