@@ -256,7 +256,7 @@ def nested(x: Any) -> int:
 
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
-    return value + (moving - untraced(moving))
+    return (moving - untraced(moving)) + value  # on whose right an array of NumPy's may stand
 
 
 def permutation_of(pivots: Any) -> Any:
