@@ -54,20 +54,18 @@ def _of_conjugates(A: Any) -> tuple[Any, Any]:
     return v.expm(1j * A), v.expm(-1j * A)
 
 
-@stands_for(scipy.linalg.cosm)
+@stands_for(scipy.linalg.cosm, arrays="A")
 def cosm(A: Any) -> Any:
     """Compute the cosine of matrices."""
-    A = array_of(A)
     if kind_of(A) == "real":
         return v.real(v.expm(1j * A))
     y, z = _of_conjugates(A)
     return 0.5 * (y + z)
 
 
-@stands_for(scipy.linalg.sinm)
+@stands_for(scipy.linalg.sinm, arrays="A")
 def sinm(A: Any) -> Any:
     """Compute the sine of matrices."""
-    A = array_of(A)
     if kind_of(A) == "real":
         return v.imag(v.expm(1j * A))
     y, z = _of_conjugates(A)
@@ -80,24 +78,21 @@ def tanm(A: Any) -> Any:
     return v.solve(cosm(A), sinm(A))
 
 
-@stands_for(scipy.linalg.coshm)
+@stands_for(scipy.linalg.coshm, arrays="A")
 def coshm(A: Any) -> Any:
     """Compute the hyperbolic cosine of matrices."""
-    A = array_of(A)
     return 0.5 * (v.expm(A) + v.expm(-A))
 
 
-@stands_for(scipy.linalg.sinhm)
+@stands_for(scipy.linalg.sinhm, arrays="A")
 def sinhm(A: Any) -> Any:
     """Compute the hyperbolic sine of matrices."""
-    A = array_of(A)
     return 0.5 * (v.expm(A) - v.expm(-A))
 
 
-@stands_for(scipy.linalg.tanhm)
+@stands_for(scipy.linalg.tanhm, arrays="A")
 def tanhm(A: Any) -> Any:
     """Compute the hyperbolic tangent of matrices."""
-    A = array_of(A)
     y, z = v.expm(A), v.expm(-A)
     return v.solve(y + z, y - z)
 
@@ -182,13 +177,12 @@ def matrix_balance(
     return np.linalg.inv(change) @ a @ change, parts
 
 
-@stands_for(native.hessenberg)
+@stands_for(native.hessenberg, finite="a")
 @of_stacks(a=2)
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
-    (a,) = checked(check_finite, a)
     n = a.shape[0]
     h, q = a, np.eye(n)
     for k in range(n - 2):
@@ -238,7 +232,7 @@ def ldl(
     return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
 
 
-@stands_for(native.rq)
+@stands_for(native.rq, finite="a")
 @of_stacks(a=2)
 def rq(
     a: Any,
@@ -248,7 +242,6 @@ def rq(
     check_finite: bool = True,
 ) -> Any:
     """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``."""
-    (a,) = checked(check_finite, a)
     m, n = a.shape
     if m > n:  # the last rows are square, and have the same Q
         r, q = rq(a[m - n :])
@@ -268,7 +261,7 @@ def rq(
     return r if mode == "r" else (r, q)
 
 
-@stands_for(native.qr_multiply)
+@stands_for(native.qr_multiply, arrays="a c")
 @of_stacks(a=2, c=0)
 def qr_multiply(
     a: Any,
@@ -280,13 +273,12 @@ def qr_multiply(
     overwrite_c: bool = False,
 ) -> Any:
     """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
-    a, c = array_of(a), array_of(c)
     q, *rest = qr(a, mode="economic", pivoting=pivoting)
     q = v.conj(q) if conjugate else q
     return (c @ q if mode == "right" else q @ c, *rest)
 
 
-@stands_for(native.schur)
+@stands_for(native.schur, finite="a")
 @of_stacks(a=2)
 def schur(
     a: Any,
@@ -301,7 +293,6 @@ def schur(
     With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
     L - Lᵀ. Every step brings one order more.
     """
-    (a,) = checked(check_finite, a)
     known, z = native.schur(readable(a), output, sort=sort)[:2]
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)

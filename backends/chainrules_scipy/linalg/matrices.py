@@ -10,7 +10,7 @@ import scipy.linalg
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import products_composites, varies
-from chainrules_scipy.rows import array_of, checked, reject, stands_for, static
+from chainrules_scipy.rows import array_of, reject, stands_for, static
 
 
 def _of_blocks(arrs: Sequence[Any]) -> Any:
@@ -77,22 +77,20 @@ def _gathered(c: Any, r: Any, places: Any) -> Any:
     return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
 
 
-@stands_for(scipy.linalg.khatri_rao)
+@stands_for(scipy.linalg.khatri_rao, arrays="a b")
 def khatri_rao(a: Any, b: Any) -> Any:
     """Compute the Kronecker products of the columns of two matrices."""
-    a, b = array_of(a), array_of(b)
     if a.shape[-1] != b.shape[-1]:
         reject(f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns", ValueError)
     y = v.expand_dims(a, axis=-2) * v.expand_dims(b, axis=-3)
     return v.reshape(y, shape=(*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
 
 
-@stands_for(scipy.linalg.norm)
+@stands_for(scipy.linalg.norm, finite="a")
 def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
     """Compute a norm of vectors or matrices."""
-    (a,) = checked(check_finite, a)
     if varies(ord):
         reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
     return products_composites.norm(a, ord, static(axis), keepdims)

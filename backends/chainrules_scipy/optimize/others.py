@@ -307,10 +307,9 @@ def linprog(
 native_linprog: Any = native.linprog
 
 
-@stands_for(native.isotonic_regression)
+@stands_for(native.isotonic_regression, arrays="y")
 def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
     """Fit a monotone sequence, of means of blocks: as ``scipy.optimize.isotonic_regression``."""
-    y = array_of(y)
     w = v.ones_like(y) if weights is None else array_of(weights)
     found = native_isotonic(readable(y), weights=readable(w), increasing=increasing)
     blocks = found.blocks
