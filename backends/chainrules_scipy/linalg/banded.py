@@ -14,7 +14,7 @@ import scipy.linalg as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.linalg.matrices import toeplitz
+from chainrules_scipy.linalg.functions import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
 from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
