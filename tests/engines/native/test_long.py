@@ -7,9 +7,10 @@ from chainrules_compile import compile
 from chainrules_tape import value_and_grad
 from tests.engines.native.near import near
 
-pytestmark = [pytest.mark.usefixtures("native"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("native")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1000, 30_000])
 def test_a_loop_of_many_turns_is_c(n):
     """Beyond 200,000 calls the program was NumPy's."""
