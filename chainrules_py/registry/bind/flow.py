@@ -135,7 +135,7 @@ def _ones(x: Any) -> Any:
 
 def _safe(x: Any, alive: Any) -> Any:
     """Return what was saved, with 1 where the cotangent is dead: no partial counts there."""
-    return where(alive, x, type(untraced(x))(1)) if _is_number(x) else x
+    return where(alive, x, 1.0) if _is_number(x) else x
 
 
 def _summed(probe: Any, bar: Any) -> Any:

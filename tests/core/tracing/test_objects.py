@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_py import PerformanceWarning, TracerError
+from chainrules_py import TracerError
+from chainrules_py.errors import PerformanceWarning
 from chainrules_py.tracing.objects import objects
 from chainrules_tape import Tape, grad, hessian, hvp, jacobian, jvp, linearize, vjp
 
