@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import builtins
 import functools
+import inspect
 import math
 import operator
 import sys
@@ -22,8 +23,8 @@ from chainrules_compile.calls import Apart, Under
 from chainrules_py.extend import LEAF, Space, TreeDef
 from chainrules_py.vocabulary.views import Index
 
-KNOWN = ("numpy",)
-_HOMES = ("numpy", "numpy.linalg", "math", "operator")
+KNOWN = ("numpy", "scipy")
+_HOMES = ("numpy", "numpy.linalg", "scipy.special", "math", "operator")
 _INDEX = '''class NAME(tuple):
     """An index, with holes for arrays."""
 
@@ -283,7 +284,7 @@ class Constants:
             return self.known(f"numpy.{name}")
         for home in (public_part(module), module, module.removeprefix("_"), *_HOMES):
             there = home in sys.modules and is_known(home) and is_reached(home)
-            if there and vars(sys.modules[home]).get(name) is x:
+            if there and is_same(home, vars(sys.modules[home]).get(name), x):
                 return self.known(f"{home}.{name}")
         return None
 
@@ -298,7 +299,7 @@ class Constants:
             return self.known(f"{module}.{names[0]}") if names else None
         for part in name.split("."):
             found = getattr(found, part, None)
-        if found is not x:
+        if not is_same(module, found, x):
             return None
         self.imports.add(module)
         return f"{module}.{name}"
@@ -311,7 +312,7 @@ def _float(x: float) -> str:
 
 
 def is_known(module: str) -> bool:
-    """Tell whether a module is there wherever NumPy is."""
+    """Tell whether a module is there wherever NumPy and SciPy are."""
     base = module.partition(".")[0]
     return base in KNOWN or base in sys.stdlib_module_names
 
@@ -329,6 +330,13 @@ def is_reached(module: str) -> bool:
     for part in rest:
         found = getattr(found, part, None)
     return found is sys.modules[module]
+
+
+def is_same(home: str, found: Any, x: Any) -> bool:
+    """Tell whether something is an object, or stands for it while SciPy's are replaced."""
+    if found is x or not (home.startswith("scipy") and callable(found)):
+        return found is x
+    return inspect.unwrap(found) is inspect.unwrap(x)
 
 
 def is_builtin(name: str, x: Any) -> bool:

@@ -6,7 +6,6 @@ import functools
 import math
 import operator
 import sys
-import types
 from typing import Any, NoReturn
 
 import numpy as np
@@ -69,41 +68,6 @@ STATIC = frozenset(
 """Attributes that the class, the dtype, the shape and the layout of an argument settle."""
 
 
-class Flags:
-    """The flags of a noted array: to people those that its shape and strides settle."""
-
-    __slots__ = ("_flags",)
-
-    def __init__(self, flags: Any) -> None:
-        self._flags = flags
-
-    def __getattr__(self, name: str) -> Any:
-        return self._said(name, sys._getframe(1))
-
-    def __getitem__(self, name: str) -> Any:
-        return self._said(_FLAGS.get(name, name.lower()), sys._getframe(1))
-
-    def _said(self, name: str, asker: types.FrameType) -> Any:
-        own = asker.f_globals.get("__name__", "").startswith("chainrules_")
-        if name in _OF_MEMORY and not own:
-            msg = (
-                f"x.flags.{name} was asked of an array, and a program would keep the answer for "
-                f"arrays of which it is another; decide outside of what is compiled"
-            )
-            raise RecordingError(msg)
-        return getattr(self._flags, name)
-
-
-_OF_MEMORY = ("writeable", "owndata", "aligned", "behaved", "carray", "farray", "num")
-_FLAGS = {
-    "C": "c_contiguous",
-    "F": "f_contiguous",
-    "W": "writeable",
-    "O": "owndata",
-    "A": "aligned",
-}
-
-
 def fields_of(cls: type) -> dict[str, Any]:
     """Return what the class of noted values has, by the class of what they stand for.
 
@@ -119,7 +83,6 @@ def fields_of(cls: type) -> dict[str, Any]:
     for name in STATIC.intersection(dir(cls)):
         fields[name] = property(operator.attrgetter(f"payload.{name}"))
     if type_info(cls).is_array:
-        fields["flags"] = property(lambda x: Flags(x.payload.flags))
         for name, instead in OF_ARRAYS.items():
             of = fields.get(name, property(functools.partial(member_of, name=name)))
             fields[name] = of.setter(refuse_setting(name, instead))

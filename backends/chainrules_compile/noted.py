@@ -8,7 +8,6 @@ derivative is taken at this level, and nothing that leaves derivatives behind le
 
 from __future__ import annotations
 
-import opcode
 import operator
 import sys
 from collections.abc import Callable
@@ -108,19 +107,13 @@ class Noted:
         """Absent of a real number: NumPy makes an element of an array of objects of it."""
         if self._is_element():
             raise AttributeError("__array__")
-        return lambda *_, **__: refuse(
-            self,
-            "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
-        )
+        return lambda *_, **__: refuse(self, "an array")
 
     @property
     def __array_interface__(self) -> Any:
         if self._is_element():
             raise AttributeError("__array_interface__")
-        return refuse(
-            self,
-            "places of a plain array" if is_operator(sys._getframe(1), _SUBSCRIPTS) else "an array",
-        )
+        return refuse(self, "an array")
 
     def _is_element(self) -> bool:
         x = np.asarray(self.payload)
@@ -162,9 +155,6 @@ class Noted:
             return self.recorder.write_by(ufunc.at, operands, keywords)
         if method != "__call__":
             return self.recorder.call(getattr(ufunc, method), operands, keywords)
-        known = OPERATORS.get(ufunc)
-        if known is not None and not isinstance(self, Subscripts) and is_operator(sys._getframe(1)):
-            return self.recorder.call(known, operands, keywords)
         return self.recorder.call(ufunc, operands, keywords)
 
     def __array_function__(
@@ -264,26 +254,6 @@ class Reading:
         return places[0] if len(places) == 1 else None
 
 
-OPERATORS: dict[Any, Any] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: operator.truediv,
-    np.power: operator.pow,
-}
-"""By a ufunc the operator of Python's that NumPy's numbers compute in another way, to the bit."""
-
-
-def is_operator(frame: Any, names: tuple[str, ...] = ("BINARY",)) -> bool:
-    """Tell whether a frame called into C by an operator, and not by the name of a function."""
-    name: str = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
-    return name.startswith(names)
-
-
-_SUBSCRIPTS = ("BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP")
-"""The instructions of ``a[i]``; since Python 3.14 one operator among the others."""
-
-
 _STRUCTURES = (tuple, list, dict)
 
 
@@ -331,11 +301,9 @@ _INSTEAD = {
     "dtype=complex) of a float",
     "an array": "write np.stack([x, y]) for np.array([x, y]), leave it as it is for np.asarray(x) "
     "and x.copy() for np.ascontiguousarray(x), x.copy('F') for np.asfortranarray(x), "
-    "x.astype(np.float32) for np.require(x, np.float32), and call functions of NumPy's, which see "
+    "x.astype(np.float32) for np.require(x, np.float32), np.take_along_axis(a, x, 0) for a[x] of a "
+    "plain vector, np.compress(x, a, axis=0) for a mask, and call functions of NumPy's, which see "
     "it; a function that needs plain arrays becomes a primitive",
-    "places of a plain array": "make the array an argument, or like one, as np.arange(n, like=x), "
-    "or write np.take_along_axis(a, places, 0) for a[places] of a vector, and "
-    "np.compress(mask, a, axis=0) for a[mask]",
     "bytes": "return it, and pickle what the compiled function gives",
 }
 

@@ -8,7 +8,6 @@ the payloads of a run are dropped as its own arrays would be.
 from __future__ import annotations
 
 import operator
-import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -227,14 +226,11 @@ class Notes:
         cls = type(z)
         if cls is float or cls is np.float64:
             return self._new_number(function, (given, None, values), {}, z)
-        if cls is np.ndarray and z.base is None and sys.getrefcount(z) == 2:
+        if cls is np.ndarray and z.base is None:
             flags = z.flags
-            new = flags.c_contiguous and flags.writeable and z.size
-            del flags  # which has the array as well
-            if new:
+            if flags.c_contiguous and flags.writeable and z.size:
                 return self._new(function, (given, None, values), {}, z)
-        kept = cls is np.ndarray and sys.getrefcount(z) > 2  # before it is an operand, too
-        return self.note(function, (x, y), {}, z, kept)
+        return self.note(function, (x, y), {}, z)
 
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
@@ -279,18 +275,14 @@ class Notes:
             if cls is float or cls is np.float64:
                 if function in TOTAL or (function is not operator.pow and is_settled(function)):
                     return self._new_number(function, taken, options, y)
-            # Nobody else has it, and it is no operand: these are counted once more.
-            elif cls is np.ndarray and y.base is None and sys.getrefcount(y) == 2:
+            elif cls is np.ndarray and y.base is None and not any([y is x for x in taken[1]]):
                 flags = y.flags
                 new = flags.c_contiguous and flags.writeable and y.size
-                del flags  # which has the array as well
                 if new and (function in TOTAL or has_form(function, taken[2])):
                     return self._new(function, taken, options, y)
-            kept = cls is np.ndarray and sys.getrefcount(y) > 2
-            return self.note(function, operands, options, y, kept, taken)
+            return self.note(function, operands, options, y, taken)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
-        kept = type(y) is np.ndarray and sys.getrefcount(y) > 2  # somebody else has it as well
-        return self.note(function, operands, options, y, kept)
+        return self.note(function, operands, options, y)
 
     def mark(self) -> Any:
         """Return where the record is, to go back to."""
@@ -308,10 +300,9 @@ class Notes:
         operands: tuple[Any, ...],
         options: dict[str, Any],
         y: Any,
-        kept: bool = False,
         taken: Any = None,
     ) -> Any:
-        """Note a call that gave y, which others may have kept; return y as a noted value."""
+        """Note a call that gave y; return y as a noted value."""
         cls = type(y)
         given = function
         if y is NotImplemented:
@@ -338,7 +329,7 @@ class Notes:
                 return self._guard(cls, value, y)
             check_leaves(given, (y,))
             foreign = is_foreign(given)
-            value, parent = self._made(y, operands, kept, foreign)
+            value, parent = self._made(y, operands, foreign)
             self.calls.append(call_of(function, places, keywords, (value,), values))
             self._check_form(given, operands, value, values, y if foreign else None)
             return self._noted(y, value, parent, (function, args, keywords))
@@ -346,7 +337,7 @@ class Notes:
         leaves, tree = parts_of(given, y)
         check_leaves(given, leaves)
         foreign = is_foreign(given)
-        found = [self._made(x, operands, foreign=foreign) for x in leaves]
+        found = [self._made(x, operands, foreign) for x in leaves]
         results = tuple([value for value, _ in found])
         flat = issubclass(cls, tuple) and len(leaves) == len(structure) > 1
         if not flat or not all([x is z for x, z in zip(leaves, structure, strict=True)]):
@@ -417,11 +408,11 @@ class Notes:
         return given, payloads, given if noted else tuple([x for x in places if type(x) is Value])
 
     def _made(
-        self, y: Any, operands: tuple[Any, ...], kept: bool = False, foreign: bool = False
+        self, y: Any, operands: tuple[Any, ...], foreign: bool = False
     ) -> tuple[Value, Noted | None]:
         """Return the value that a result is, and the noted array that it is a view of."""
         own = UNSURE if foreign else None
-        plain_one = type(y) is np.ndarray and y.base is None and not kept and y.flags.writeable
+        plain_one = type(y) is np.ndarray and y.base is None and y.flags.writeable
         if plain_one and not any([getattr(x, "payload", x) is y for x in operands]):
             return self._value(y, self._name(), own), None
         memory = type_info(type(y)).memory
@@ -429,7 +420,7 @@ class Notes:
             return self._value(y, self._name(), None), None
         owner = memory.owner(y)
         if owner is y and not any([plain(x) is y for x in operands]):
-            mine = is_mutable_destination(y) and not kept
+            mine = is_mutable_destination(y)
             return self._value(y, self._name(), own if mine else ELSEWHERE), None
         for x in flatten(operands)[0]:
             of = x.payload if isinstance(x, Noted) else x

@@ -155,6 +155,11 @@ def _check(text: str, name: str) -> None:
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     stored = {node.id for node in ast.walk(tree) if _is_stored(node)}  # type: ignore[attr-defined]
     stored |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    stored |= {
+        (node.asname or node.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.alias)
+    }
     defining = ast.FunctionDef, ast.ClassDef, ast.ExceptHandler
     stored |= {node.name for node in ast.walk(tree) if isinstance(node, defining) and node.name}
     for missing in sorted(names - stored - scope.keys() - vars(builtins).keys()):
@@ -313,8 +318,6 @@ class _Saving(Constants):
 
     def _left(self, module: Any, name: str) -> str:
         """Return what stands for something that cannot be copied: it says so if it is called."""
-        if module.__name__.startswith("scipy"):
-            refuse(name, getattr(module, name, None))
         left = self.once("Left", inspect.getsource(Left).replace("class Left", "class NAME"))
         return f"{left}({f'{module.__name__}.{name}'!r})"
 

@@ -306,14 +306,6 @@ words = _Words()
 register_array_type(Expression, Library(words, own=lambda x, theirs: x))  # nobody writes to one
 
 
-@v.full_like.implement
-def full_like_expression(x: Expression, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """Return the fill value as a number of the kernel; raise if it is to have axes."""
-    if shape != () or dtype not in (None, x.dtype):
-        raise _NotElementwiseError(f"an array of shape {shape} is made")
-    return x.program.add(_number_of(_written(fill, x.program)))
-
-
 @v.astype.implement
 def astype_expression(x: Expression, *, dtype: Any) -> Any:
     """Convert a truth to a number, and leave a number as it is."""

@@ -345,9 +345,3 @@ class Fuser:
     def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
         """Run a half of any rule, lazily unless fusing is turned off."""
         return lazily(half, y_bar, *saved) if kernels.on else half(y_bar, *saved)
-
-    def run(self, dtype: Any) -> Any:
-        """Return an empty run of calls, which become kernels of a program."""
-        from chainrules_cupy.runs import Run
-
-        return Run(dtype)

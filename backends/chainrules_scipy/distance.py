@@ -226,18 +226,13 @@ def _of_vectors(name: str) -> Callable[..., Any]:
     return stands_for(theirs)(distance)
 
 
-euclidean = _of_vectors("euclidean")
-cityblock = _of_vectors("cityblock")
-chebyshev = _of_vectors("chebyshev")
-minkowski = _of_vectors("minkowski")
-sqeuclidean = _of_vectors("sqeuclidean")
-seuclidean = _of_vectors("seuclidean")
-mahalanobis = _of_vectors("mahalanobis")
-cosine = _of_vectors("cosine")
-correlation = _of_vectors("correlation")
-canberra = _of_vectors("canberra")
-braycurtis = _of_vectors("braycurtis")
-jensenshannon = _of_vectors("jensenshannon")
+euclidean, cityblock, chebyshev, minkowski, sqeuclidean, seuclidean = map(
+    _of_vectors, ("euclidean", "cityblock", "chebyshev", "minkowski", "sqeuclidean", "seuclidean")
+)
+mahalanobis, cosine, correlation, canberra, braycurtis, jensenshannon = map(
+    _of_vectors,
+    ("mahalanobis", "cosine", "correlation", "canberra", "braycurtis", "jensenshannon"),
+)
 
 
 @stands_for(native.directed_hausdorff)

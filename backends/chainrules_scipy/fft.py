@@ -96,25 +96,18 @@ def _ihfftn(x: Any, s: Any, axes: Any, norm: str) -> Any:
     return v.conj(fourier_composites.rfftn(x, s, axes, _SWAPPED[norm]))
 
 
-fft = _like(scipy.fft.fft, _along_one(v.fft))
-ifft = _like(scipy.fft.ifft, _along_one(v.ifft))
-rfft = _like(scipy.fft.rfft, _along_one(v.rfft))
-irfft = _like(scipy.fft.irfft, _along_one(v.irfft))
-hfft = _like(scipy.fft.hfft, _along_one(fourier_composites.hfft))
-ihfft = _like(scipy.fft.ihfft, _along_one(fourier_composites.ihfft))
-
-fftn = _like(scipy.fft.fftn, _along_several(fourier_composites.fftn))
-fft2 = _like(scipy.fft.fft2, _along_several(fourier_composites.fftn))
-ifftn = _like(scipy.fft.ifftn, _along_several(fourier_composites.ifftn))
-ifft2 = _like(scipy.fft.ifft2, _along_several(fourier_composites.ifftn))
-rfftn = _like(scipy.fft.rfftn, _along_several(fourier_composites.rfftn))
-rfft2 = _like(scipy.fft.rfft2, _along_several(fourier_composites.rfftn))
-irfftn = _like(scipy.fft.irfftn, _along_several(fourier_composites.irfftn))
-irfft2 = _like(scipy.fft.irfft2, _along_several(fourier_composites.irfftn))
-hfftn = _like(scipy.fft.hfftn, _along_several(_hfftn))
-hfft2 = _like(scipy.fft.hfft2, _along_several(_hfftn))
-ihfftn = _like(scipy.fft.ihfftn, _along_several(_ihfftn))
-ihfft2 = _like(scipy.fft.ihfft2, _along_several(_ihfftn))
+_of: Any = fourier_composites
+fft, ifft, rfft, irfft, hfft, ihfft = (
+    _like(getattr(scipy.fft, one.__name__), _along_one(one))
+    for one in (v.fft, v.ifft, v.rfft, v.irfft, _of.hfft, _of.ihfft)
+)
+(fftn, fft2), (ifftn, ifft2), (rfftn, rfft2), (irfftn, irfft2), (hfftn, hfft2), (ihfftn, ihfft2) = (
+    [_like(getattr(scipy.fft, f"{name}{n}"), _along_several(several)) for n in ("n", "2")]
+    for name, several in (
+        *(("fft", _of.fftn), ("ifft", _of.ifftn), ("rfft", _of.rfftn), ("irfft", _of.irfftn)),
+        *(("hfft", _hfftn), ("ihfft", _ihfftn)),
+    )
+)
 fftshift = _like(scipy.fft.fftshift, fourier_composites.fftshift)
 ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
 

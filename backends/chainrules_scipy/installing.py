@@ -114,31 +114,15 @@ def choose(
 
 
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
-    """Call ours, and refuse an option that is differentiated: SciPy's, called with it, calls ours.
-
-    Raises
-    ------
-    NotDifferentiableError
-        If that does not end.
-    """
+    """Call ours, and refuse an option that is differentiated: SciPy would call ours with it."""
     try:
         return function(*args, **options)
-    except RecursionError:
-        frame: Any = sys._getframe()
-        times = 0
-        while frame is not None:
-            times += frame.f_code is _MARK
-            frame = frame.f_back
-        if times < 20:  # it is a recursion of what was given
-            raise
+    except RecursionError as error:
         msg = (
-            f"{of.__name__} has no derivative in one of its options that is being differentiated; "
-            "take x.value for it, which is a constant"
+            f"{of.__name__} has no derivative in one of its options that is being differentiated "
+            "(take x.value for it, which is a constant), or calls a function that calls itself"
         )
-        raise NotDifferentiableError(msg) from None
-
-
-_MARK = _ended.__code__
+        raise NotDifferentiableError(msg) from error
 
 
 def place(

@@ -26,7 +26,6 @@ from chainrules_py.extend import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OTHERS = frozenset("efgFG")
-_known: dict[Any, Any] = {}
 
 
 def readable(x: Any) -> Any:
@@ -99,7 +98,7 @@ def in_precision_of(native: Callable[..., Any]) -> Callable[[F], F]:
             y = function(*args, **options)
             if not (_is_other(args) or (options and _is_other(options.values()))):
                 return y
-            return _cast(y, _precisions(native, args, options))
+            return _cast(y, _theirs(native, args, options))
 
         return precise
 
@@ -133,62 +132,32 @@ def _is_other(arguments: Any) -> bool:
     )
 
 
-def _kind(x: Any) -> Any:
-    """Return what the precision of a result may hang on.
-
-    Raises
-    ------
-    TypeError
-        If a call with it could do more than to compute.
-    """
-    if type(x) in (list, tuple, dict):
-        items = x.items() if type(x) is dict else x
-        return type(x), *dict.fromkeys(map(_kind, items))
-    if x is None or isinstance(x, (bool, str)):
-        return x
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype, x.ndim
-    if isinstance(x, (int, float, complex)):
-        return type(x), x == 0
-    raise TypeError
-
-
-def _precisions(native: Callable[..., Any], args: Any, options: Any) -> Any:
-    """Return the dtypes of SciPy's result, built as that; None where it cannot be asked."""
+def _theirs(native: Callable[..., Any], args: Any, options: Any) -> Any:
+    """Return SciPy's result, of plain numbers; None where there is none."""
     if any([type_info(type(untraced(x))).is_hidden for x in flatten((args, options))[0]]):
         return None  # there are no numbers to ask with
     plain = plainly(args), {name: plainly(x) for name, x in options.items()}
-    try:
-        key = native, _kind(plain[0]), _kind(plain[1])
-    except TypeError:
-        return None
-    if key not in _known:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                args, options = copy.deepcopy(plain)  # which it may overwrite
-                _known[key] = _dtypes(native(*args, **options))
-            except Exception:  # of these numbers; ours has computed them
-                return None
-    return _known[key]
+    if not all([x is None or isinstance(x, _DATA) for x in flatten(plain)[0]]):
+        return None  # a function, which SciPy would call again
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            args, options = copy.deepcopy(plain)  # which it may overwrite
+            return native(*args, **options)
+        except Exception:  # of these numbers; ours has computed them
+            return None
 
 
-def _dtypes(y: Any) -> Any:
-    if isinstance(y, (list, tuple)):
-        return tuple(map(_dtypes, y))
-    if isinstance(y, dict):
-        return {name: _dtypes(item) for name, item in y.items()}
-    return getattr(y, "dtype", np.dtype(float) if type(y) is float else None)
-
-
-def _cast(y: Any, dtypes: Any) -> Any:
+def _cast(y: Any, known: Any) -> Any:
+    """Return a result in the precision of SciPy's, which is built as it is."""
     if type(y) is dict:
-        return {n: _cast(x, dtypes.get(n)) for n, x in y.items()} if type(dtypes) is dict else y
+        return {n: _cast(x, known.get(n)) for n, x in y.items()} if isinstance(known, dict) else y
     if not isinstance(y, (list, tuple)):
-        return y if isinstance(dtypes, (tuple, dict)) else of_precision(y, dtypes)
-    if not isinstance(dtypes, tuple) or len(y) != len(dtypes):
+        is_float = type(known) is float
+        return of_precision(y, np.dtype(float) if is_float else getattr(known, "dtype", None))
+    if not isinstance(known, (list, tuple)) or len(y) != len(known):
         return y
-    parts = list(map(_cast, y, dtypes))
+    parts = list(map(_cast, y, known))
     if type(y) in (list, tuple):
         return type(y)(parts)
     cls: Any = type(y)

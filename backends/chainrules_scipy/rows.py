@@ -34,15 +34,35 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def stands_for(
-    native: Callable[..., Any], *, to: Callable[..., Any] | None = None, **row: Any
+    native: Callable[..., Any],
+    *,
+    arrays: str = "",
+    finite: str = "",
+    to: Callable[..., Any] | None = None,
+    **row: Any,
 ) -> Callable[[F], F]:
     """Say of a function that it is SciPy's, of traced values too (a decorator).
 
     Then the rule of SciPy's function is that of this one, and its refusal of a traced value names
-    this one. ``to``, if that is not the function itself, and ``row`` are for `alias`.
+    this one.
+
+    Parameters
+    ----------
+    native : callable
+        SciPy's function.
+    arrays : str
+        Which parameters are made arrays of floats.
+    finite : str
+        Which parameters are made arrays that LAPACK takes, and looked at for ``check_finite``.
+    to : callable, optional
+        What it is an alias of, if not of the function itself.
+    **row
+        For `alias`.
     """
 
-    def enter(function: F) -> F:
+    def enter(function: Any) -> Any:
+        if arrays or finite:
+            function = _of_arrays(function, arrays.split(), finite.split())
         function = described(in_precision_of(native)(function), native)
         for f in (native, function):
             alias(f, to=function if to is None else to, late=not row, **row)
@@ -57,6 +77,24 @@ def stands_for(
         return function
 
     return enter
+
+
+def _of_arrays(function: Any, arrays: list[str], finite: list[str]) -> Any:
+    """Have a function be given arrays."""
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount]
+
+    @functools.wraps(function)
+    def converted(*args: Any, **options: Any) -> Any:
+        if len(args) > len(names):
+            return function(*args, **options)  # which raises
+        given = dict(zip(names, args, strict=False)) | options
+        given |= {n: array_of(given[n]) for n in arrays if n in given}
+        look = given.get("check_finite", True)
+        given |= {n: checked(look, given[n])[0] for n in finite if n in given}
+        return function(**given)
+
+    return converted
 
 
 def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoReturn:
@@ -256,7 +294,7 @@ def nested(x: Any) -> int:
 
 def anchored(value: Any, moving: Any) -> Any:
     """Give what is traced, of which the derivatives count, another value."""
-    return value + (moving - untraced(moving))
+    return (moving - untraced(moving)) + value  # on whose right an array of NumPy's may stand
 
 
 def permutation_of(pivots: Any) -> Any:

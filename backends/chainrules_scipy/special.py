@@ -216,17 +216,15 @@ def logsumexp(
     return (y, sign) if return_sign else y
 
 
-@stands_for(scipy.special.softmax)
+@stands_for(scipy.special.softmax, arrays="x")
 def softmax(x: Any, axis: Any = None) -> Any:
     """Divide exponentials by their sum."""
-    x = array_of(x)
     return v.softmax(x, axis=static(axis) if x.ndim else None)
 
 
-@stands_for(scipy.special.log_softmax)
+@stands_for(scipy.special.log_softmax, arrays="x")
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Compute the logarithm of `softmax`."""
-    x = array_of(x)
     return v.log_softmax(x, axis=static(axis) if x.ndim else None)
 
 
@@ -268,10 +266,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     return v.where(inside, v.binom(v.where(inside, N, 1), v.where(inside, k, 1)), 0)
 
 
-@stands_for(_scipy.multigammaln)
+@stands_for(_scipy.multigammaln, arrays="a")
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    a = array_of(a)
     if d <= 0 or d != int(d):
         reject(f"d is {d}, and has to be a positive whole number", ValueError)
     if np.any(readable(a) <= 0.5 * (d - 1)):

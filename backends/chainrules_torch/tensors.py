@@ -21,6 +21,7 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_torch import _private
+from chainrules_torch.engine.config import shown
 
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
@@ -35,12 +36,10 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
 
 def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
     """Copy what is a view, broadcast, or shares memory with a tensor of the caller's."""
-    if _private.is_view(x) or 0 in x.stride():
-        return x.clone()
-    for y in theirs:
-        if y is x or (isinstance(y, torch.Tensor) and _private.base(y) is x):
-            return x.clone()
-    return x
+    copied = _private.is_view(x) or 0 in x.stride()
+    for y in () if copied else theirs:
+        copied = copied or y is x or (isinstance(y, torch.Tensor) and _private.base(y) is x)
+    return shown(x.clone()) if copied else x
 
 
 def owner(x: torch.Tensor) -> Any:

@@ -105,18 +105,23 @@ class Guard:
                 return
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
 
-    def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
-        """Watch those of many arrays that have memory of their own: they are locked together."""
+    def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
+        """Watch those of many arrays that have memory of their own, locked together.
+
+        Returns those that are still to be held one by one.
+        """
         alike = self.mode == "lock" and len(set(map(type, xs))) == 1
         memory = type_info(type(xs[0])).memory if alike else None
-        if memory is not None and memory.lock_all is not None and memory.contents is not None:
-            locks = self._locks or self._begin()
-            count = len(locks)
-            mine = memory.lock_all(xs, locks)
-            self._places.update(zip(map(id, mine), itertools.repeat(count)))
-            self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
-            small = [x for x in mine if x.size <= _SMALL]
-            self._groups.append((small, name, memory.contents, memory.contents(small)))
+        if memory is None or memory.lock_all is None or memory.contents is None:
+            return xs
+        locks = self._locks or self._begin()
+        count = len(locks)
+        mine = memory.lock_all(xs, locks)
+        self._places.update(zip(map(id, mine), itertools.repeat(count)))
+        self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
+        small = [x for x in mine if x.size <= _SMALL]
+        self._groups.append((small, name, memory.contents, memory.contents(small)))
+        return [x for x in xs if id(x) not in self.held]
 
     def _begin(self) -> list[Any]:
         """Prepare what undoes the locks, before there is one."""

@@ -227,3 +227,23 @@ def test_a_half_that_is_right_to_first_order_only():
     assert jax.grad(export(f, to="jax"))(0.0) == 1.0
     with pytest.raises(NotDifferentiableError, match="differentiable once"):
         jax.grad(jax.grad(export(f, to="jax")))(0.0)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_person_s_push_of_what_is_not_implemented(shape):
+    """It may do more with a tangent than computing with it: the error says what is missing."""
+    unstated = primitive(lambda x: x * 1.0)
+    summed = primitive(lambda x: x * 2.0)
+
+    @rule(unstated)
+    def unstated_rule(x):
+        return x * 1.0, (NotImplementedTangent("no derivative of this"),)
+
+    @rule(summed)
+    def summed_rule(x):
+        double = lambda t: 2.0 * np.asarray(t, float)
+        return x * 2.0, (LinearMap(double, double),)
+
+    x = np.ones(shape)
+    with pytest.raises(NotDifferentiableError, match="no derivative of this"):
+        jvp(lambda x: summed(unstated(x)), (x,), (x,))

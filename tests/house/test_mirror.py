@@ -493,6 +493,7 @@ TOPICS = {
     "tests/engines/compile/test_exported.py": "compiled functions on arrays of engines",
     "tests/engines/compile/test_scan_forms.py": "forms and layouts in scans, a generator",
     "tests/engines/compile/test_scan.py": "scans recorded by one turn: rules, passes and writer",
+    "tests/engines/native/test_long.py": "straight lines of many calls in C",
     "tests/engines/compile/test_strong_zeros.py": "zeros known by structure, at several points",
     "tests/engines/native/test_accuracy.py": "the table of accuracy of native programs",
     "tests/engines/native/test_complex.py": "native programs with complex numbers between",

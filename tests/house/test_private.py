@@ -104,7 +104,7 @@ ELSEWHERE = {
     },
     "chainrules_scipy/interpolate/grids.py": {"_spline"},
     "chainrules_scipy/interpolate/splines.py": {"_spline"},
-    "chainrules_scipy/interpolate/through.py": {"_y_axis", "_y_extra_shape"},
+    "chainrules_scipy/interpolate/polynomials.py": {"_y_axis", "_y_extra_shape"},
     "chainrules_scipy/signal/followed.py": {"_as_tf"},
     "chainrules_scipy/sparse/linalg.py": {"_matmat"},
     "chainrules_scipy/stats/distributions.py": {

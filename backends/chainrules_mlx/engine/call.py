@@ -335,8 +335,9 @@ def of_body(word: Word, found: Callable[..., Any]) -> Callable[..., Any]:
                 plain = map_leaves(lambda x: np.array(x) if is_array(x) else x, operands)
                 return as_values((found(*plain, **options),))[0]
             except Exception as again:  # it is the body that is wrong, or its operands
+                of_arrays = not isinstance(again, (AttributeError, TypeError))
                 misfit = lacks_dtype(again) or leaves_mlx(again)
-                raise (again if misfit else error) from None
+                raise (again if of_arrays or misfit else error) from None
 
     return computed
 

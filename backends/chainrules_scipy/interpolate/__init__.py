@@ -2,21 +2,27 @@
 
 import functools
 
-from chainrules_scipy.interpolate.grids import RegularGridInterpolator, interpn
-from chainrules_scipy.interpolate.polynomials import (
-    Akima1DInterpolator,
-    CubicHermiteSpline,
-    CubicSpline,
-    PchipInterpolator,
-    PPoly,
-)
-from chainrules_scipy.interpolate.scattered import (
+from chainrules_scipy.interpolate.grids import (
     CloughTocher2DInterpolator,
     LinearNDInterpolator,
     NearestNDInterpolator,
     Rbf,
     RBFInterpolator,
+    RegularGridInterpolator,
     griddata,
+    interpn,
+)
+from chainrules_scipy.interpolate.polynomials import (
+    FOLLOWED,
+    Akima1DInterpolator,
+    BarycentricInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    KroghInterpolator,
+    PchipInterpolator,
+    PPoly,
+    barycentric_interpolate,
+    lagrange,
 )
 from chainrules_scipy.interpolate.splines import (
     BSpline,
@@ -30,13 +36,6 @@ from chainrules_scipy.interpolate.splines import (
     splev,
     splint,
     splrep,
-)
-from chainrules_scipy.interpolate.through import (
-    FOLLOWED,
-    BarycentricInterpolator,
-    KroghInterpolator,
-    barycentric_interpolate,
-    lagrange,
 )
 from chainrules_scipy.rows import attribute
 

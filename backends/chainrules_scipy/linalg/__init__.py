@@ -28,6 +28,8 @@ from chainrules_scipy.linalg.equations import (
 )
 from chainrules_scipy.linalg.functions import (
     FOLLOWED,
+    block_diag,
+    circulant,
     coshm,
     cosm,
     expm,
@@ -35,10 +37,13 @@ from chainrules_scipy.linalg.functions import (
     expm_frechet,
     fractional_matrix_power,
     funm,
+    hankel,
     hessenberg,
+    khatri_rao,
     ldl,
     logm,
     matrix_balance,
+    norm,
     qr_multiply,
     rq,
     schur,
@@ -48,13 +53,6 @@ from chainrules_scipy.linalg.functions import (
     sqrtm,
     tanhm,
     tanm,
-)
-from chainrules_scipy.linalg.matrices import (
-    block_diag,
-    circulant,
-    hankel,
-    khatri_rao,
-    norm,
     toeplitz,
 )
 from chainrules_scipy.linalg.solving import (

@@ -14,7 +14,7 @@ import scipy.linalg as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
-from chainrules_scipy.linalg.matrices import toeplitz
+from chainrules_scipy.linalg.functions import toeplitz
 from chainrules_scipy.linalg.solving import solve
 from chainrules_scipy.linalg.spectra import eigh
 from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
@@ -62,7 +62,7 @@ def _dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
     return v.scatter_add(v.full_like(data, shape=(n, n), fill=0), data, *places, index=index)
 
 
-@stands_for(native.solve_banded)
+@stands_for(native.solve_banded, finite="ab b")
 @of_stacks(ab=2, b=0)
 def solve_banded(
     l_and_u: Any,
@@ -73,14 +73,13 @@ def solve_banded(
     check_finite: bool = True,
 ) -> Any:
     """Solve a system whose matrix is given by its diagonals."""
-    ab, b = checked(check_finite, ab, b)
     below, above = l_and_u
     if ab.shape[0] != below + above + 1:
         reject(f"{ab.shape[0]} diagonals, where l + u + 1 = {below + above + 1}", ValueError)
     return _solved(*_elements(ab, above), b)
 
 
-@stands_for(native.solveh_banded)
+@stands_for(native.solveh_banded, finite="ab b")
 @of_stacks(ab=2, b=0)
 def solveh_banded(
     ab: Any,
@@ -91,7 +90,6 @@ def solveh_banded(
     check_finite: bool = True,
 ) -> Any:
     """Solve a system whose Hermitian matrix is given by the diagonals of one side."""
-    ab, b = checked(check_finite, ab, b)
     return _solved(*_both_sides(ab, lower), b)
 
 
@@ -112,13 +110,12 @@ def _cho_solved(cb: Any, b: Any, lower: bool) -> Any:
     return _solved(*second, _solved(*first, b))
 
 
-@stands_for(native.cholesky_banded)
+@stands_for(native.cholesky_banded, finite="ab")
 @of_stacks(ab=2)
 def cholesky_banded(
     ab: Any, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
     """Compute the Cholesky factor of a matrix that is given by its diagonals."""
-    (ab,) = checked(check_finite, ab)
     n, count = ab.shape[-1], ab.shape[0]
     factor = v.cholesky(_dense(*_both_sides(ab, lower), n), upper=not lower)
     offsets = range(0, -count, -1) if lower else range(count - 1, -1, -1)
@@ -181,7 +178,7 @@ def eigvals_banded(
     )
 
 
-@stands_for(native.eigh_tridiagonal)
+@stands_for(native.eigh_tridiagonal, finite="d e")
 @of_stacks(d=1, e=1)
 def eigh_tridiagonal(
     d: Any,
@@ -194,7 +191,6 @@ def eigh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Any:
     """Compute the spectrum of a symmetric matrix of three diagonals."""
-    d, e = checked(check_finite, d, e)
     n = d.shape[0]
     known = None
     if not eigvals_only:

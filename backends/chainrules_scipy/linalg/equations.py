@@ -31,25 +31,22 @@ def _as_scipy(theirs: Any, found: Any, *operands: Any) -> Any:
     return found
 
 
-@stands_for(scipy.linalg.solve_sylvester)
+@stands_for(scipy.linalg.solve_sylvester, arrays="a b q")
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve ``a @ x + x @ b == q``."""
-    a, b, q = array_of(a), array_of(b), array_of(q)
     return _as_scipy(_solve_sylvester, v.solve_sylvester(a, b, q), a, b, q)
 
 
-@stands_for(scipy.linalg.solve_continuous_lyapunov)
+@stands_for(scipy.linalg.solve_continuous_lyapunov, arrays="a")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve ``a @ x + x @ a.conj().T == q``."""
-    a = array_of(a)
     q = array_of(q)
     return _as_scipy(_solve_lyapunov, v.solve_sylvester(a, adjoint(a), q), a, q)
 
 
-@stands_for(scipy.linalg.solve_discrete_lyapunov)
+@stands_for(scipy.linalg.solve_discrete_lyapunov, arrays="a q")
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """Solve ``a @ x @ a.conj().T - x + q == 0``."""
-    a, q = array_of(a), array_of(q)
     n = a.shape[-1]
     method = ("direct" if n < 10 else "bilinear") if method is None else method.lower()
     if method == "direct":

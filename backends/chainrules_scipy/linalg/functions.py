@@ -1,7 +1,8 @@
-"""Functions of matrices, and forms to which matrices are brought."""
+"""Matrices that are made of others, functions of matrices, and forms to which they are brought."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.linalg
 import scipy.linalg as native
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of
+from chainrules_py.extend import kind_of, products_composites, varies
 from chainrules_scipy.following import follow, follow_all
 from chainrules_scipy.linalg.solving import qr, read
 from chainrules_scipy.linalg.spectra import eig
@@ -25,7 +26,92 @@ from chainrules_scipy.rows import (
     readable,
     reject,
     stands_for,
+    static,
 )
+
+
+def _of_blocks(arrs: Sequence[Any]) -> Any:
+    blocks = [_with_axes(x, 2) for x in arrs]
+    if not blocks:
+        return np.zeros((1, 0))
+    batch = np.broadcast_shapes(*[b.shape[:-2] for b in blocks])
+    width, start, rows = sum(b.shape[-1] for b in blocks), 0, []
+    for b in blocks:
+        b = _repeated(b, batch, 2)
+        behind = width - start - b.shape[-1]
+        rows.append(v.pad(b, 0, widths=((0, 0),) * (b.ndim - 1) + ((start, behind),)))
+        start += b.shape[-1]
+    return v.concat(*rows, axis=-2)
+
+
+def _with_axes(x: Any, n: int) -> Any:
+    """Convert to an array with at least n axes; integers stay integers."""
+    x = array_of(x, floating=False)
+    return x if x.ndim >= n else v.reshape(x, shape=(*(1,) * (n - x.ndim), *x.shape))
+
+
+def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
+    """Broadcast an array to these axes before its last n."""
+    shape = (*batch, *x.shape[-n:])
+    return x if x.shape == shape else v.broadcast_to(x, shape=shape)
+
+
+@stands_for(scipy.linalg.block_diag, to=_of_blocks, parameters={"arrs": ()}, gather="arrs")
+def block_diag(*arrs: Any) -> Any:
+    """Put matrices on the diagonal of a larger one."""
+    return _of_blocks(arrs)
+
+
+@stands_for(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along its diagonals."""
+    c = _with_axes(c, 1)
+    r = v.conj(c) if r is None else _with_axes(r, 1)
+    m, n = c.shape[-1], r.shape[-1]
+    return _gathered(v.flip(c, axis=-1), r, np.arange(n) - np.arange(m)[:, None] + m - 1)
+
+
+@stands_for(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    """Make a matrix whose columns are one vector, turned."""
+    c = _with_axes(c, 1)
+    places = np.arange(c.shape[-1])
+    return v.take(c, (places[:, None] - places) % max(c.shape[-1], 1), axis=-1)
+
+
+@stands_for(scipy.linalg.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    """Make a matrix that is constant along the diagonals from the right to the left."""
+    c = v.reshape(array_of(c, floating=False), shape=(-1,))
+    r = v.zeros_like(c) if r is None else v.reshape(array_of(r, floating=False), shape=(-1,))
+    return _gathered(c, r, np.arange(c.shape[0])[:, None] + np.arange(r.shape[0]))
+
+
+def _gathered(c: Any, r: Any, places: Any) -> Any:
+    """Elements of c, and of r behind its first, where the places say."""
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = _repeated(c, batch, 1), _repeated(r, batch, 1)
+    return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
+
+
+@stands_for(scipy.linalg.khatri_rao, arrays="a b")
+def khatri_rao(a: Any, b: Any) -> Any:
+    """Compute the Kronecker products of the columns of two matrices."""
+    if a.shape[-1] != b.shape[-1]:
+        reject(f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns", ValueError)
+    y = v.expand_dims(a, axis=-2) * v.expand_dims(b, axis=-3)
+    return v.reshape(y, shape=(*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
+
+
+@stands_for(scipy.linalg.norm, finite="a")
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
+) -> Any:
+    """Compute a norm of vectors or matrices."""
+    if varies(ord):
+        reject("norm(ord=...) has no derivative in the order; write np.sum(abs(x)**p)**(1 / p)")
+    return products_composites.norm(a, ord, static(axis), keepdims)
+
 
 _DEFAULT: Any = object()
 """For what SciPy is about to take away: ``disp`` and ``blocksize`` change nothing."""
@@ -54,20 +140,18 @@ def _of_conjugates(A: Any) -> tuple[Any, Any]:
     return v.expm(1j * A), v.expm(-1j * A)
 
 
-@stands_for(scipy.linalg.cosm)
+@stands_for(scipy.linalg.cosm, arrays="A")
 def cosm(A: Any) -> Any:
     """Compute the cosine of matrices."""
-    A = array_of(A)
     if kind_of(A) == "real":
         return v.real(v.expm(1j * A))
     y, z = _of_conjugates(A)
     return 0.5 * (y + z)
 
 
-@stands_for(scipy.linalg.sinm)
+@stands_for(scipy.linalg.sinm, arrays="A")
 def sinm(A: Any) -> Any:
     """Compute the sine of matrices."""
-    A = array_of(A)
     if kind_of(A) == "real":
         return v.imag(v.expm(1j * A))
     y, z = _of_conjugates(A)
@@ -80,24 +164,21 @@ def tanm(A: Any) -> Any:
     return v.solve(cosm(A), sinm(A))
 
 
-@stands_for(scipy.linalg.coshm)
+@stands_for(scipy.linalg.coshm, arrays="A")
 def coshm(A: Any) -> Any:
     """Compute the hyperbolic cosine of matrices."""
-    A = array_of(A)
     return 0.5 * (v.expm(A) + v.expm(-A))
 
 
-@stands_for(scipy.linalg.sinhm)
+@stands_for(scipy.linalg.sinhm, arrays="A")
 def sinhm(A: Any) -> Any:
     """Compute the hyperbolic sine of matrices."""
-    A = array_of(A)
     return 0.5 * (v.expm(A) - v.expm(-A))
 
 
-@stands_for(scipy.linalg.tanhm)
+@stands_for(scipy.linalg.tanhm, arrays="A")
 def tanhm(A: Any) -> Any:
     """Compute the hyperbolic tangent of matrices."""
-    A = array_of(A)
     y, z = v.expm(A), v.expm(-A)
     return v.solve(y + z, y - z)
 
@@ -182,13 +263,12 @@ def matrix_balance(
     return np.linalg.inv(change) @ a @ change, parts
 
 
-@stands_for(native.hessenberg)
+@stands_for(native.hessenberg, finite="a")
 @of_stacks(a=2)
 def hessenberg(
     a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Bring a real matrix to Hessenberg's form by reflections: as ``scipy.linalg.hessenberg``."""
-    (a,) = checked(check_finite, a)
     n = a.shape[0]
     h, q = a, np.eye(n)
     for k in range(n - 2):
@@ -238,7 +318,7 @@ def ldl(
     return v.concat(*factors, axis=1)[np.argsort(order)], sum(d[1:], d[0]), order
 
 
-@stands_for(native.rq)
+@stands_for(native.rq, finite="a")
 @of_stacks(a=2)
 def rq(
     a: Any,
@@ -248,7 +328,6 @@ def rq(
     check_finite: bool = True,
 ) -> Any:
     """Factor a matrix into R Q, by `qr` from the other end: as ``scipy.linalg.rq``."""
-    (a,) = checked(check_finite, a)
     m, n = a.shape
     if m > n:  # the last rows are square, and have the same Q
         r, q = rq(a[m - n :])
@@ -268,7 +347,7 @@ def rq(
     return r if mode == "r" else (r, q)
 
 
-@stands_for(native.qr_multiply)
+@stands_for(native.qr_multiply, arrays="a c")
 @of_stacks(a=2, c=0)
 def qr_multiply(
     a: Any,
@@ -280,13 +359,12 @@ def qr_multiply(
     overwrite_c: bool = False,
 ) -> Any:
     """Multiply by the Q of `qr`: as ``scipy.linalg.qr_multiply``."""
-    a, c = array_of(a), array_of(c)
     q, *rest = qr(a, mode="economic", pivoting=pivoting)
     q = v.conj(q) if conjugate else q
     return (c @ q if mode == "right" else q @ c, *rest)
 
 
-@stands_for(native.schur)
+@stands_for(native.schur, finite="a")
 @of_stacks(a=2)
 def schur(
     a: Any,
@@ -301,7 +379,6 @@ def schur(
     With F = Zᵀ A Z, the strictly lower L that makes the one of F + T L - L T vanish turns Z by
     L - Lᵀ. Every step brings one order more.
     """
-    (a,) = checked(check_finite, a)
     known, z = native.schur(readable(a), output, sort=sort)[:2]
     n, w = a.shape[0], np.diagonal(known)
     near = np.abs(w[:, None] - w) + np.eye(n) < 1e-10 * np.max(np.abs(w), initial=1e-300)

@@ -62,7 +62,7 @@ def solve_twice(factor: Any, b: Any) -> Any:
     return x[..., 0] if is_vector else x
 
 
-@stands_for(scipy.linalg.solve)
+@stands_for(scipy.linalg.solve, finite="a b")
 def solve(
     a: Any,
     b: Any,
@@ -74,7 +74,6 @@ def solve(
     transposed: bool = False,
 ) -> Any:
     """Solve ``a @ x == b``."""
-    a, b = checked(check_finite, a, b)
     if assume_a in ("upper triangular", "lower triangular"):
         trans = 1 if transposed else 0
         return solve_triangular(a, b, trans, assume_a == "lower triangular", check_finite=False)
@@ -87,7 +86,7 @@ def solve(
     return v.solve(v.matrix_transpose(a) if transposed else a, b)
 
 
-@stands_for(scipy.linalg.solve_triangular)
+@stands_for(scipy.linalg.solve_triangular, finite="a b")
 def solve_triangular(
     a: Any,
     b: Any,
@@ -98,7 +97,6 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve ``a @ x == b``, where one triangle of a is read."""
-    a, b = checked(check_finite, a, b)
     kinds: dict[Any, int] = {"N": 0, "T": 1, "C": 2, 0: 0, 1: 1, 2: 2}
     kind = kinds.get(trans)
     if kind is None:
@@ -108,7 +106,7 @@ def solve_triangular(
     return v.solve_triangular(a, b, upper=not lower, unit_diagonal=bool(unit_diagonal))
 
 
-@stands_for(scipy.linalg.inv)
+@stands_for(scipy.linalg.inv, finite="a")
 def inv(
     a: Any,
     overwrite_a: bool = False,
@@ -118,14 +116,12 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """Invert matrices."""
-    (a,) = checked(check_finite, a)
     return v.inv(read(a, assume_a, lower))
 
 
-@stands_for(scipy.linalg.det)
+@stands_for(scipy.linalg.det, finite="a")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Compute the determinant of matrices."""
-    (a,) = checked(check_finite, a)
     return v.det(a)
 
 
@@ -139,7 +135,7 @@ def _residuals(y: Any, a: Any, b: Any, rank: int) -> Any:
 _SINCE_1_18 = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"
 
 
-@stands_for(scipy.linalg.lstsq)
+@stands_for(scipy.linalg.lstsq, finite="a b")
 @of_stacks(a=2, b=0)
 def lstsq(
     a: Any,
@@ -151,7 +147,6 @@ def lstsq(
     lapack_driver: str | None = None,
 ) -> Any:
     """Find the shortest x that minimises ``norm(a @ x - b)``."""
-    a, b = checked(check_finite, a, b)
     rcond = resolution(a) if cond is None else float(untraced(cond))
     x, residuals, rank, s = v.lstsq(a, b, rcond=rcond)
     rank = int(untraced(rank))
@@ -179,7 +174,7 @@ def _ranked(a: Any, rtol: float | None, hermitian: bool, return_rank: bool) -> A
     return y, int(np.sum(s > cut * s.max(initial=0.0)))
 
 
-@stands_for(scipy.linalg.pinv)
+@stands_for(scipy.linalg.pinv, finite="a")
 def pinv(
     a: Any,
     *,
@@ -189,7 +184,6 @@ def pinv(
     check_finite: bool = True,
 ) -> Any:
     """Compute the pseudoinverse."""
-    (a,) = checked(check_finite, a)
     if a.ndim > 2 and (atol or return_rank):
         return _of_each(a, atol, rtol, return_rank)
     scale = float(np.linalg.norm(readable(a), 2)) if atol else 0.0
@@ -201,7 +195,7 @@ def _of_each(a: Any, atol: Any, rtol: Any, return_rank: bool) -> Any:
     return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False)
 
 
-@stands_for(scipy.linalg.pinvh)
+@stands_for(scipy.linalg.pinvh, finite="a")
 @of_stacks(a=2)
 def pinvh(
     a: Any,
@@ -212,7 +206,6 @@ def pinvh(
     check_finite: bool = True,
 ) -> Any:
     """Compute the pseudoinverse of a Hermitian matrix."""
-    (a,) = checked(check_finite, a)
     a = a if lower else adjoint(a)
     scale = 0.0
     if atol:
@@ -223,21 +216,19 @@ def pinvh(
 # ---------------------------------------------------------------- Cholesky
 
 
-@stands_for(scipy.linalg.cholesky)
+@stands_for(scipy.linalg.cholesky, finite="a")
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Factor positive definite matrices into two triangular ones."""
-    (a,) = checked(check_finite, a)
     return v.cholesky(a, upper=not lower)
 
 
-@stands_for(scipy.linalg.cho_factor)
+@stands_for(scipy.linalg.cho_factor, finite="a")
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Factor positive definite matrices, for `cho_solve`."""
-    (a,) = checked(check_finite, a)
     factor = cholesky(a, lower, check_finite=False)
     if not _SINCE_1_18:  # what is in the other triangle stays there
         factor = factor + (v.triu(a, k=1) if lower else v.tril(a, k=-1))
@@ -287,10 +278,9 @@ def _rows(a: Any, p: Any) -> Any:
     return v.take_along_axis(a, np.broadcast_to(p, (*batch, p.shape[-1]))[..., None], axis=-2)
 
 
-@stands_for(scipy.linalg.lu_factor)
+@stands_for(scipy.linalg.lu_factor, finite="a")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Factor matrices into two triangular ones, for `lu_solve`."""
-    (a,) = checked(check_finite, a)
     return _packed(a)[:2]
 
 
@@ -321,7 +311,7 @@ def lu_solve(
     return v.squeeze(y, axis=-1) if vector else y
 
 
-@stands_for(scipy.linalg.lu)
+@stands_for(scipy.linalg.lu, finite="a")
 def lu(
     a: Any,
     permute_l: bool = False,
@@ -330,7 +320,6 @@ def lu(
     p_indices: bool = False,
 ) -> Any:
     """Factor matrices into a permutation and two triangular ones."""
-    (a,) = checked(check_finite, a)
     factors, _, p = _packed(a)
     m, k = a.shape[-2], min(a.shape[-2:])
     lower = v.tril(factors[..., :, :k], k=-1) + v.eye_like(a, rows=m, columns=k)
@@ -345,7 +334,7 @@ def lu(
 # ---------------------------------------------------------------- orthogonal
 
 
-@stands_for(scipy.linalg.qr)
+@stands_for(scipy.linalg.qr, finite="a")
 def qr(
     a: Any,
     overwrite_a: bool = False,
@@ -355,7 +344,6 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Factor a matrix into a unitary and a triangular one."""
-    (a,) = checked(check_finite, a)
     if mode not in ("full", "r", "economic"):
         reject(
             f"qr(mode={mode!r}) has no derivative here; it is 'full', 'r' or 'economic'",
@@ -372,7 +360,7 @@ def qr(
     return (y.R, *last) if mode == "r" else (y.Q, y.R, *last)
 
 
-@stands_for(scipy.linalg.svd)
+@stands_for(scipy.linalg.svd, finite="a")
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -382,17 +370,15 @@ def svd(
     lapack_driver: str = "gesdd",
 ) -> Any:
     """Factor matrices into two unitary ones and singular values."""
-    (a,) = checked(check_finite, a)
     if not compute_uv:
         return v.svdvals(a)
     y = v.svd(a, full_matrices=bool(full_matrices))
     return y.U, y.S, y.Vh
 
 
-@stands_for(scipy.linalg.svdvals)
+@stands_for(scipy.linalg.svdvals, finite="a")
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Compute singular values, in descending order."""
-    (a,) = checked(check_finite, a)
     return v.svdvals(a)
 
 

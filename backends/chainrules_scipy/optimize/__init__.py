@@ -6,17 +6,20 @@ function holds, are those of the word `root` or `minimize`: they do not depend o
 
 import functools
 
-from chainrules_scipy.optimize.least import curve_fit, least_squares, minimize, minimize_scalar
-from chainrules_scipy.optimize.others import (
+from chainrules_scipy.optimize.least import (
     EQUATIONS,
     EVERYWHERE,
     FOLLOWED,
     SEARCHES,
+    curve_fit,
     isotonic_regression,
+    least_squares,
     leastsq,
     linear_sum_assignment,
     linprog,
     lsq_linear,
+    minimize,
+    minimize_scalar,
     nnls,
 )
 from chainrules_scipy.optimize.roots import (

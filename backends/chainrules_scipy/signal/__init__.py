@@ -3,15 +3,31 @@
 import functools
 
 from chainrules_scipy.rows import attribute
-from chainrules_scipy.signal.convolving import (
+from chainrules_scipy.signal.filters import (
     convolve,
     convolve2d,
     correlate,
     correlate2d,
+    cspline2d,
+    detrend,
     fftconvolve,
+    find_peaks,
+    lfilter,
+    medfilt2d,
     oaconvolve,
+    order_filter,
+    peak_prominences,
+    peak_widths,
+    qspline2d,
+    recursive_filter,
+    savgol_filter,
+    sepfir2d,
+    sosfilt,
+    spline_filter,
+    symiirorder1,
+    symiirorder2,
+    upfirdn,
 )
-from chainrules_scipy.signal.filters import lfilter, recursive_filter, sosfilt
 from chainrules_scipy.signal.followed import (
     FOLLOWED,
     bilinear,
@@ -33,22 +49,6 @@ from chainrules_scipy.signal.followed import (
     residue,
     residuez,
     step,
-)
-from chainrules_scipy.signal.linear import (
-    cspline2d,
-    detrend,
-    find_peaks,
-    medfilt2d,
-    order_filter,
-    peak_prominences,
-    peak_widths,
-    qspline2d,
-    savgol_filter,
-    sepfir2d,
-    spline_filter,
-    symiirorder1,
-    symiirorder2,
-    upfirdn,
 )
 
 __all__ = [

@@ -5,9 +5,8 @@ from typing import Any
 from chainrules_scipy.rows import reject
 from chainrules_scipy.sparse import linalg, operators
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
-from chainrules_scipy.sparse.making import MAKING, with_data
 from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve
-from chainrules_scipy.sparse.traced import TracedSparse
+from chainrules_scipy.sparse.traced import MAKING, TracedSparse, with_data
 
 __all__ = [
     "Pattern",

@@ -18,9 +18,8 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
 from chainrules_scipy.rows import adjoint, anchored, array_of, attribute, readable, reject
-from chainrules_scipy.sparse.making import MAKING
 from chainrules_scipy.sparse.patterns import sparse_solve
-from chainrules_scipy.sparse.traced import TracedSparse, moved, traced_of
+from chainrules_scipy.sparse.traced import MAKING, TracedSparse, moved, traced_of
 
 _DENSE = 2000
 

@@ -35,8 +35,9 @@ class Watcher(Protocol):
     def hold(self, x: Any, name: Any = None) -> None:
         """Watch over an array from now on."""
 
-    def hold_all(self, xs: Sequence[Any], name: Any = None) -> None:
-        """Watch over many arrays from now on, those that are fit to be watched together."""
+    def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
+        """Watch over many arrays together from now on; return those that it cannot be done with."""
+        raise NotImplementedError
 
     def capture(self, x: Any, record: tuple[Any, ...]) -> None:
         """Watch over an array that was an operand, if the record of the call saved it."""
@@ -145,11 +146,9 @@ class BareTape(list[tuple[Any, ...]]):
         """Return variables of several values, none of them a tracer that may be written to."""
         first, classes = len(self), self.classes
         self.extend([INPUT] * len(values))
-        if len(values) > 8:
-            self.guard.hold_all(values, name)
-        hold = self.guard.hold
-        for x in values:
-            hold(x, name)
+        rest = self.guard.hold_all(values, name) if len(values) > 8 else values
+        for x in rest:
+            self.guard.hold(x, name)
         return [classes[type(x)](x, self, i) for i, x in enumerate(values, first)]
 
     def capture(self, x: Any, record: tuple[Any, ...], saved: bool) -> None:

@@ -152,8 +152,7 @@ def _step_of_written(
         for i in holders:
             if operands[i].dtype is objects:
                 return general(*operands, **options)
-        tape = operands[first].tape
-        payloads = [*operands]
+        tape, payloads = operands[first].tape, [*operands]
         for i in places:
             x = operands[i]
             if x.tape is not tape:
@@ -218,10 +217,9 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         kinds = {getattr(c, "payload_type", c) for c in classes}
         for scalar in kinds - {float} if float in kinds else ():
-            if issubclass(scalar, float) and hasattr(scalar, "dtype"):
-                lifted = cls.make_lifted(site, classes, scalar)
-                if lifted is not None:
-                    return lifted
+            known = issubclass(scalar, float) and hasattr(scalar, "dtype")
+            if known and (lifted := cls.make_lifted(site, classes, scalar)) is not None:
+                return lifted
         settled = cls.tracing.settle(primitive, site.primal, classes)
         if settled is None or settled.others or settled.views:
             return super().make_step(site, classes)
@@ -261,8 +259,8 @@ class FastSteps(BareVariable):
             or (bound.may_be_zero and not bound.is_plain)
         ):
             return None
-        (arrays, share), closes = shared, bound.may_be_zero
-        results = Unmixed(cls.results, primitive)
+        (arrays, share), run = shared, bound.run
+        results, closes = Unmixed(cls.results, primitive), bound.may_be_zero
         if len(arrays) == len(classes) == 1 and not (primitive.options or primitive.variadic):
-            return _step_of_one_written(bound.run, results, closes, share)
-        return _step_of_written(bound.run, site.general, results, settled, closes, arrays, share)
+            return _step_of_one_written(run, results, closes, share)
+        return _step_of_written(run, site.general, results, settled, closes, arrays, share)

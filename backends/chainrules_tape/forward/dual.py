@@ -18,6 +18,7 @@ from chainrules_py.extend import (
     Trace,
     Unmixed,
     kept,
+    missing,
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
@@ -209,7 +210,12 @@ def _step_of_written(
             tangents.append(x.tangent)
         if _entered() is not None:
             return general(*operands, **options)
-        y, y_dot = run(tuple(tangents), *payloads, **options)
+        try:
+            y, y_dot = run(tuple(tangents), *payloads, **options)
+        except Exception:
+            if missing(tangents) is None:
+                raise
+            return general(*operands, **options)  # which says what is not implemented
         y_dot = y_dot() if type(y_dot) is Thunk else y_dot
         made = y if type(y_dot) in ZEROS else classes[type(y)](y, level, y_dot)
         for i in arrays:

@@ -393,6 +393,8 @@ def pulled(
     found = run.pull(seeds, consume=True)
     for bar in found if look else ():
         cls = type(bar)
+        if cls is ZeroTangent:
+            continue
         if cls is float:
             lost = bar != bar
         else:

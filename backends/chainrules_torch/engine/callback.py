@@ -220,17 +220,18 @@ class _Kernel:
         """
         device, narrow = _home(operands)
         error = self.raised
-        on_host = all([x.is_cpu and x.dtype not in NARROW for x in _tensors(operands)])
-        if error is not None and on_host:
-            given = _map_tensors(lambda x: _bare(x).contiguous(), operands)
+        if error is not None:
+            is_there = all([x.is_cpu and x.dtype not in NARROW for x in _tensors(operands)])
+            given = _map_tensors(_bare if is_there else on_host, operands)
             try:
                 y = self.body(*given, **self.options)
-                return map_leaves(_Back(_tensors(given), device, _SAME), y)
+                back = _Back(_tensors(given), device, _SAME if is_there else narrow)
+                return map_leaves(back, y)
             except UNFIT as of_plain:  # it computes with arrays
                 error = of_plain
         try:
             y = self.body(*_map_tensors(array_of, operands), **self.options)
-        except UNFIT:  # it is the body that is wrong, or its operands
+        except (AttributeError, TypeError):  # of what is written for tensors, and is wrong itself
             if error is None:
                 raise
             raise error from None
@@ -309,18 +310,24 @@ def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
 
 
 def _bare(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().resolve_conj().resolve_neg()
+    return x.detach().resolve_conj().resolve_neg().contiguous()
+
+
+def on_host(x: torch.Tensor) -> torch.Tensor:
+    """Return a plain tensor in the host's memory, of a dtype that NumPy has."""
+    x = _bare(x).cpu()
+    return x.float() if x.dtype in NARROW else x
 
 
 def array_of(x: torch.Tensor) -> Any:
     """Return a tensor as an array of NumPy's, which has no bfloat16: as float32."""
-    x = _bare(x).cpu()
-    return shown(x.float() if x.dtype in NARROW else x).numpy()
+    return shown(on_host(x)).numpy()
 
 
 def brought(t: Any, like: torch.Tensor) -> torch.Tensor:
     """Bring an entry of a derivative that NumPy gave to the dtype, shape and device of a tensor."""
     dtype = np.float64 if like.dtype in NARROW else _dtype(like)
+    t = t.detach().cpu() if is_tensor(t) else t
     found = torch.from_numpy(array_like(t, tuple(like.shape), dtype))
     return found.to(like.device, like.dtype)
 

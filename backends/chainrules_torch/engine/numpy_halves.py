@@ -16,14 +16,16 @@ from torch.autograd.function import Function
 
 from chainrules_bridge import UNFIT, AskedError, refused_half
 from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionError, TracerError
+from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs
-from chainrules_torch.engine.callback import array_of, brought
+from chainrules_torch.engine.callback import array_of, brought, on_host
 from chainrules_torch.engine.config import floats, is_tensor
 from chainrules_torch.engine.functorch import asking, transformed
 from chainrules_torch.engine.loops import each_of
 from chainrules_torch.engine.opaque import asked, forget, is_abstract, leave_out, run_later
 
 Tensor = torch.Tensor
+_transforms_active = _private.transforms_active
 
 
 def pull(
@@ -102,8 +104,12 @@ def pulled_by_numpy(
         found = call.on_arrays("reverse", leaves, y[1], bars, needs)
         return [bar for bar, w in zip(found, wanted, strict=True) if w]
 
+    def of_tensors(leaves: Sequence[Any], outputs: Sequence[Any], bars: Sequence[Any]) -> Any:
+        found = call.pull(leaves, (outputs, y[1]), bars, needs)
+        return [bar for bar, w in zip(found, wanted, strict=True) if w]
+
     like = [x for x, w in zip(leaves, wanted, strict=True) if w]
-    found = iter(_opaque(call, error, half, (leaves, y[0], bars), like))
+    found = iter(_opaque(call, error, (half, of_tensors), (leaves, y[0], bars), like))
     return [next(found) if w else None for w in wanted]
 
 
@@ -117,8 +123,12 @@ def _pushed_by_numpy(
         found = call.on_arrays("forward", leaves, treedef, dots, ())
         return [t for t, w in zip(found, moving, strict=True) if w]
 
+    def of_tensors(leaves: Sequence[Any], outputs: Sequence[Any], dots: Sequence[Any]) -> Any:
+        found = call.push(leaves, (outputs, treedef), dots)
+        return [t for t in (found if type(found) is tuple else (found,)) if is_tensor(t)]
+
     like = [x for x in outputs if floats(x)]
-    found = iter(_opaque(call, error, half, (leaves, outputs, dots), like))
+    found = iter(_opaque(call, error, (half, of_tensors), (leaves, outputs, dots), like))
     each = [next(found) if floats(x) else None for x in outputs]
     return each[0] if treedef is None else (*each, None)
 
@@ -126,14 +136,18 @@ def _pushed_by_numpy(
 def _opaque(
     call: AnyCall,
     error: Exception,
-    half: Callable[..., list[Any]],
+    halves: tuple[Callable[..., list[Any]], ...],
     groups: Sequence[Sequence[Any]],
     like: Sequence[Tensor],
 ) -> Sequence[Any]:
-    """Run half of a rule on NumPy's arrays, for groups of values; it gives tensors like these."""
+    """Run half of a rule apart, for groups of values; it gives tensors like these.
+
+    The first of ``halves`` is of NumPy's arrays, the second of plain tensors, for one that is
+    written in PyTorch's operations, as ``x.detach().numpy()`` is.
+    """
     if not like:
         return ()
-    program = _Program(half, groups, like, refused_half(call.plan.primal, "PyTorch"))
+    program = _Program(halves, groups, like, refused_half(call.plan.primal, "PyTorch"))
     try:
         found = transformed(Opaque, program, *[x for xs in groups for x in xs if is_tensor(x)])
     except TracerError:  # the other mode is stated, and cannot be transposed
@@ -142,7 +156,8 @@ def _opaque(
         raise
     except Exception:  # it is the rule that is wrong
         raise error from None
-    call.plan.of_numpy = error
+    if not (_transforms_active() or any(map(is_abstract, groups[0]))):
+        call.plan.of_numpy = error  # elsewhere it may have failed for other reasons
     return found  # type: ignore[no-any-return]
 
 
@@ -152,23 +167,32 @@ class _Program:
 
     def __init__(
         self,
-        half: Callable[..., list[Any]],
+        halves: tuple[Callable[..., list[Any]], ...],
         groups: Sequence[Sequence[Any]],
         like: Sequence[Tensor],
         refusal: NotDifferentiableError,
     ) -> None:
-        self.half = half
+        self.halves = halves
         self.groups = [[() if is_tensor(x) else (x,) for x in xs] for xs in groups]
         given = [x for xs in groups for x in xs if is_tensor(x)]
         self.places = [next(i for i, x in enumerate(given) if x is y) for y in like]
         self.refusal = refusal
 
     def compute(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Run it on NumPy's arrays, and bring what it gives to the operands."""
-        rest = iter(map(array_of, tensors))
-        given = [[entry[0] if entry else next(rest) for entry in xs] for xs in self.groups]
+        """Run it on NumPy's arrays, or plain tensors, and bring what it gives to the operands."""
         like = [tensors[i] for i in self.places]
-        return [brought(t, x) for t, x in zip(self.half(*given), like, strict=True)]
+        first: Exception | None = None
+        for half, convert in zip(self.halves, (array_of, on_host), strict=True):
+            rest = iter(map(convert, tensors))
+            given = [[entry[0] if entry else next(rest) for entry in xs] for xs in self.groups]
+            try:
+                with torch.no_grad():
+                    found = half(*given)
+                return [brought(t, x) for t, x in zip(found, like, strict=True)]
+            except UNFIT as error:
+                first = first or error
+        assert first is not None
+        raise first
 
     def like(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Tensors of the same shapes and dtypes."""

@@ -23,6 +23,7 @@ from chainrules_torch.engine.functions import Plain, kept, pulled
 from chainrules_torch.engine.functorch import asking, refuse_rewritten
 from chainrules_torch.engine.maps import (
     filled,
+    fitted,
     kept_of,
     plain_pull,
     pull_each,
@@ -203,7 +204,8 @@ def _by_partial(
             p = partial(kept[0], None) if of_result else partial(None, kept[0])
         if type(p) is Tensor and p.dtype is y_bar.dtype and p.shape == y_bar.shape:
             return y_bar * p
-        return pulls[y_bar.dtype](y_bar, *kept)
+        bar = pulls[y_bar.dtype](y_bar, *kept)
+        return bar if type(bar) is Tensor else fitted(bar, y_bar, y_bar.dtype, kept[-1].shape)
 
     return forward, pull
 

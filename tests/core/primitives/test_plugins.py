@@ -320,7 +320,9 @@ def test_announcements_that_were_not_read_are_read_again(monkeypatch, finder):
 
 def test_announcements_in_folders_are_those_of_the_standard_library(monkeypatch, tmp_path):
     usual = [f for f in sys.meta_path if not hasattr(f, "find_distributions") or f is PathFinder]
-    monkeypatch.setattr(sys, "meta_path", usual)  # as long as no backport puts in its own
+    monkeypatch.setattr(sys, "meta_path", usual)
+    find = importlib.metadata.MetadataPathFinder.find_distributions
+    monkeypatch.setattr(PathFinder, "find_distributions", find, raising=False)  # a backport deletes
     here = plugins._in_folders.__wrapped__()
     for group in (plugins.BACKENDS, plugins.ENGINES, plugins.RULES, plugins.WORDS):
         found = importlib.metadata.entry_points(group=group)
@@ -331,7 +333,7 @@ def test_announcements_in_folders_are_those_of_the_standard_library(monkeypatch,
     (info / "entry_points.txt").write_text(
         "# ours\n[chainrules_py.rules]\nnp = another.rules : f\n\n[console_scripts]\na = b:c\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     found = plugins._in_folders.__wrapped__()
     assert ("np", "another.rules") in found[plugins.RULES]
     assert found[plugins.ENGINES] == here[plugins.ENGINES]

@@ -2,7 +2,7 @@
 
 A program is called again with other numbers, of which some take another branch, with arrays that
 lie otherwise, with the same array for several arguments, and from eight threads at once. It gives
-the bits that it gives without `compile`, or says why it cannot; what it is given stays as it is.
+what it gives without `compile`, to rounding; what it is given stays as it is.
 
 Run it for some seconds, for the record: ``python -m tests.engines.compile.random_programs 300 0``.
 """
@@ -98,8 +98,14 @@ def forms(program):
     yield lambda *xs: ct.hvp(program, xs, ts)
 
 
-def compared(f, compiled, xs, equal=same):
+def alike(f, xs, found, wanted):
+    """Tell whether results are equal to rounding: of all terms, where these cancel."""
+    return same(found, wanted) or close(found, wanted, functools.partial(moved_results, f, xs, {}))
+
+
+def compared(f, compiled, xs, equal=None):
     """Compare one call; False where it is refused."""
+    equal = equal or functools.partial(alike, f, xs)
     kept = [np.array(x) for x in xs]
     try:
         wanted = f(*xs)
@@ -141,8 +147,7 @@ def check_loose(program):
                 found = compiled(*xs)
             except (*ERRORS, RecordingError):
                 continue
-            moved = functools.partial(moved_results, f, xs, {})
-            assert close(found, wanted, moved), f"{found} for {wanted}\n{compiled.source}"
+            assert alike(f, xs, found, wanted), f"{found} for {wanted}\n{compiled.source}"
             SAID["close"] += 1
 
 
@@ -163,7 +168,7 @@ def check_in_threads(program):
                     found = compiled(*given[k])
                 except RecordingError:
                     return
-                assert same(found, wanted[k]), compiled.source
+                assert alike(f, given[k], found, wanted[k]), compiled.source
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             list(pool.map(work, range(8)))

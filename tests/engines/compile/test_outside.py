@@ -529,14 +529,3 @@ def test_what_is_refused_stays_refused_where_the_function_goes_on():
 
     with pytest.raises(RecordingError):
         compile(f, strict=True)(1.0)
-
-
-@pytest.mark.parametrize("name", ["C_CONTIGUOUS", "C", "F", "W"])
-def test_flags_by_their_keys(name):
-    g = compile(lambda x: x * (2.0 if x.flags[name] else 3.0), strict=True)
-    if name == "W":
-        with pytest.raises(RecordingError, match="writeable"):
-            g(np.ones(3))
-        return
-    for x in (np.ones((2, 3)), np.ones((3, 2)).T):
-        np.testing.assert_array_equal(g(x), x * (2.0 if x.flags[name] else 3.0))

@@ -427,3 +427,24 @@ def test_random_scans():
 def test_many_random_scans():
     for seed in range(3, 150):
         check_random(seed)
+
+
+@pytest.mark.parametrize("target", ["numpy", "c"])
+def test_a_turn_that_captures_nothing_differentiated(target):
+    """Its step has no leaves, and no cotangent: it ended in a StopIteration."""
+    f = lambda x: np.sum(scan(lambda c, _: (np.sin(c), None), x, np.arange(SHORT))[0])
+    compiled, g = compile(value_and_grad(f), target=target, strict=True), value_and_grad(f)
+    for k in (1.0, 0.5):
+        assert close(compiled(k * B), g(k * B))
+    assert len(compiled.programs) == 1
+
+
+def test_a_running_sum_beside_the_state_is_recorded_by_one_turn():
+    def f(x):
+        turn = lambda c, _: ((np.sin(c[0]), c[1] + np.sum(c[0])), None)
+        return np.sum(scan(turn, (x, 0.0), np.arange(200))[0][1])
+
+    compiled, g = compile(value_and_grad(f)), value_and_grad(f)
+    assert close(compiled(B), g(B))
+    assert loops(compiled)
+    assert len(compiled.programs[0].recorded) < 60

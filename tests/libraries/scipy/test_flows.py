@@ -27,7 +27,7 @@ def pendulum(y, t, g, damping):
 
 
 def driven(y, t, k):
-    return np.stack([y[1], -k[0] * y[0] + k[1] * np.cos(k[2] * t)])
+    return np.array([y[1], -k[0] * y[0] + k[1] * np.cos(k[2] * t)])
 
 
 def powers(y, t, a, n):
@@ -39,7 +39,7 @@ def matrix(y, t, m):
 
 
 def saturated(y, t, top, half):
-    return np.stack([top * y[0] / (half + y[0]) - np.tanh(y[1]), np.expm1(-y[1]) + y[0] ** 3])
+    return np.array([top * y[0] / (half + y[0]) - np.tanh(y[1]), np.expm1(-y[1]) + y[0] ** 3])
 
 
 RATES = {
@@ -114,7 +114,7 @@ def test_stiff_equations():
 
     def rate(y, t, a, b, c):
         slow, fast = a * y[0] - c * y[1] * y[2], b * y[1] ** 2
-        return np.stack([-slow, slow - fast, fast])
+        return np.array([-slow, slow - fast, fast])
 
     def last(k, solve=odeint, **options):
         return solve(rate, [1.0, 0.0, 0.0], [0.0, 40.0], args=tuple(k), **options)[-1]
