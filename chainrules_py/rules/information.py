@@ -7,7 +7,7 @@ is cited where there is more to them.
 import math
 
 from chainrules_py.registry.pens import rule, scalar_rule
-from chainrules_py.rules.elementwise import cosine
+from chainrules_py.rules.elementwise import cosine, unit
 from chainrules_py.rules.special.special import series
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
@@ -159,14 +159,14 @@ scalar_rule(
 def pseudo_huber_bend(delta, r):
     """(h - δ)² / h with h = √(δ² + r²), of which h - δ = r² / (h + δ)."""
     h = hypot(delta, r)
-    return square(cosine(r, h) * cosine(r, h + delta)) * h
+    return square(cosine(r, delta, h) * unit(r, h + delta)) * h
 
 
 # δ (h - δ), with h as above.
 scalar_rule(
     pseudo_huber,
     lambda _y, delta, r: pseudo_huber_bend(delta, r),
-    lambda _y, delta, r: delta * cosine(r, hypot(delta, r)),
+    lambda _y, delta, r: delta * cosine(r, delta, hypot(delta, r)),
 )
 
 

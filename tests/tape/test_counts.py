@@ -64,7 +64,7 @@ def test_what_an_argument_costs():
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="counted in Python 3.11's instructions")
-@pytest.mark.parametrize("name, limit", [("grad", 2410), ("vjp", 2620), ("jvp", 1925)])
+@pytest.mark.parametrize("name, limit", [("grad", 2530), ("vjp", 2785), ("jvp", 2020)])
 def test_what_a_small_derivative_costs(name, limit):
     """In instructions of Python.
 
@@ -178,7 +178,7 @@ def test_what_grad_itself_costs(x):
     gradient = grad(lambda x: x)
     for _ in range(3):
         gradient(x)
-    assert counts.calls(lambda: gradient(x)) <= 16
+    assert counts.calls(lambda: gradient(x)) <= 18  # two of them look for NaN
 
 
 # ---------------------------------------------------------------------- functions of people's
@@ -250,4 +250,4 @@ def test_what_five_operations_on_a_float_cost():
     f = value_and_grad(lambda x: np.sin(x) * x * x + np.exp(-x))
     for _ in range(3):
         f(1.3)
-    assert counts.calls(lambda: f(1.3)) <= 52
+    assert counts.calls(lambda: f(1.3)) <= 54

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
@@ -132,18 +131,11 @@ def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> N
         place(dispatching, ufunc)
 
 
-def declared(name: str, *operands: str, depth: int = 1) -> Primitive[..., Any]:
-    """Declare the word that is a ufunc of SciPy's, in the module that asks."""
-    asks = sys._getframe(depth)
-    base = (_one, _two, _three, _four)[len(operands) - 1]
-    code = base.__code__.replace(
-        co_name=name,
-        co_qualname=name,
-        co_varnames=operands,
-        co_firstlineno=asks.f_lineno,
-        co_filename=asks.f_code.co_filename,
-    )
-    function: Any = FunctionType(code, asks.f_globals, name)
+def declared(name: str, *operands: str) -> Primitive[..., Any]:
+    """Declare the operation that is a ufunc of SciPy's."""
+    code = (_one, _two, _three, _four)[len(operands) - 1].__code__
+    code = code.replace(co_name=name, co_qualname=name, co_varnames=operands)
+    function: Any = FunctionType(code, globals(), name)
     function.__qualname__, function.__doc__ = name, f"Compute ``scipy.special.{name}``."
     word: Primitive[..., Any] = primitive(function)
     ufunc = ufunc_of(name)
@@ -169,11 +161,9 @@ def flat(y: Any, *_: Any) -> Any:
     return (v.zeros_like(y[0]),)
 
 
-def stated(
-    name: str, operands: str, *partials: Partial | None, depth: int = 2, **options: Any
-) -> Any:
+def stated(name: str, operands: str, *partials: Partial | None, **options: Any) -> Any:
     """Declare a ufunc's word and state its partials; None for an operand that has none here."""
-    word = declared(name, *operands.split(), depth=depth)
+    word = declared(name, *operands.split())
     partials = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])
     if None not in partials and flat not in partials:
         scalar_rule(word, *partials, singular=True, **options)
@@ -313,7 +303,7 @@ def several(name: str, operands: str, *slopes: Partial | None, complex: str | No
 
     A slope is of the results and the operands, and gives as many as there are results.
     """
-    word = declared(name, *operands.split(), depth=2)
+    word = declared(name, *operands.split())
     slopes = tuple([slope and _of_poles(slope) for slope in slopes])
     _state(word, slopes, tuple, _push, _pull, complex, is_several=True)
     return word

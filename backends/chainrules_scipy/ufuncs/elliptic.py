@@ -66,7 +66,7 @@ def _principal(place: int, y: Any, *xs: Any) -> Any:
 
 
 def _integral(name: str, operands: str, factor: float, *powers: float) -> Any:
-    return stated(name, operands, *[_slope(factor, powers, k) for k in range(len(powers))], depth=3)
+    return stated(name, operands, *[_slope(factor, powers, k) for k in range(len(powers))])
 
 
 elliprf = _integral("elliprf", "x y z", 0.5, 0.5, 0.5, 0.5)

@@ -1,4 +1,4 @@
-"""Compiled gradients where zeros are known by structure: no program keeps the zeros of one point."""
+"""Compiled gradients with zeros known by structure: no program keeps those of one point."""
 
 from __future__ import annotations
 
