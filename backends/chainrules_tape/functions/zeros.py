@@ -53,7 +53,9 @@ def may_repair(tape: Any) -> bool:
     return any([leaves_out(record[0]) for record in tape if record[0] is not None])
 
 
-def found_again(run: Any, seeds: Sequence[Any], many: bool = False, watch: bool = False) -> Any:
+def found_again(
+    run: Any, seeds: Sequence[Any], many: bool = False, watch: bool = False
+) -> list[Any]:
     """Pull cotangents back through a run whose records are kept, with strong zeros."""
     if not many:
         return strong_pass(run, seeds, watch)
