@@ -39,6 +39,15 @@ def place(traceback: types.TracebackType | None) -> str:
     return found
 
 
+def functions_of(traceback: types.TracebackType | None) -> set[str]:
+    """Return the names of the functions that an error came through."""
+    found = set[str]()
+    while traceback is not None:
+        found.add(traceback.tb_frame.f_code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
 def raised_in(traceback: types.TracebackType | None) -> str:
     """Return which installed library raised an error, and the line that called it; or nothing.
 

@@ -174,7 +174,7 @@ class Compiled(Generic[P, R]):
         except Written as changes:
             return self._changing(changes.names, f(*args, **keywords))
         except Unfit as unfit:
-            return self._as_before(unfit, args, keywords)
+            return self._as_before(refusals.of_this_call(unfit), args, keywords)
         except Exception as error:
             said = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
             return self._as_before(said, args, keywords)

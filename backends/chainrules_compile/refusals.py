@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.blame import raised_in
+from chainrules_compile.blame import functions_of, raised_in
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError, Unfit, behind
 from chainrules_compile.noted import Noted
@@ -125,6 +125,8 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
 
     It runs as it is where a library raises that, of which nobody is going to write a line.
     """
+    if "strong_pass" in functions_of(error.__traceback__):
+        return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
     found = behind(error)
     if found is None:
         again()  # which raises it as well, most often
@@ -148,6 +150,13 @@ def refusal(name: str, error: BaseException, again: Callable[[], Any]) -> Record
     )
     made.__cause__ = error
     return made
+
+
+def of_this_call(error: Unfit) -> Unfit:
+    """Return an error that holds for this call alone, where a gradient is not finite in it."""
+    if "strong_pass" not in functions_of(error.__traceback__):
+        return error
+    return Unfit("a gradient is not finite here: what is zero by structure is found", once=True)
 
 
 NOT_CALLED = "was not called yet, so there is no program; call it first"

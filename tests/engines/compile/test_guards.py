@@ -272,14 +272,15 @@ DATA = {
 
 @pytest.mark.filterwarnings("error::chainrules_compile.RecordingWarning")
 @pytest.mark.parametrize("name", DATA)
-def test_small_data_of_which_plain_numbers_are_needed_are_static(name):
+def test_small_data_of_which_plain_numbers_are_needed(name):
     f = value_and_grad(lambda x, y: np.sum(DATA[name](x, y)))
     compiled, y = compile(f), np.arange(5.0) + 1
     for k in (1.0, 2.0, 1.0):
         agrees(f, compiled, X, k * y)
     y[1] = 9.0
     agrees(f, compiled, X, y)
-    assert len(compiled.programs) == 3
+    by_value = name in ("array", "largest")  # the others hold elements of what is noted
+    assert len(compiled.programs) == (3 if by_value else 1)
 
 
 def test_large_data_of_which_plain_numbers_are_needed_run_as_they_are():

@@ -28,7 +28,7 @@ def alike(f, *args):
             for a, b in zip(wanted, found, strict=True):
                 assert np.shape(a) == np.shape(b)
                 assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
-        sources.append(compiled.source)
+        sources.append(compiled.source if compiled.programs else "")  # where it is not finite
     return sources
 
 
