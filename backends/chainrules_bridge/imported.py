@@ -68,7 +68,7 @@ def own_function(
     if found is None:
         return None
     # What a module of PyTorch's has is its own, in whatever layer.
-    parts = getattr(found[0], "named_parameters", dict)()
+    parts: Any = getattr(found[0], "named_parameters", dict)()
     held = [name for name, x in dict(parts).items() if is_traced(x)]
     names = captured((found[0],), is_it=is_traced) or held
     if not names:

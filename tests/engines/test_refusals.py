@@ -25,7 +25,7 @@ OF_MLX = re.compile(r"Not implemented for (LUF|QRF)|Cannot vmap over the sorted 
 """What MLX itself says where it has no transformation, as the page says that it does."""
 DOORS = ("grad", "jvp", "vmap", "jit")
 ENGINES = ("jax", "torch", "mlx", "autograd")
-REFUSES = ("logm", "roots", "real_if_close", "complex_outside")
+REFUSES = ("roots", "real_if_close", "complex_outside")
 """Words that engines refuse somewhere."""
 
 

@@ -48,7 +48,7 @@ from chainrules_torch.engine.config import (
     varies,
 )
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
-from chainrules_torch.engine.functorch import transformed
+from chainrules_torch.engine.functorch import ASKED, transformed
 from chainrules_torch.engine.import_rule import computed_by_torch
 from chainrules_torch.engine.loops import Loop, is_hidden
 from chainrules_torch.engine.opaque import (
@@ -225,7 +225,7 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
-                asked = any([said in str(error) for said in _ASKED])
+                asked = any([said in str(error) for said in ASKED])
                 refuse_numpy(error, self.function, "PyTorch", asked=asked)
                 raise
 
@@ -250,8 +250,6 @@ for _export in (export, chainrules_py.export):
         "compiled: write f = export(f) before it, and call f in it",
     )
 
-_ASKED = ("call numpy() on", "calling .item() on a Tensor", "doesn't have storage")
-"""What PyTorch says where code asks a tensor for numbers that it has not, or may not give."""
 _numbers = itertools.count()
 
 

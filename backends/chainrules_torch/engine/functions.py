@@ -25,13 +25,21 @@ from chainrules_py import NoRuleError, Primitive
 from chainrules_py.extend import (
     AbstractZero,
     Bound,
+    brought_home,
+    check_result,
     flatten,
     map_leaves,
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
-from chainrules_torch.engine.functorch import Half, below, refuse_rewritten
+from chainrules_torch.engine.functorch import (
+    Half,
+    below,
+    plan_of,
+    refuse_asked,
+    refuse_rewritten,
+)
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
 from chainrules_torch.engine.numpy_halves import or_by_numpy
@@ -181,9 +189,15 @@ def transforming(of: AnyCall | None) -> Any:
             try:
                 computing.set(True)
                 out = call.value(leaves)
+            except RuntimeError as error:
+                refuse_asked(error, call)
+                raise
             finally:
                 computing.set(before)
             outputs = (out,) if isinstance(out, Tensor) else out
+            if plan_of(call).is_own:
+                others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
+                check_result(brought_home(others, tuple(leaves)))
             # A derivative of a view would have to be a view as well.
             found = tuple([owned(x, leaves) for x in outputs])
             return found[0] if isinstance(out, Tensor) else found
@@ -217,14 +231,14 @@ def transforming(of: AnyCall | None) -> Any:
             except RuntimeError as error:
                 refuse_rewritten(error, ctx.record.call)
                 raise
-            with Half():
+            with Half(ctx.record.call):
                 return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 
         @staticmethod
         @unseen
         def jvp(ctx: Any, *dots: Any) -> Any:
             """Push forward."""
-            return below(ctx.record.push, ctx.saved_tensors, dots[given:])
+            return below(ctx.record.push, ctx.saved_tensors, dots[given:], ctx.record.call)
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

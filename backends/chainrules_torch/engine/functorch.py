@@ -9,6 +9,7 @@ from typing import Any, final
 import torch
 from torch.overrides import TorchFunctionMode
 
+from chainrules_bridge import refused_half
 from chainrules_py import ChainRulesError, MutationError
 from chainrules_torch import _private
 from chainrules_torch.engine.config import (
@@ -71,22 +72,52 @@ def refuse_rewritten(error: RuntimeError, call: Any) -> None:
 class Half:
     """A context in which half of a rule runs: a compiler leaves out calls that raise in it."""
 
+    __slots__ = ("call",)
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, ChainRulesError):
             leave_out(error)
+        elif type(error) is RuntimeError:
+            refuse_asked(error, self.call)
 
 
-def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
+ASKED = (
+    "call numpy() on", "calling .item() on a Tensor", "doesn't have storage",
+    "data-dependent control flow",
+)  # fmt: skip
+"""What PyTorch says where code asks a tensor for numbers that it has not, or may not give."""
+
+
+def refuse_asked(error: RuntimeError, call: Any) -> None:
+    """Raise for a call that asks for numbers, where PyTorch says that it did.
+
+    Raises
+    ------
+    AskedError
+        With what to write instead.
+    """
+    if call is not None and any([said in str(error) for said in ASKED]):
+        refusal = refused_half(plan_of(call).primal, "PyTorch")
+        leave_out(refusal)
+        raise refusal from error
+
+
+def below(
+    push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any], call: Any = None
+) -> Any:
     """Push forward below the level of these dual numbers, where those of outer levels are kept.
 
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
     that a derivative of this one would be zero, without a word.
     """
     if not _transforms_active():  # dual numbers alone do not nest
-        with Half():
+        with Half(call):
             return push(tensors, dots)
     interpreter = _private.current_interpreter()
     level = interpreter.level()
@@ -99,7 +130,7 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
 
     low, low_dots = lowered(tensors), lowered(dots)
     forward, lower = _private.set_forward_mode(True), interpreter.lower()
-    with torch.enable_grad(), forward, lower, Half():
+    with torch.enable_grad(), forward, lower, Half(call):
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 

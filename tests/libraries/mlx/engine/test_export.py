@@ -192,7 +192,7 @@ PARTIALS = {
 
 
 @pytest.mark.parametrize("name", PARTIALS)
-def test_a_rule_that_asks_for_values_is_refused_where_its_derivative_is_asked(name):
+def test_a_rule_that_asks_for_values_is_refused_where_there_are_none(name):
     @primitive
     def sine(x):
         return v.sin(x)
@@ -201,12 +201,10 @@ def test_a_rule_that_asks_for_values_is_refused_where_its_derivative_is_asked(na
     slope, x = mx.grad(export(sine)), mx.array(0.5)
     near(slope(x), math.cos(0.5))
     for run in (
-        lambda: mx.grad(slope)(x),
-        lambda: mx.jvp(slope, [x], [x]),
         lambda: mx.vmap(slope)(asarray(X)),
         lambda: mx.compile(slope)(x),
     ):
-        with pytest.raises(NotDifferentiableError, match="asks for values"):
+        with pytest.raises(NotDifferentiableError, match="asks for numbers"):
             mx.eval(run())
 
 
