@@ -77,8 +77,8 @@ FAULTS = (
     Fault(
         "exporter",  # of negative cotangents
         "backends/chainrules_torch/engine/quick.py",
-        "            return y_bar * p\n        return pulls[y_bar.dtype]",
-        "            return y_bar.abs() * p\n        return pulls[y_bar.dtype]",
+        "            return y_bar * p\n        bar = pulls[y_bar.dtype]",
+        "            return y_bar.abs() * p\n        bar = pulls[y_bar.dtype]",
         ("tests/engines/torch", "tests/engines/test_rows.py"),
     ),
     Fault(
