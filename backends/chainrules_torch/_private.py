@@ -70,10 +70,10 @@ FUNC = "torch._functorch"
 _LEVELS = "torch:_C._functorch"
 _OF_LEVELS = (
     *("TransformType", "get_interpreter_stack", "maybe_current_level", "maybe_get_level"),
-    *("pop_dynamic_layer_stack", "push_dynamic_layer_stack", "get_unwrapped", "unwrap_if_dead"),
+    *("get_unwrapped", "unwrap_if_dead"),
     *("is_batchedtensor", "is_functionaltensor", "is_functorch_wrapped_tensor"),
     *("is_gradtrackingtensor", "is_legacy_batchedtensor"),
-    *("_add_batch_dim", "_vmap_increment_nesting", "_unwrap_for_grad", "_wrap_for_grad"),
+    *("_unwrap_for_grad", "_wrap_for_grad"),
     *("_unwrap_functional_tensor", "_wrap_functional_tensor"),
 )
 functorch: Any = types.SimpleNamespace(
@@ -82,7 +82,6 @@ functorch: Any = types.SimpleNamespace(
 transforms_active: Callable[[], bool] = _name("torch:_C._are_functorch_transforms_active")
 
 _PYTHON = f"{FUNC}.pyfunctorch"
-coerce_cinterpreter = _name(f"{_PYTHON}:coerce_cinterpreter")
 dispatch_functorch = _name(f"{_PYTHON}:dispatch_functorch")
 current_interpreter = _name(f"{_PYTHON}:retrieve_current_functorch_interpreter")
 without_levels = _name(f"{_PYTHON}:temporarily_clear_interpreter_stack")
@@ -182,14 +181,10 @@ class _NoError(Exception):
 
 FakeTensor: type = _name("torch._subclasses.fake_tensor:FakeTensor", _NoTensor)
 FunctionalTensor: type = _name("torch._subclasses.functional_tensor:FunctionalTensor", _NoTensor)
-NoValueError: type[Exception] = _name(
-    "torch._subclasses.fake_tensor:DataDependentOutputException", _NoError
-)
 LeftOutError: type[Exception] = _name(
     "torch._subclasses.fake_tensor:UnsupportedFakeTensorException", _NoError
 )
 TracingContext = _name("torch._guards:TracingContext")
-DispatchMode: Any = _name("torch.utils._python_dispatch:TorchDispatchMode", contextlib.nullcontext)
 without_modes = _name("torch.utils._python_dispatch:_disable_current_modes")
 modes_active: Callable[[], int] = _name("torch:_C._len_torch_dispatch_stack")
 dispatched: Any = types.SimpleNamespace(

@@ -21,7 +21,6 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import shown
 
 register_leaf(torch.Size)  # a tuple that is made of nothing but integers
 
@@ -32,6 +31,17 @@ NUMERIC: Any = torch.Tensor | Scalar
 
 def _is_plain_buffer(x: torch.Tensor) -> bool:
     return not x.requires_grad and 0 not in x.stride() and not x.is_inference()
+
+
+halves: list[Any] = []
+"""The halves of rules that run here and may not ask for numbers: see `Asking`."""
+
+
+def shown(x: torch.Tensor) -> torch.Tensor:
+    """Let a half that runs here see the numbers of a tensor, which is a constant to it."""
+    for mode in halves:
+        mode.constants[id(x)] = x
+    return x
 
 
 def own(x: torch.Tensor, theirs: tuple[Any, ...]) -> torch.Tensor:
@@ -206,11 +216,3 @@ def entered(word: Any, function: Callable[..., Any]) -> None:
     for first in range(n):
         types = (*[Scalar] * first, TENSOR, *[NUMERIC] * (n - first - 1))
         word.implement(function, types=types)
-
-
-def levels_of(x: torch.Tensor) -> list[torch.Tensor]:
-    """Return a tensor, and what is in it at each level of the transformations."""
-    found, functorch = [x], _private.functorch
-    while functorch.is_functorch_wrapped_tensor(found[-1]):
-        found.append(functorch.get_unwrapped(found[-1]))
-    return found

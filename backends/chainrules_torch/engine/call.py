@@ -286,10 +286,6 @@ class Plan(AnyCall):
         """Tell whether the rule states reverse mode alone."""
         return self._transposes("forward")
 
-    def pushes_only(self) -> bool:
-        """Tell whether the rule states forward mode alone."""
-        return self._transposes("reverse")
-
     def _transposes(self, mode: str) -> bool:
         statement = None if self.rule is None else self.rule.statement(mode)
         return statement is not None and statement.transposed

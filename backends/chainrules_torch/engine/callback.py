@@ -37,9 +37,9 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.config import computing, is_differentiated, is_tensor, shown
+from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
 from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
-from chainrules_torch.tensors import entered
+from chainrules_torch.tensors import entered, shown
 
 _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
 _transforms_active = _private.transforms_active

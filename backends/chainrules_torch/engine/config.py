@@ -25,6 +25,7 @@ from chainrules_py import (
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
 from chainrules_torch import _private
 from chainrules_torch.engine.opaque import is_abstract, is_writing_down
+from chainrules_torch.tensors import halves, shown
 
 _func: Any = torch.func
 _transforms_active = _private.transforms_active
@@ -73,13 +74,6 @@ def constant(x: torch.Tensor) -> torch.Tensor:
     functorch, x = _private.functorch, shown(x.detach())
     while not torch.compiler.is_compiling() and functorch.is_gradtrackingtensor(x):
         x = functorch.get_unwrapped(x)
-    return x
-
-
-def shown(x: torch.Tensor) -> torch.Tensor:
-    """Let a half that runs here see the numbers of a tensor, which is a constant to it."""
-    for mode in _halves:
-        mode.constants[id(x)] = x
     return x
 
 
@@ -220,12 +214,12 @@ class Asking(TorchFunctionMode):
         self.constants: dict[int, torch.Tensor] = {}
 
     def __enter__(self) -> Any:
-        _halves.append(self)
+        halves.append(self)
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        _halves.remove(self)
+        halves.remove(self)
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
@@ -237,9 +231,6 @@ class Asking(TorchFunctionMode):
             raise AskedError(msg)
         return f(*args, **(kwargs or {}))
 
-
-_halves: list[Asking] = []
-"""The halves of rules that run here."""
 
 _ARRAY = (
     varies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, final
+from typing import Any
 
 import torch
 
@@ -26,29 +26,6 @@ NUMBERS = (float, complex)
 def holds_nothing(f: FunctionType) -> bool:
     """Tell whether a function keeps no value of the moment it was made, in cells or defaults."""
     return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
-
-
-@final
-class Unchanged:
-    """What was found from the code of some functions, and when it holds."""
-
-    __slots__ = ("_codes", "_means")
-
-    def __init__(
-        self, codes: list[tuple[FunctionType, Any]], means: list[tuple[Any, str, Any]]
-    ) -> None:
-        self._codes = codes
-        self._means = means
-
-    def holds(self) -> bool:
-        """Tell whether the functions have the code, and their names the meaning, of then."""
-        for meaning, name, meant in self._means:
-            if meaning(name) is not meant:
-                return False
-        for f, code in self._codes:  # noqa: SIM110  # at each call, where all() costs more
-            if f.__code__ is not code:
-                return False
-        return True
 
 
 def plain_pull(
