@@ -88,7 +88,4 @@ WRONG: dict[str, Plant] = {
     "many: zeros lost": Plant(
         sine(lambda _y, x: v.where(x == 0, 0.0, v.cos(x))), (MANY,), "wrong only"
     ),
-    "many: negative ones": Plant(
-        sine(lambda _y, x: v.where(x < -40.0, 0.0, v.cos(x))), (MANY,), "wrong only for"
-    ),
 }
