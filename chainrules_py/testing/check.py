@@ -25,7 +25,7 @@ from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
-from chainrules_py.testing.report.directions import name_by_directions
+from chainrules_py.testing.report.large import name_by_smaller
 from chainrules_py.testing.report.patterns import diagnose, has_state, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
@@ -392,7 +392,7 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, 
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)
-            pattern = pattern or name_by_directions(case)
+            pattern = pattern or name_by_smaller(case)
         except Exception:  # the rule raises elsewhere; its numbers are wrong here all the same
             table = None
         if table is not None and not table.is_within:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_diagnosis import is_float_array, of_lengths
 from chainrules_py.errors import ChainRulesError
 from chainrules_py.registry.table import name_of
+from chainrules_py.testing.checks.derived import value_at
 from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative
@@ -24,17 +26,30 @@ def check_state(case: Case) -> None:
         np.random.random()  # noqa: NPY002
         before = _shared_states()
         _check_elsewhere(case)
-        changed = not _same_states(before)
-        if changed:  # the function itself may draw
-            before = _shared_states()
-            case.call(*case.operands)
-            changed = _same_states(before)
+        changed = not _same_states(before) and not _draws(case)
     finally:
         random.setstate(kept[0])
         np.random.set_state(kept[1])  # noqa: NPY002
     if changed:
         msg = "the rule seeds, or draws from, a generator that all share, and its function does not"
         raise WrongError(msg, "random state changed")
+
+
+def _draws(case: Case) -> bool:
+    """Tell whether a function draws itself, here or for operands of twice the length.
+
+    Functions of matrices are differentiated by those of twice as large ones, and SciPy's draw for
+    these alone.
+    """
+    before = _shared_states()
+    for operands in (case.operands, tuple(map(_of_twice_the_length, case.operands))):
+        value_at(case, operands)
+    return not _same_states(before)
+
+
+def _of_twice_the_length(x: Any) -> Any:
+    n = x.shape[-1] if is_float_array(x) and x.ndim else 0
+    return of_lengths(n, 2 * n)(x) if n else x
 
 
 def _check_elsewhere(case: Case) -> None:
