@@ -381,7 +381,9 @@ def _named(error: Exception) -> str:
         known = [x for x in ("cotangent", "tangent", "operand") if f"to its {x} " in str(error)]
         state = "state between calls (what was saved is written to)"
         return f"{known[0]} mutated" if known else state
-    return name_projection(str(error)) if isinstance(error, ProjectionError) else ""
+    if isinstance(error, ProjectionError):  # NumPy makes an array of objects of tracers
+        return "leaks NumPy" if str(error).startswith("object[") else name_projection(str(error))
+    return ""
 
 
 def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
