@@ -302,8 +302,7 @@ def judge(
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
                 judged = case if small is None or name in _LARGE else small
-                asked = settings.checks is not None and not settings.asks_for_all
-                soft = not (asked or settings.thorough)
+                soft = settings.checks is None or settings.asks_for_all
                 how_run = {"derived": judged is small, "softly": soft}
                 try:
                     finding, met = run_check(judged, name, check, pen, report, **how_run)
