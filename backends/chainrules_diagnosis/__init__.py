@@ -1,9 +1,8 @@
 """Names of mistakes: how a wrong Jacobian differs from the right one, in words.
 
 A grammar of hypotheses. Each changes the right Jacobian as a mistake would change it; the first, in
-order of simplicity, that gives the wrong one at every point that was looked at is the name. Where
-these say little, definitions are read: which expression, written otherwise, makes it the right one.
-Nothing here knows what a rule is: matrices and functions go in, and words come out.
+order of simplicity, that gives the wrong one at every point that was looked at is the name. Nothing
+here knows what a rule is, or reads how it is written: matrices go in, and words come out.
 """
 
 from chainrules_diagnosis.arrangements import symmetrised
@@ -16,40 +15,24 @@ from chainrules_diagnosis.conduct import (
     name_projection,
     name_types,
 )
-from chainrules_diagnosis.constants import (
-    arrays_in,
-    compared_in,
-    dtypes_in,
-    held_by,
-    is_named,
-    iterates,
-    names_of,
-    numbers_in,
-)
 from chainrules_diagnosis.drawing import heat_map
 from chainrules_diagnosis.names import join_halves, join_operands, name_jacobian
 from chainrules_diagnosis.operands import (
-    all_of,
-    around,
     backwards,
     cut,
     exchanged,
     extended,
     first_element,
     floating,
-    is_cast,
     is_float_array,
     is_number,
     is_numpy,
-    is_one_sided,
     is_sorted,
     is_whole,
     meet,
-    of_axes,
     of_both_signs,
     of_entries,
     of_lengths,
-    of_size,
     other_masks,
     read_only,
     reordered,
@@ -61,7 +44,6 @@ from chainrules_diagnosis.operands import (
     times,
     turned,
     upside_down,
-    with_numbers,
     with_signs,
     with_tie,
     with_zeros,
@@ -72,46 +54,30 @@ from chainrules_diagnosis.options import (
     slices_beside,
     spelled,
     turned_axes,
-    whole_numbers_in,
 )
 from chainrules_diagnosis.ratio import name_ratio
-from chainrules_diagnosis.repairs import name_written
-from chainrules_diagnosis.stairs import ROUNDING, grain, jumps, narrows, slope_behind_stairs, slopes
 from chainrules_diagnosis.table import Table
 
 __all__ = [
-    "ROUNDING",
     "Axes",
     "Evidence",
     "Place",
     "Table",
-    "all_of",
-    "around",
-    "arrays_in",
     "backwards",
-    "compared_in",
     "cut",
-    "dtypes_in",
     "exchanged",
     "extended",
     "first_element",
     "floating",
-    "grain",
     "heat_map",
-    "held_by",
-    "is_cast",
     "is_float_array",
-    "is_named",
     "is_number",
     "is_numpy",
-    "is_one_sided",
     "is_said",
     "is_sorted",
     "is_whole",
-    "iterates",
     "join_halves",
     "join_operands",
-    "jumps",
     "meet",
     "name_at_call",
     "name_dtypes",
@@ -120,15 +86,9 @@ __all__ = [
     "name_projection",
     "name_ratio",
     "name_types",
-    "name_written",
-    "names_of",
-    "narrows",
-    "numbers_in",
-    "of_axes",
     "of_both_signs",
     "of_entries",
     "of_lengths",
-    "of_size",
     "other_axes",
     "other_masks",
     "other_values",
@@ -137,8 +97,6 @@ __all__ = [
     "scale_of",
     "shuffled",
     "slices_beside",
-    "slope_behind_stairs",
-    "slopes",
     "spelled",
     "stacked",
     "strided",
@@ -149,8 +107,6 @@ __all__ = [
     "turned",
     "turned_axes",
     "upside_down",
-    "whole_numbers_in",
-    "with_numbers",
     "with_signs",
     "with_tie",
     "with_zeros",

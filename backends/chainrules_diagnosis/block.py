@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -57,8 +57,6 @@ class Place:
         What the rows stand for.
     names : sequence of str
         How the operands are called.
-    options : mapping
-        The options of the call, by name.
     gathers : bool
         Whether there are integers that may be indices.
     """
@@ -66,7 +64,6 @@ class Place:
     operands: Sequence[Axes]
     result: Axes
     names: Sequence[str]
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     gathers: bool = False
 
 
@@ -81,9 +78,6 @@ class Evidence:
         What is given, what is right, and what they may differ by.
     place : Place
         The call.
-    elsewhere : callable, optional
-        Computes the evidence of another call, of operands by their numbers and of options by their
-        names; None where there is none.
     digits : float
         What equal numbers may differ by, relative to them: more in half precision.
     """
@@ -92,7 +86,6 @@ class Evidence:
     want: Any
     allowed: Any
     place: Place
-    elsewhere: Callable[[Mapping[int, Any], Mapping[str, Any]], Evidence | None] | None = None
     digits: float = 1e-6
 
     def blocks(self) -> dict[int, Block]:
@@ -124,8 +117,6 @@ class Block:
         Of which it is a part.
     of, to : Axes, optional
         What rows and columns stand for, where it is a part of the operand or of the result.
-    kept : dict
-        What was made of it, for who asks again.
     """
 
     have: Any
@@ -135,7 +126,6 @@ class Block:
     evidence: Evidence
     of: Axes | None = None
     to: Axes | None = None
-    kept: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def x(self) -> Axes:

@@ -25,17 +25,7 @@ from chainrules_diagnosis.arrangements import (
     find_transposed,
     find_turned,
 )
-from chainrules_diagnosis.block import Block, Evidence, scale_of
-from chainrules_diagnosis.elsewhere import (
-    find_dependence,
-    find_ignored,
-    find_mistaken,
-    find_option,
-    find_product,
-    find_quadratic,
-    find_special,
-    find_switch,
-)
+from chainrules_diagnosis.block import Block, Evidence
 from chainrules_diagnosis.places import (
     find_diagonal,
     find_extra,
@@ -44,21 +34,10 @@ from chainrules_diagnosis.places import (
     find_one_place,
     find_other_triangle,
     find_overwritten,
-    find_rank_one,
     find_shared,
     find_zero,
 )
-from chainrules_diagnosis.terms import (
-    find_by_place,
-    find_factor,
-    find_given,
-    find_multiple,
-    find_number,
-    find_one,
-    find_reciprocal,
-    find_some,
-    find_term,
-)
+from chainrules_diagnosis.ratio import find_constant, find_factor, find_number, find_some
 
 
 def _find_in_field(b: Block) -> Iterator[str]:
@@ -89,7 +68,6 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_transposed,
     find_swapped_fields,
     _find_in_field,
-    find_switch,
     find_reversed,
     find_shifted,
     find_halves,
@@ -99,22 +77,9 @@ _HYPOTHESES: tuple[Callable[[Block], Iterable[str]], ...] = (
     find_extra,
     find_reordered,
     find_misplaced,
-    find_by_place,
     find_some,
-    find_one,
-    find_reciprocal,
-    find_multiple,
+    find_constant,
     find_number,
-    find_term,
-    find_mistaken,
-    find_option,
-    find_product,
-    find_quadratic,
-    find_dependence,
-    find_ignored,
-    find_given,
-    find_rank_one,
-    find_special,
     find_other_triangle,
     find_one_place,
 )
@@ -137,8 +102,6 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
     """Name the first mistake that explains a block at each point where it is wrong."""
     first, *others = [b for b in blocks if np.any(b.is_wrong)]
     for find in _HYPOTHESES:
-        if find in _GUESSES and not others and not _says_much(first):
-            continue
         around: list[list[str]] | None = None
         for name in itertools.islice(filter(None, find(first)), _MANY):
             # What is at one point alone may be an accident, as that 1 + r is 21/20.
@@ -152,21 +115,6 @@ def _name_blocks(blocks: Sequence[Block]) -> str:
 
 
 _MANY = 48
-_GUESSES = (
-    find_one,
-    find_reciprocal,
-    find_multiple,
-    find_term,
-    find_mistaken,
-    find_product,
-    find_given,
-)
-"""Of many possible names one fits few numbers by chance."""
-
-
-def _says_much(b: Block) -> bool:
-    """Tell whether there are several numbers that differ, and not ones and zeros."""
-    return len(np.unique(np.round(b.want / scale_of(b.want), 6))) > 3
 
 
 def _bare(name: str) -> str:

@@ -10,18 +10,6 @@ from typing import Any
 import numpy as np
 
 
-def is_one_sided(x: Any, n: float) -> bool:
-    """Tell whether all numbers are greater than one, or all are less."""
-    return not np.iscomplexobj(x) and bool(np.all(np.less(x, n)) or np.all(np.greater(x, n)))
-
-
-def around(x: Any, n: float, far: float = 1.0) -> Any:
-    """Make up numbers to both sides of one, the first above it; what increases does so still."""
-    waves = np.where(np.arange(x.size) % 2, -0.25, 0.5) * (1.0 + 0.25 * np.cos(np.arange(x.size)))
-    made = n + far * abs(n) * waves.reshape(x.shape)
-    return np.sort(made, axis=-1) if is_sorted(x) else made
-
-
 def is_sorted(x: Any) -> bool:
     """Tell whether the numbers along the last axis increase, as they may have to."""
     return (
@@ -84,11 +72,6 @@ def is_float_array(x: Any) -> bool:
 def is_numpy(x: Any) -> bool:
     """Tell whether it is an array of NumPy's own class."""
     return type(x) is np.ndarray
-
-
-def is_cast(x: Any, dtype: str) -> bool:
-    """Tell whether an array has another dtype than one of the same kind."""
-    return is_float_array(x) and x.dtype != dtype and x.dtype.kind == np.dtype(dtype).kind
 
 
 def is_number(x: Any) -> bool:
@@ -182,44 +165,10 @@ def of_lengths(of: int, n: int) -> Callable[[Any], Any]:
     return made
 
 
-def all_of(n: Any) -> Callable[[Any], Any]:
-    """Make all numbers one; of what increases the first."""
-    return lambda x: x + (n - x[..., :1]) if is_sorted(x) else np.full_like(x, n)
-
-
-def with_numbers(numbers: Sequence[Any]) -> Callable[[Any], Any]:
-    """Put numbers in the place of the first ones; one of them in that of each, if it increases.
-
-    Examples
-    --------
-    >>> with_numbers([7.0])(np.array([1.0, 3.0, 2.0]))
-    array([7., 3., 2.])
-    """
-
-    def made(x: Any) -> Any:
-        if is_sorted(x):
-            return x + (numbers[0] - x[..., -1:])
-        flat = x.reshape(-1).copy()
-        flat[: len(numbers)] = numbers[: flat.size]
-        return flat.reshape(x.shape)
-
-    return made
-
-
-def of_size(n: int) -> Callable[[Any], Any]:
-    """Make the last axis as long as it has to be for so many elements."""
-    return lambda x: of_length(-(-n // max(1, x.size // x.shape[-1])))(x)
-
-
 def _next(last: Any) -> Any:
     """Make up the numbers behind the last: greater, and no multiple of them."""
     waves = 0.125 + 0.0625 * np.cos(np.arange(1.0, last.size + 1)).reshape(last.shape)
     return last + waves * (np.abs(last) + 0.25 * np.max(np.abs(last), initial=0.0))
-
-
-def of_axes(n: int) -> Callable[[Any], Any]:
-    """Put axes of length one in front, until there are so many."""
-    return lambda x: x.reshape((1,) * (n - x.ndim) + x.shape)
 
 
 def stacked(x: Any, count: int) -> Any:

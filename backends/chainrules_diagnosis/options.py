@@ -1,4 +1,4 @@
-"""Other values of what has no derivative: by type, annotation and code; all ways to say an axis."""
+"""Other values of what has no derivative: by type and annotation; all ways to say an axis."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis.constants import compared_in, numbers_in, words_for, words_in
-
 
 def _hint(f: Any, name: str) -> Any:
     try:
@@ -19,63 +17,82 @@ def _hint(f: Any, name: str) -> Any:
         return None
 
 
-def other_values(
-    f: Any, name: str, given: Any, functions: list[Any], known: Iterable[str], like: Any = None
-) -> list[Any]:
-    """List other values of what has no derivative, by its type and annotation, and by code.
+def other_values(f: Any, name: str, given: Any, known: Iterable[str]) -> list[Any]:
+    """List other values of what has no derivative, by its type and annotation.
 
-    For None there are values of other types: numbers, and an array like one that is given.
+    None may mean anything: its other values are those of the annotation.
 
     Examples
     --------
-    >>> other_values(np.sum, "p", 2, [], ()), other_values(np.sum, "keepdims", False, [], ())
+    >>> other_values(np.sum, "p", 2, ()), other_values(np.sum, "keepdims", False, ())
     ([3, 1, -2, 2.5], [True])
-    >>> other_values(np.sum, "n", 1, [lambda x, n: x if n < 4 else -x], ())
-    [2, 0, -1, 4, 5, 1.5]
-    >>> other_values(np.sum, "pad", (1, 1), [], ()), other_values(np.sum, "at", slice(4), [], ())
+    >>> other_values(np.sum, "mode", "same", ())
+    ['full', 'valid']
+    >>> other_values(np.sum, "pad", (1, 1), ()), other_values(np.sum, "at", slice(4), ())
     ([(1, 2), (2, 1)], [slice(None, 4, 2), slice(None, None, -1), slice(-2, None, None)])
     """
     listed = _listed_by(_hint(f, name))
     is_said = isinstance(given, str) and any(isinstance(x, str) for x in listed)
-    found = [*([] if is_said else _by_type(name, given, functions, like)), *listed]
+    found = [*([] if is_said else _by_type(name, given)), *listed]
     found = [x for x in found if not (isinstance(x, str) and x in known)]
     apart = {repr(x): x for x in found if repr(x) != repr(given)}
     return list(apart.values()) or (["other"] if type(given) is str else [])
 
 
-def _by_type(name: str, given: Any, functions: list[Any], like: Any) -> list[Any]:
+def _by_type(name: str, given: Any) -> list[Any]:
     """List values of the type of one that is given."""
     if type(given) is bool:
         return [not given]
     if type(given) is int:
         parts = [] if name in _NO_NUMBERS else [given + 0.5]
-        return [given + 1, given - 1, -given or -1, *whole_numbers_in(functions), *parts]
+        return [given + 1, given - 1, -given or -1, *parts]
     if type(given) is float:
-        functions = [] if name in _NO_NUMBERS else functions
-        compared = [float(n) for n in compared_in(functions) if type(n) in (int, float) and n]
-        beside = [m for n in compared for m in (n, 1.25 * n, 0.75 * n)]
         sides = [] if name in _NO_NUMBERS else [given + 1.25]
-        return [*([given + 0.5, 2.0 * given] if given else [0.5]), *sides, *beside]
+        return [*([given + 0.5, 2.0 * given] if given else [0.5]), *sides]
     if type(given) is str:
-        return [*words_for(name, given), *words_in(functions)]
+        return _words_for(name, given)
     if isinstance(given, enum.Enum):
         return list(type(given))
     if type(given) is slice:
         return slices_beside(given)
     if type(given) is tuple and len(given) > 1 and {*map(type, given)} == {int}:
         return [(*given[:-1], given[-1] + 1), (given[0] + 1, *given[1:]), given[::-1]]
-    if given is None and name not in _NO_NUMBERS:
-        found = [*words_in(functions), 1, 0.5]
-        if like is None:
-            return found
-        wave = 0.75 + np.cos(np.arange(1.0, like.size + 1)) / 4
-        return [*found, wave.reshape(like.shape)]
     return []
 
 
 def slices_beside(given: slice) -> list[slice]:
     """List other slices: with a step, the other way round, counted from the end."""
     return [slice(given.start, given.stop, 2), slice(None, None, -1), slice(-2, None)]
+
+
+def _words_for(option: str, given: str) -> list[str]:
+    """List the words that an option of this name takes in NumPy and its relatives, beside one."""
+    groups = [group for group in _WORDS.get(option, ()) if given in group]
+    return list(dict.fromkeys(word for group in groups for word in group))
+
+
+_WORDS = {
+    "mode": (
+        ("constant", "edge", "reflect", "symmetric", "wrap"),
+        ("full", "same", "valid"),
+        ("mean", "sum", "max"),
+        ("nearest", "linear", "cubic"),
+        ("raise", "clip", "wrap"),
+    ),
+    "padding": (
+        ("same", "valid"),
+        ("zeros", "reflect", "replicate", "circular"),
+        ("SAME", "VALID"),
+    ),
+    "reduction": (("mean", "sum", "none"),),
+    "norm": (("backward", "ortho", "forward"),),
+    "order": (("C", "F", "A"),),
+    "side": (("left", "right"),),
+    "uplo": (("U", "L"),),
+    "UPLO": (("U", "L"),),
+    "approximate": (("none", "tanh"),),
+    "method": (("linear", "lower", "higher", "midpoint", "nearest"),),
+}
 
 
 _NO_NUMBERS = {"axis", "axes", "dtype", "out", "where", "order", "rng", "seed", "device", "casting"}
@@ -106,21 +123,6 @@ def spelled(given: Any) -> list[tuple[Any, Any]]:
     ways: dict[Any, Any] = {str: str.swapcase, tuple: list, list: tuple}
     other = ways.get(type(given))
     return [] if other is None or other(given) == given else [(other(given), given)]
-
-
-def whole_numbers_in(functions: list[Any]) -> list[int]:
-    """List the whole numbers that code names, and the next ones, as far as anybody waits for them.
-
-    Examples
-    --------
-    >>> whole_numbers_in([lambda x, n: x if n != 5 else -x])
-    [5, 6]
-    """
-    named = [n for n in numbers_in(functions)[0] if type(n) is int and 0 < n < _LARGE]
-    return [m for n in named[:_FEW] for m in (n, n + 1)]
-
-
-_LARGE, _FEW = 100, 6
 
 
 def turned_axes(options: Mapping[str, Any], operands: Any) -> Iterator[tuple[str, Any]]:

@@ -100,33 +100,6 @@ def find_shared(b: Block) -> Iterator[str]:
                 yield text
 
 
-def find_rank_one(b: Block) -> Iterator[str]:
-    """Find that a matrix of rank one is missing, or too many, in all or in each row by itself."""
-    apart = np.where(b.is_wrong, b.have - b.want, 0.0)
-    if _is_of_rank_one(b, apart):
-        yield "a term of rank one is missing, or too many (a projection?)"
-    if not b.stands or b.x.shape != b.y.shape or len(b.x.shape) < 2 or b.x.kind != "real":
-        return
-    for k in range(len(b.x.shape)):
-        order = [j for j in range(len(b.x.shape)) if j != k]
-        places = np.transpose(np.arange(b.x.size).reshape(b.x.shape), [*order, k])
-        rows = places.reshape(-1, b.x.shape[k])
-        inside = np.zeros(apart.shape, bool)
-        for at in rows:
-            inside[np.ix_(at, at)] = True
-        if not np.any(apart[~inside]) and all(
-            _is_of_rank_one(b, apart[np.ix_(r, r)]) for r in rows
-        ):
-            yield f"a term of rank one is missing, or too many, along axis {k} (a projection?)"
-
-
-def _is_of_rank_one(b: Block, apart: Any) -> bool:
-    if min(apart.shape) < 3 or min(np.count_nonzero(np.any(apart, axis=a)) for a in (0, 1)) < 3:
-        return False
-    sizes = np.linalg.svd(apart, compute_uv=False)
-    return bool(sizes[1] <= 1e2 * b.digits * sizes[0])
-
-
 def describe_where(b: Block, wrong: Any, of: Any = None) -> str:
     """Say which entries are wrong: by what they are of, or else how many there are of ``of``."""
     of = np.abs(b.want) > b.allowed if of is None else of

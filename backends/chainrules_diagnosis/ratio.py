@@ -1,13 +1,17 @@
-"""Constants, as an author would write them, by which one array is a multiple of another."""
+"""Factors and constants by which derivatives are off, as an author would write them."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis.block import close
+from chainrules_diagnosis.block import Block, close, shape_of
+from chainrules_diagnosis.places import describe_where
 
 _CONSTANTS = {
     "pi": math.pi,
@@ -86,3 +90,72 @@ def simple_fraction(c: float, denominator: int, digits: float) -> str:
         if up and abs(up / down - c) < digits * abs(c):
             return str(up) if down == 1 else f"{up}/{down}"
     return ""
+
+
+# ---------------------------------------------------------------------------- in a Jacobian
+
+
+def find_factor(b: Block) -> Iterator[str]:
+    """Find one factor that has a name, by which all entries are off."""
+    for name in find_number(b):
+        if "." not in name:
+            yield f"{name}{_lengths_text(b, name)}"
+
+
+def find_number(b: Block) -> Iterator[str]:
+    """Find one factor by which all entries are off, whatever it is."""
+    single = bool(np.count_nonzero(b.want) < 2)
+    if name := name_ratio(b.have, b.want, single=single, digits=b.digits):
+        yield name
+
+
+def _lengths_text(b: Block, name: str) -> str:
+    """Say which length of an axis a factor may be, if several numbers come together."""
+    if b.stands and b.x.shape == b.y.shape and _is_elementwise(b):
+        return ""
+    lengths = dict.fromkeys([n for n in (*b.x.shape, *b.y.shape, b.x.size, b.y.size) if n > 2])
+    for n in lengths:
+        axes = [k for k, length in enumerate(b.x.shape) if length == n]
+        along = f", along axis {axes[0]}" if len(axes) == 1 < len(b.x.shape) else ""
+        if name == f"factor 1/{n}":
+            return f" (mean instead of sum{along}?)"
+        if name == f"factor {n}":
+            return f" (sum instead of mean{along}?)"
+    pairs = itertools.permutations(b.x.shape, 2)
+    if any(name == f"factor {Fraction(n, m)}" for n, m in pairs if m):
+        return " (the length of another axis?)"
+    return ""
+
+
+def _is_elementwise(b: Block) -> bool:
+    """Tell whether each number of the result depends on the one in its place alone."""
+    (up, *_), (left, *_) = shape_of(b.y), shape_of(b.x)
+    n = b.x.size // left
+    uses = np.abs(b.want).reshape(up, n, left, n).sum(axis=(0, 2))
+    return not np.any(uses[~np.eye(n, dtype=bool)])
+
+
+def find_some(b: Block) -> Iterator[str]:
+    """Find a factor by which some entries are off, and others are not."""
+    wrong, nonzero = b.is_wrong, np.abs(b.want) > b.allowed
+    n = int((wrong & nonzero).sum())
+    if not n or n < int(wrong.sum()) or n == np.count_nonzero(nonzero):
+        return
+    have, want, where = b.have[wrong], b.want[wrong], describe_where(b, wrong)
+    if not np.any(have):
+        yield f"zero {where}"
+    elif name := name_ratio(have, want, single=n < 2, digits=b.digits):
+        yield f"{name} {where}"
+
+
+def find_constant(b: Block) -> Iterator[str]:
+    """Find a constant that is missing, or one too many."""
+    wrong = b.is_wrong
+    difference = (b.have - b.want)[wrong]
+    if len(difference) and close(difference, difference.mean() + 0 * difference, 1e2 * b.digits):
+        c = float(difference.mean())
+        name = name_constant(c, 1e2 * b.digits)
+        nonzero = (np.abs(b.want) > b.allowed) | (np.abs(b.have) > b.allowed)
+        where = "" if np.all(wrong[nonzero]) else f" {describe_where(b, wrong)}"
+        if name or len(difference) > 1:
+            yield f"off by the constant {name or f'{c:.5g}'}{where}"

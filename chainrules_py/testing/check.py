@@ -16,6 +16,7 @@ from chainrules_py.errors import MutationError, ProjectionError, RuleError, Trac
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
+from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
 from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
 from chainrules_py.testing.checks import batches, contract, derivatives, layouts, repeat, variants
 from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
@@ -24,7 +25,7 @@ from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress
-from chainrules_py.testing.report.directions import name_by_directions
+from chainrules_py.testing.report.large import name_by_smaller
 from chainrules_py.testing.report.patterns import diagnose, has_state, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
@@ -40,23 +41,24 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "adjoint": derivatives.check_adjoint,
     "types": contract.check_types,
     "zeros": contract.check_zeros,
+    "nearby": variants.check_nearby,
+    "second order": derivatives.check_second_order,
+    "other calls": variants.check_first,
+    "options": variants.check_options,
+    "other options": variants.check_other_options,
+    "whole numbers": variants.check_whole_numbers,
+    "float32": derivatives.check_single,
+    "complex": variants.check_complex,
+    "NaN entries": repeat.check_nan_entries,
     "accumulation": contract.check_accumulation,
     "laziness": contract.check_laziness,
     "batched": batches.check_batched,
-    "float32": derivatives.check_single,
     "nested values": derivatives.check_nested_values,
-    "nearby": variants.check_nearby,
-    "second order": derivatives.check_second_order,
     "hostile": check_hostile,
     "layouts": layouts.check_layouts,
-    "other shapes": variants.check_other_shapes,
     "shapes": variants.check_shapes,
-    "options": variants.check_options,
-    "other options": variants.check_other_options,
+    "other shapes": variants.check_other_shapes,
     "points": variants.check_points,
-    "whole numbers": variants.check_whole_numbers,
-    "NaN entries": repeat.check_nan_entries,
-    "complex": variants.check_complex,
     "third order": derivatives.check_third_order,
     "further shapes": variants.check_further_shapes,
 }
@@ -65,14 +67,22 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
 _CONDUCT = ("types", "zeros", "unmodified", "owned")
-DERIVED = ("nearby", "other shapes", "other options", "points", "whole numbers", "NaN entries")
+DERIVED = (
+    "nearby",
+    "other calls",
+    "other shapes",
+    "other options",
+    "points",
+    "whole numbers",
+    "NaN entries",
+)
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
 
 HIGHER = ("nested values", "second order", "third order")
 """The checks of derivatives of derivatives: rules for NumPy's arrays alone may have none."""
 
-THOROUGH = ("third order", "further shapes")
+THOROUGH = tuple(CHECKS)[tuple(CHECKS).index("accumulation") :]
 """The checks that run where somebody asks for them."""
 
 _VARIATIONS = ("shapes", "options", "complex", "further shapes", *DERIVED)
@@ -106,6 +116,7 @@ def check_rule(
     gauge: Callable[[Any], Any] | None = None,
     smooth: bool = True,
     thorough: bool = False,
+    budget: float | None = None,
     **options: Any,
 ) -> Report:
     """Check the rule of a function, in both modes and to second order.
@@ -133,7 +144,11 @@ def check_rule(
     smooth : bool
         False at a kink, where finite differences mean nothing.
     thorough : bool
-        Whether to run the checks ``"third order"`` and ``"further shapes"`` as well.
+        Whether to run the checks of `THOROUGH` as well, and to look along every direction. Without
+        it a rule of one array of three numbers is judged in 60 calls of f.
+    budget : int or float, optional
+        So many calls of f, or seconds if it is a float, may be spent; what is left is not tried,
+        and the report says so. A mistake that is found is named, whatever that takes.
     **options
         Options of f. One that is called like a parameter of the judge is f's.
 
@@ -163,7 +178,7 @@ def check_rule(
     multiply(float, float): passed value, push, adjoint
     seed 0; rule: ...
     """
-    settings = Settings(vary, seed, checks, rtol, gauge, smooth, thorough)
+    settings = Settings(vary, seed, checks, rtol, gauge, smooth, thorough, budget)
     return judge(f, operands, options, settings, "check_rule")
 
 
@@ -219,6 +234,7 @@ class Settings:
     gauge: Callable[[Any], Any] | None = None
     smooth: bool = True
     thorough: bool = False
+    budget: float | None = None
     halves: tuple[str, ...] = ("push", "pull")
     asks_for_all: bool = False
 
@@ -257,13 +273,15 @@ def judge(
     pen: str,
 ) -> Report:
     """Check a rule as `check_rule` does, whose name, or another pen's, stands in the report."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    budget = Budget(settings.budget)
+    with warnings.catch_warnings(), np.errstate(all="ignore"), budget.running():
         warnings.simplefilter("ignore")
         operands, options = filled(f, operands, options)
         call = shown_call(f, operands, options)
         how = settings.gauge, settings.smooth, settings.seed, settings.rtol
         try:
-            case = Case(f, operands, options, *how)
+            with unlimited():
+                case = Case(f, operands, options, *how, brief=not settings.thorough)
         except Exception as error:
             g, given = unbind(f, operands)
             own = any(is_own(cls) for s in rules_for(g) for cls in s.signature)
@@ -284,12 +302,18 @@ def judge(
                 if name in ("owned", "state") and report.verdict("unmodified") == "failed":
                     continue  # who writes to what is given hands it out as well
                 judged = case if small is None or name in _LARGE else small
-                asked = settings.checks is not None and not settings.asks_for_all
-                soft = not (asked or settings.thorough)
+                soft = settings.checks is None or settings.asks_for_all
                 how_run = {"derived": judged is small, "softly": soft}
-                finding, met = run_check(judged, name, check, pen, report, **how_run)
+                try:
+                    finding, met = run_check(judged, name, check, pen, report, **how_run)
+                except BudgetSpentError:
+                    report.not_tried.append(name)
+                    continue
                 report.findings.append(finding)
                 cause = cause or met
+        report.calls = budget.calls
+        if settings.checks is None and not settings.thorough:
+            report.not_tried += THOROUGH
     if report.failures:
         raise RuleCheckError(report) from cause
     return report
@@ -326,9 +350,12 @@ def run_check(
     except NotJudgedError as reason:
         return Finding(name, "not judged", str(reason)), None
     except WrongError as wrong:
+        if wrong.derivative and case.smooth and not case.is_large and case.rounds:
+            return Finding(name, "not judged", "the function rounds inside"), None
         if derived and wrong.call is None:
             wrong.call = case.operands, case.options
-        finding, operands = _told(case, name, wrong, pen)
+        with unlimited():
+            finding, operands = _told(case.whole, name, wrong, pen)
         if wrong.call is not None:
             report.derived[name] = operands
             if report.passed:
@@ -353,7 +380,9 @@ def _named(error: Exception) -> str:
         known = [x for x in ("cotangent", "tangent", "operand") if f"to its {x} " in str(error)]
         state = "state between calls (what was saved is written to)"
         return f"{known[0]} mutated" if known else state
-    return name_projection(str(error)) if isinstance(error, ProjectionError) else ""
+    if isinstance(error, ProjectionError):  # NumPy makes an array of objects of tracers
+        return "leaks NumPy" if str(error).startswith("object[") else name_projection(str(error))
+    return ""
 
 
 def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
@@ -364,7 +393,7 @@ def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, 
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)
-            pattern = pattern or name_by_directions(case)
+            pattern = pattern or name_by_smaller(case)
         except Exception:  # the rule raises elsewhere; its numbers are wrong here all the same
             table = None
         if table is not None and not table.is_within:
@@ -425,6 +454,7 @@ def again_line(
         "gauge": getattr(settings.gauge, "__name__", "gauge") if settings.gauge is not None else "",
         "smooth": "" if settings.smooth else "False",
         "thorough": "True" if settings.thorough else "",
+        "budget": repr(settings.budget) if settings.budget is not None else "",
         "seed": str(settings.seed),
     }
     own = Settings.named_by(f)

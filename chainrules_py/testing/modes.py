@@ -37,14 +37,3 @@ def recipes(case: Case) -> list[Any]:
     rule = find_rule(case.f, tuple(map(type, case.operands)))
     statements = () if rule is None else (rule.forward, rule.reverse)
     return [s.recipe for s in statements if s is not None and s.recipe is not None]
-
-
-def written(case: Case) -> list[Any]:
-    """List the functions that a call's rule is written as."""
-    given = [x for r in recipes(case) for x in vars(r).values()]
-    return [f for x in given for f in (x if isinstance(x, tuple) else (x,)) if callable(f)]
-
-
-def code_of(case: Case) -> list[Any]:
-    """List the function of a call, and the functions that its rule is written as."""
-    return [getattr(case.f, "__wrapped__", case.f), *written(case)]

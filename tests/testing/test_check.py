@@ -432,7 +432,7 @@ def test_an_error_of_a_rule_at_more_axes_is_told_and_not_held_against_it():
         return y, lambda t: (-y.T @ t @ y.T,)
 
     report = check_rule(f, 4.0 * np.eye(5) + np.arange(25.0).reshape(5, 5) / 25.0)
-    (finding,) = [f for f in report.findings if f.check == "other shapes"]
+    (finding,) = [f for f in report.findings if f.check == "other calls"]
     assert finding.verdict == "not judged"
     assert "raises an error with a leading axis" in finding.text
 

@@ -39,9 +39,9 @@ class Array:
         return [f"[{i}]" for i in range(self.size)]
 
 
-def named(have, want, x=X, y=Y, others=(), **options):
+def named(have, want, x=X, y=Y, others=()):
     """Name a difference at one point; ``others`` are further operands, which are right."""
-    place = Place([Array(x), *map(Array, others)], Array(y), ["x", "z"][: 1 + len(others)], options)
+    place = Place([Array(x), *map(Array, others)], Array(y), ["x", "z"][: 1 + len(others)])
     room = np.zeros((len(want), sum(o.size for o in others)))
     have, want = np.hstack([have, room]), np.hstack([want, room])
     return name_jacobian([Evidence(have, want, 1e-9 * np.ones(want.shape), place)])
@@ -72,14 +72,7 @@ GRID = {"x": np.zeros((2, 2)), "y": np.zeros((2, 2))}
         (lambda w: w[:, ::-1], "elements in reverse order", {}),
         (lambda w: np.roll(w, 1, axis=1), "off by one along axis 0", {}),
         (lambda w: w[:, [1, 0, 3, 2]], "the right numbers in the wrong places", {}),
-        (lambda w: w * X, "factor x", {}),
-        (lambda w: w / Y[:, None], "factor 1/y", {}),
-        (lambda w: 2.0 * w * X / Y[:, None], "factor 2 x/y", {}),
-        (lambda w: w * (1 + X**2) / (1 - X**2), "factor (1 + x**2)/(1 - x**2)", {}),
-        (lambda w: w / np.linalg.norm(X), "factor 1/norm(x)", {}),
         (lambda w: w + 0.5, "off by the constant 1/2", {}),
-        (lambda w: w - 1.0 / X, "off by the term -1/x", {}),
-        (lambda w: w + np.outer([1, 2, 3, 5], [1, -2, 2, 3]), "a term of rank one", {}),
         (
             lambda w: w + [[0, 0, k, 0] for k in (2, 3, 5, 1)],
             "one element of 4 ([2] of the operand)",
@@ -104,8 +97,6 @@ def test_mistake_is_named(change, says, where):
         (lambda w: w * np.where(X > 1.2, 3.0, 1.0), "factor 3 where x >= "),
         (lambda w: w * [2, 1, 1, 2], "factor 2 at both ends of x (2 of 4 entries)"),
         (lambda w: np.where(np.diag(X > 1.2), 0.0, w), "zero where x >= "),
-        (lambda w: w + np.diag(np.log(X)), "off by the term log(x)"),
-        (lambda w: np.diag(2.0 * Y), "what is given is 2 y, not the derivative"),
     ],
 )
 def test_places_are_named(change, says):
@@ -119,50 +110,6 @@ def test_what_is_broadcast_along_another_axis():
     wrong = np.einsum("ij,kj->kij", weights, np.eye(3)).reshape(3, 9)
     where = np.zeros((3, 3)), np.zeros(3)
     assert "axis 1 of the operand in place of axis 0" in named(wrong, right, *where)
-
-
-def test_other_operands_and_options_are_at_hand():
-    assert named(FULL * X / 0.7, FULL, delta=0.7) == "factor x/delta"
-    z = np.asarray([0.3137])
-    assert "factor (1 + z)" in named(1.3137 * FULL, FULL, others=[z])
-
-
-def test_what_holds_at_one_point_alone_is_no_name():
-    """21/20 is 1 + r where r is 1/20: a point beside it tells."""
-
-    def at(r):
-        place = Place([Array(np.asarray([r]))], Array(Y), ["r"])
-        want = FULL[:, :1]
-        return Evidence((1.0 + r) * want, want, 1e-9 * np.ones(want.shape), place)
-
-    assert name_jacobian([at(0.05)]) == "factor 21/20"
-    assert name_jacobian([at(0.05), at(0.07)]) == "factor (1 + r)"
-
-
-def test_what_is_right_elsewhere_was_mistaken():
-    """A slope of x (1 - x) where that of the result was meant."""
-
-    def at(changed, _options=None):
-        x = np.asarray(changed.get(0, X))
-        y = 1.0 / (1.0 + np.exp(-x))
-        place = Place([Array(x)], Array(y), ["x"])
-        have, want = np.diag(x * (1.0 - x)), np.diag(y * (1.0 - y))
-        return Evidence(have, want, 1e-9 * np.ones(want.shape), place, at)
-
-    assert name_jacobian([at({})]) == "x where y was meant"
-
-
-def test_half_of_a_product_rule():
-    """The derivative of x g(x) is g(x) + x g'(x)."""
-
-    def at(changed, _options=None):
-        x = np.asarray(changed.get(0, X))
-        e = np.exp(-x) + x
-        place = Place([Array(x)], Array(x * e), ["x"])
-        have, want = np.diag(e), np.diag(e + x * (1.0 - np.exp(-x)))
-        return Evidence(have, want, 1e-9 * np.ones(want.shape), place, at)
-
-    assert "half of the product rule is missing" in name_jacobian([at({})])
 
 
 def test_nothing_is_named_where_it_is_not_sure():

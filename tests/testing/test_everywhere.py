@@ -239,6 +239,7 @@ def test_a_body_that_no_tracer_passes_through():
 def test_a_kink():
     report = check_everywhere(v.abs, np.array([0.0, 1.0]), only=("tape on numpy",))
     assert "do not settle" in silent(report)["tape on numpy: grad of grad"]
+    assert "<p>not judged, tape on numpy: " in report._repr_html_()
 
 
 def test_an_engine_that_is_not_there(monkeypatch):

@@ -81,19 +81,9 @@ def _planted(f, slip):
     return planted
 
 
-def _of_numbers(x):
-    return v.sin(v.fmax(x, -9.0))
-
-
 SLIPS = {
     "small": (v.square, REAL[0], lambda x, t: np.where(np.abs(x) < 1e-6, 0.0 * t, t)),
     "pinv": (lambda x: v.pinv(x, hermitian=True), HERMITIAN, lambda x, t: np.conj(t)),
-    "an imaginary part of zero": (v.square, COMPLEX, lambda x, t: np.where(x.imag == 0, t / 2, t)),
-    "a NaN beside": (
-        _of_numbers,
-        REAL[0],
-        lambda x, t: t * np.where(np.isnan(x).any(), np.nan, 1.0),
-    ),
 }
 
 
@@ -102,4 +92,4 @@ SLIPS = {
 def test_what_is_wrong_there_is_seen(f, x, slip):
     assert check_rule(_planted(f, lambda _, t: t), x).passed
     with pytest.raises(RuleCheckError):
-        check_rule(_planted(f, slip), x)
+        check_rule(_planted(f, slip), x, thorough=True)

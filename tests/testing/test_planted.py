@@ -13,7 +13,6 @@ import pytest
 from chainrules_py import (
     LinearMap,
     ignore_derivatives,
-    linear_rule,
     primitive,
     rule,
     scalar_rule,
@@ -50,18 +49,6 @@ def test_options_that_nobody_knows_are_varied_on_demand():
         check_rule(scaled_by, X, vary={"mode": ("once", "twice")})
 
 
-def test_words_in_the_code_are_other_values_of_an_option():
-    """What a function or its rule compares an option with, nobody has to list."""
-
-    @primitive
-    def f(x, /, *, mode="once"):
-        return x * 2.0 if mode == "twice" else x * 1.0
-
-    linear_rule(f, lambda t, x, *, mode: t * 1.0)
-    with pytest.raises(RuleCheckError, match=r"wrong only for mode='twice' \(.*factor 1/2 in the"):
-        check_rule(f, X)
-
-
 def test_what_a_pen_says_of_complex_operands_has_to_be_right():
     f = sine(lambda _y, x: v.conj(v.cos(x)), complex="holomorphic")
     with pytest.raises(RuleCheckError, match=r"says complex='holomorphic' \(conjugated"):
@@ -73,8 +60,9 @@ def test_partial_that_is_infinite_says_singular():
     for x in (np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.5])):
         f = slope(v.sqrt, lambda y, _x: 0.5 / y)
         with pytest.raises(RuleCheckError, match=r"singular=True forgotten\?"):
-            check_rule(f, x)
-        assert check_rule(slope(v.sqrt, lambda y, _x: 0.5 / y, singular=True), x).passed
+            check_rule(f, x, thorough=True)
+        right = slope(v.sqrt, lambda y, _x: 0.5 / y, singular=True)
+        assert check_rule(right, x, thorough=True).passed
 
 
 def test_operands_are_varied_by_name():
@@ -145,7 +133,7 @@ def test_one_mode_alone(check, halves_seen):
 def test_complex_operands_that_nobody_gave_are_told_of():
     report = check_rule(times(scaled, scaled), X, Z)
     assert report.verdict("complex") == "not judged"
-    assert "conjugated" in str(report)
+    assert "with complex operands" in str(report)
 
 
 def test_line_to_paste_checks_the_same_again():

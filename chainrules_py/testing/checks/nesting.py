@@ -96,7 +96,7 @@ class Loss:
 
     def gradient(self, engine: Any, at: tuple[Any, ...]) -> Any:
         """Compute the gradient as a vector."""
-        g = engine.grad(self, tuple(range(len(at))))(*at)
+        g = engine.grad(self, self.numbers)(*at)
         return self.inputs.vector(g)
 
     def products(
@@ -171,6 +171,13 @@ class Loss:
 
 def _number(x: Any) -> Any:
     return Coordinates(x).vector(x)
+
+
+def one_difference(loss: Loss, engine: Any, w: Any) -> Any:
+    """Compute the Hessian times w by one central difference of the gradient."""
+    h = 2.0**-17
+    ahead, behind = (loss.gradient(engine, loss.moved(t * np.asarray(w))) for t in (h, -h))
+    return (ahead - behind) / (2 * h)
 
 
 def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from chainrules_diagnosis import (
-    arrays_in,
     first_element,
+    floating,
     is_number,
     is_numpy,
     is_said,
     is_sorted,
+    is_whole,
     meet,
     name_at_call,
     other_axes,
@@ -34,6 +35,8 @@ from chainrules_py.errors import (
 )
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.tangents.space import kind_of
+from chainrules_py.tangents.zeros import is_zero
+from chainrules_py.testing.budget import unlimited
 from chainrules_py.testing.checks import derived
 from chainrules_py.testing.checks.contract import check_strong_zero, check_types
 from chainrules_py.testing.checks.derivatives import (
@@ -41,10 +44,12 @@ from chainrules_py.testing.checks.derivatives import (
     check_finite,
     check_push,
     check_value,
+    wrong_halves,
 )
 from chainrules_py.testing.checks.derived import Call
 from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.closer import is_continuous
+from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import differs, fingerprint
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.testing.modes import recipes
@@ -75,7 +80,6 @@ def _judge_variant(
     operands: tuple[Any, ...],
     options: dict[str, Any],
     few: bool = True,
-    briefly: bool = False,
 ) -> None:
     """Judge one other call, if the function takes it; with ``few`` along one random direction."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -110,12 +114,12 @@ def _judge_variant(
         except WrongError as wrong:
             if wrong.pattern.startswith("NaN") and _is_nobodys(case, varied, name):
                 return
-            many = varied.inputs.size > SMALL >= case.inputs.size
-            if (varied.is_extreme or many) and 0.0 < case.grain < np.inf:
-                return  # few digits end sooner
+            if wrong.derivative and (case.rounds or varied.rounds):
+                return  # its differences are those of a staircase
             if wrong.derivative and _is_that_of(case, varied):
                 raise WrongError(wrong.text, "state between calls", call=call) from wrong
-            part = diagnose(varied, case, briefly=briefly)[0] if wrong.derivative else ""
+            with unlimited():
+                part = diagnose(varied, case)[0] if wrong.derivative else ""
             inner = part or wrong.pattern
             raise WrongError(wrong.text, name_at_call(name, inner), call=call) from wrong
         except Exception as error:
@@ -132,7 +136,7 @@ def _is_nobodys(case: Case, varied: Case, name: str) -> bool:
     Where two operands are equal a distance has no derivative. At zeros they are equal as well:
     there it is, if it was with other numbers.
     """
-    if "the far number" in name or (not varied.settled and "large" in name):
+    if not varied.settled and "large" in name:
         return True
     extreme = any(word in name for word in ("small", "ties", "same object"))
     if extreme and not np.any(varied.seen(varied.y)) and varied.settled:
@@ -153,8 +157,6 @@ def _is_that_of(case: Case, varied: Case) -> bool:
     u, w = case.u[:, -1], case.w[:, -1]
     bars = [c.bars_vector(c.pullback()[1](c.cotangent(w))) for c in cases]
     if not np.any(bars[0]) or not np.array_equal(*bars) or np.array_equal(case.raw.x, varied.raw.x):
-        return False
-    if case.grain:
         return False
     # The derivative may be the same all around, as that of the largest element is.
     beside = Case(case.f, case.inputs.moved(u / 64), case.options, None, True, 0, None, few=True)
@@ -178,6 +180,8 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         "leading axis" in name
         or "entries" in name
         or "0-d" in name
+        or "a vector" in name
+        or ("fewer" in name and isinstance(error, (IndexError, ValueError)))
         or "whole number" in name
         or name.endswith("for None")
         or " spelled " in name
@@ -194,10 +198,10 @@ def _says_nothing(case: Case, varied: Case, name: str, error: Exception) -> bool
         or isinstance(error, np.linalg.LinAlgError)  # a formula by the inverse, at singular ones
     ):
         # A function may happen to take what the rule was not meant for: it is told, no more.
-        case.refused.append(f"with {what}: {error}")
+        case.refused.append(f"it raises an error with {what}: {error}")
         return True
     if _is_of_even_lengths(case, varied, name):
-        case.refused.append(f"with {what}, and not with two: {error}")
+        case.refused.append(f"it raises an error with {what}, and not with two: {error}")
         return True
     return isinstance(error, ArithmeticError) and not varied.settled  # there may be no derivative
 
@@ -225,10 +229,10 @@ def _is_short_of(case: Case, varied: Case) -> bool:
 
 
 def _tell_refused(case: Case) -> None:
-    """Say which calls, of those that were tried last, a rule raises an error at."""
+    """Say which calls, of those that were tried last, say nothing: a rule raises an error there."""
     refused, case.refused = case.refused, []
     first = refused[0] if refused else ""
-    not_judged_if(refused, f"all else is right, and the rule raises an error {first}")
+    not_judged_if(refused, f"all else is right; {first}")
 
 
 def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
@@ -241,18 +245,19 @@ def _judge_calls(case: Case, calls: Iterable[Call]) -> None:
                 continue
             seen.append(operands)
         pattern = f"wrong only for {name}" if name else ""
-        named = name.startswith("the ") and "number " in name
-        at_kinks = name in derived.AT_KINKS or (named and case.inputs.size <= SMALL)
+        at_kinks = name in derived.AT_KINKS
         if at_kinks and case.inputs.size > SMALL:
             continue
         if case.is_large and name not in derived.AT_LARGE:
             continue
-        few = not at_kinks and (
-            case.inputs.size > _WHOLE or name.startswith(("another", "a leading", "axes", "signs"))
-        )
+        one_will_do = name.startswith(("another", "a leading", "axes", "signs"))
+        few = not at_kinks and (case.brief or case.inputs.size > _WHOLE or one_will_do)
         try:
             _judge_variant(case, pattern, operands, options, few=few)
-        except WrongError:
+        except WrongError as wrong:
+            if name == derived.DISORDER_OF_SEVERAL:
+                case.refused.append(f"it is wrong with {name}: {wrong.pattern}")
+                continue
             for call in derived.row_calls(case, name, operands):
                 _judge_variant(case, f"wrong only for {call.name}", call.operands, options)
             raise
@@ -290,7 +295,8 @@ def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]
     return check
 
 
-check_nearby, check_points = judged_at(derived.near_calls), judged_at(derived.point_calls)
+check_nearby, check_first = judged_at(derived.near_calls), judged_at(derived.first_calls)
+check_points = judged_at(derived.point_calls)
 check_other_shapes, check_further_shapes = judged_at(derived.shape_calls), judged_at(_further_calls)
 
 
@@ -307,6 +313,27 @@ def check_whole_numbers(case: Case) -> None:
     calls = list(derived.whole_number_calls(case))
     not_judged_if(not calls, "no operand is a whole number that could be any number")
     _judge_calls(case, calls)
+    _check_partials_of_whole(case)
+
+
+def _check_partials_of_whole(case: Case) -> None:
+    """Check the partial of a whole number, if a rule gives any, where its function takes others."""
+    w = case.w[:, -1]
+    for i, x in enumerate(case.operands if case.has_pull and len(w) else ()):
+        bar = case.bars()[i] if is_whole(x) else None
+        if bar is None or is_zero(bar):
+            continue
+        value = lambda t, i=i: case.value_there(
+            (*case.operands[:i], floating(case.operands[i], t), *case.operands[i + 1 :])
+        )
+        with contextlib.suppress(TypeError):  # it takes whole numbers alone
+            want, error = derivative(value, max(1.0, float(np.max(np.abs(x)))))
+            known = np.all(50 * error <= 1e-6 * np.max(np.abs(want), initial=0.0))
+            have, right = float(np.sum(bar)), float(w @ want)
+            if known and not abs(have - right) <= 1e-4 * (np.abs(w) @ np.abs(want)):
+                name = f"argument {i + 1} ({case.operand_names()[i]})"
+                msg = f"the pull to the whole number {name} is {have:.6g}, not {right:.6g}"
+                raise WrongError(msg, f"wrong numbers for {name}")
 
 
 def _arrays(case: Case) -> list[int]:
@@ -325,11 +352,9 @@ def check_shapes(case: Case) -> None:
     not_judged_if(not arrays or case.gauge is not None, why)
     # Arrays of integers may be indices into others: they fit together in their own way.
     floating = all(case.parts[i].size or not case.operands[i].size for i in arrays)
-    if not any(n > 1 for x in arrays_in(getattr(case.f, "__wrapped__", case.f)) for n in x.shape):
-        # With an array that the function holds, fewer numbers would be spread over many.
-        if floating and any(case.operands[i].ndim for i in arrays):
-            _check_small(case)
-        _check_broadcast(case, arrays)
+    if floating and any(case.operands[i].ndim for i in arrays):
+        _check_small(case)
+    _check_broadcast(case, arrays)
     for i in arrays:
         x = case.operands[i]
         if case.parts[i].kind == "real" and x.size and not case.is_large:
@@ -408,25 +433,34 @@ def check_complex(case: Case) -> None:
     """Check that a rule that takes complex operands has the real adjoint there.
 
     What is wrong is told, and not held against a rule of which only real operands were asked: many
-    are meant for those alone. It is where the rule says ``complex=``, or operands are complex.
+    are meant for those alone. It is where the rule says ``complex=``, or something else of the call
+    is complex: another operand, or the result.
     """
     arrays = [i for i in _arrays(case) if case.parts[i].kind == "real" and case.operands[i].size]
     why = "no real array of NumPy among the operands, or they are complex already"
     not_judged_if(not arrays or case.gauge is not None or case.is_large, why)
-    changed = [
-        x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64)) if i in arrays else x
-        for i, x in enumerate(case.operands)
-    ]
+    operands = _with(case, lambda i, x: _turned(x) if i in arrays else x)
     said = {getattr(r, "complex", None) for r in recipes(case)} & {"holomorphic", "real"}
     of = "".join([f", of which it says complex={x!r}" for x in list(said)[:1]])
-    name = f"wrong for complex operands{of}"
+    if said or any(part.kind == "complex" for part in (*case.parts, case.raw)):
+        _judge_variant(case, f"wrong for complex operands{of}", operands, case.options)
+    elif wrong := _wrong_halves_at(case, operands):
+        halves = " and ".join(wrong)
+        msg = f"its {halves} is wrong with complex operands: give some to have them judged"
+        raise NotJudgedError(msg)
+
+
+def _turned(x: Any) -> Any:
+    return x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64))
+
+
+def _wrong_halves_at(case: Case, operands: tuple[Any, ...]) -> list[str] | None:
+    """List the halves that are wrong at another call; None where it, or the rule, refuses it."""
     try:
-        _judge_variant(case, name, tuple(changed), case.options, briefly=not said)
-    except WrongError as wrong:
-        if said:
-            raise
-        msg = (
-            f"with complex operands, which the rule takes: {wrong.pattern}; give complex operands "
-            f"to have them judged"
+        varied = Case(
+            case.f, operands, case.options, None, case.smooth, 0, None, derived=True, few=True
         )
-        raise NotJudgedError(msg) from wrong
+        varied.has_push, varied.has_pull = case.has_push, case.has_pull
+        return wrong_halves(varied)
+    except Exception:
+        return None

@@ -9,11 +9,11 @@ from typing import Any, final
 
 import numpy as np
 
-from chainrules_diagnosis import ROUNDING, grain, names_of
 from chainrules_py.engines.frule_rrule import frule, rrule
 from chainrules_py.registry.table import primal_of, unbind
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
+from chainrules_py.testing.budget import spend, unlimited
 from chainrules_py.testing.data.coordinates import (
     Coordinates,
     Names,
@@ -25,7 +25,7 @@ from chainrules_py.testing.data.coordinates import (
     sized_as,
     sizes_of,
 )
-from chainrules_py.testing.data.differences import derivative, power_of_two
+from chainrules_py.testing.data.differences import derivative, power_of_two, rounds
 from chainrules_py.testing.data.values import (
     fingerprint,
     is_refused,
@@ -72,6 +72,12 @@ class Case:
         Whether derivatives were NaN where two operands are equal.
     is_extreme : bool
         Whether the operands are derived ones far larger or smaller than those that were given.
+    brief : bool
+        Whether one random direction stands for all, as long as nothing is wrong along it.
+    agreement : bool, optional
+        Whether the rule agrees with one difference, as far as that is known.
+    is_suspect : bool
+        Whether it disagrees with one that says something.
     halves : tuple of callable
         Who gives the derivatives, called as `frule` and `rrule`: these two, or an engine.
     u, w : matrix
@@ -93,8 +99,11 @@ class Case:
         few: bool = False,
         derived: bool = False,
         near: Case | None = None,
+        brief: bool = False,
     ) -> None:
+        self._made = f, operands, options, gauge, smooth, seed, tolerance
         self.f, self.operands = unbind(f, operands)
+        self.brief = brief
         self.options = options
         self.gauge = gauge
         self.near = near
@@ -120,7 +129,7 @@ class Case:
         self.settling = min(max(1e-4, 1e4 * self.precision), 3e-2)
         own = min(max(1e-5 if derived else 1e-8, 1e4 * self.precision), 3e-2)
         self.tolerance = own if tolerance is None else tolerance
-        self.few = few
+        self.few = few or brief
         self.steps = sizes_of(self.inputs, self.operands, alike=True)
         # What is zero here is as large as it was: its unit is not that of what is beside it.
         zero = are_zero(self.inputs, self.operands)
@@ -141,8 +150,10 @@ class Case:
         self.w = self._directions(1.0 / self.sizes, 2 if self.is_large else _RANDOM)
         self.jointly = self.is_distance = self.is_extreme = False
         self.has_push = self.has_pull = True
+        self.agreement: bool | None = None
+        self.is_suspect = False
         nothing: Any = None
-        self._pushed = self._pulled = self._pullback = self._judged = nothing
+        self._pushed = self._push = self._pulled = self._pullback = self._judged = nothing
         # Where the differences do not settle, and 50 times their errors.
         self.kinks = self.rounding = nothing
         self.refused: list[str] = []  # calls beside this one at which the rule raises an error
@@ -158,6 +169,15 @@ class Case:
         columns = np.ones(np.shape(want)[1:])
         return self.allowed(want, rows, columns, tolerance)
 
+    @functools.cached_property
+    def whole(self) -> Case:
+        """The same call along all directions, where a brief one along a random one does not do."""
+        if not self.brief:
+            return self
+        other = Case(*self._made)
+        other.has_push, other.has_pull = self.has_push, self.has_pull
+        return other
+
     @property
     def has_singles(self) -> bool:
         """Whether each coordinate has a direction of its own, before the random one."""
@@ -167,7 +187,7 @@ class Case:
         """Return the same call with the same directions at other operands of the same types."""
         other = Case.__new__(Case)
         other.__dict__.update(vars(self), operands=operands)
-        other._pushed = other._pulled = other._pullback = None
+        other._pushed = other._push = other._pulled = other._pullback = other.agreement = None
         return other
 
     def wide(self) -> Coordinates:
@@ -179,6 +199,7 @@ class Case:
 
     def call(self, *operands: Any) -> Any:
         """Call the function with its options."""
+        spend()
         return self.f(*operands, **self.options)
 
     def _directions(self, sizes: Any, count: int) -> Any:
@@ -246,6 +267,7 @@ class Case:
 
     def pullback(self) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Compute the value and the pullback, to those operands that a rule says anything about."""
+        spend()
         y, pull = self.halves[1](self.f, *self.operands, **self.options)
         wanted = tuple([i not in self.unstated for i in range(len(self.operands))])
         return y, functools.partial(pull, wanted=wanted) if self.unstated else pull
@@ -255,6 +277,12 @@ class Case:
         if self._pullback is None:
             self._pullback = self.pullback()
         return self._pullback  # type: ignore[no-any-return]
+
+    def kept_push(self) -> tuple[Any, Any]:
+        """Return the value and the tangent along the last direction, the same ones each time."""
+        if self._push is None:
+            self._push = self.push(self.u[:, -1])
+        return self._push  # type: ignore[no-any-return]
 
     def _unstated(self) -> list[int]:
         """List the operands for which a rule gives `NotImplementedTangent`, if not for all."""
@@ -291,6 +319,7 @@ class Case:
 
     def frule(self, tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Compute the value and the tangent of the result, for given tangents."""
+        spend()
         return self.halves[0](tangents, self.f, *self.operands, **self.options)  # type: ignore[no-any-return]
 
     def cotangent(self, vector: Any) -> Any:
@@ -310,8 +339,11 @@ class Case:
     def pushed(self) -> Any:
         """Return the pushed tangents of the result, one column per input direction."""
         if self._pushed is None:
-            columns = [n * self.seen_tangent(self.push(d / n)[1]) for d, n in self._sized(self.u)]
-            self._pushed = np.stack(columns, axis=1)
+            sized = self._sized(self.u)
+            columns = [n * self.seen_tangent(self.push(d / n)[1]) for d, n in sized[:-1]]
+            (d, n), kept = sized[-1], not self.is_extreme
+            last = self.kept_push()[1] if kept else self.push(d / n)[1]
+            self._pushed = np.stack([*columns, n * self.seen_tangent(last)], axis=1)
         return self._pushed
 
     def pulled(self) -> Any:
@@ -348,15 +380,12 @@ class Case:
         return want, error
 
     @functools.cached_property
-    def grain(self) -> float:
-        """How far apart the numbers are that f rounds to inside; infinite if its code says so."""
-        if ROUNDING & names_of([getattr(self.f, "__wrapped__", self.f)]):
-            return np.inf
-        if self.near is not None and self.near.grain:
-            return self.near.grain
+    def rounds(self) -> bool:
+        """Whether the function rounds inside: its differences are those of a staircase."""
         wide, d = self.wide(), self.u[:, -1]
         size = 1.0 / np.max(np.abs(d) / self.steps, initial=1e-300)
-        return grain(lambda t: self.value_there(wide.moved(t * d)), size)
+        with unlimited():
+            return rounds(lambda t: self.value_there(wide.moved(t * d)), size)
 
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
         wide, known = self.wide(), {"branches": self.gauge is None}
@@ -390,6 +419,11 @@ class Case:
             self._judged = want, allowed, text
             self.rounding = 50 * error
         return self._judged  # type: ignore[no-any-return]
+
+    def settle(self, want: Any, allowed: Any) -> None:
+        """Take differences that the rule agrees with for those that are judged by."""
+        self._judged, self.rounding = (want, allowed, ""), allowed
+        self.kinks = np.zeros(want.shape, bool)
 
     def say_fine_structure(self) -> None:
         """Say that the first differences are none: nothing else is judged by them."""

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from chainrules_diagnosis import jumps, narrows, slope_behind_stairs, slopes
 from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.differences import derivative, is_apart
+from chainrules_py.testing.data.differences import derivative, jumps, slopes
 
 _CLOSER, _MIXED = (0, 11, 22, 33), (13, 22, 33)
 Images: TypeAlias = Callable[[Case], Any]
@@ -30,16 +29,12 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
     have = images(case)
     with np.errstate(all="ignore"):
         want, allowed = _with_small_numbers(case, want, allowed)
-        lost = np.any(np.isinf(allowed)) and not case.is_large
-        if not np.any(_is_wrong(have, want, allowed)) and not (lost and case.grain):
+        if not np.any(_is_wrong(have, want, allowed)):
             return want, allowed
         want, allowed = want.copy(), allowed.copy()
         for j in range(want.shape[1]):
             _look_at_column(case, j, have[:, j], want, allowed)
         wrong = _is_wrong(have, want, allowed)
-        if not case.is_large and np.any(wrong | np.isinf(allowed)):
-            look_over_stairs(case, case.u, have, want, allowed)
-            wrong = _is_wrong(have, want, allowed)
         if np.any(wrong) and not case.is_large:
             rounding = _rounding_of_rule(case, images)
             allowed[wrong] = np.fmax(allowed, rounding)[wrong]
@@ -47,35 +42,6 @@ def look_again(case: Case, images: Images, want: Any, allowed: Any) -> tuple[Any
                 _look_from_afar(case, have, want, allowed)
     case.say_fine_structure()
     return want, allowed
-
-
-def look_over_stairs(case: Case, u: Any, have: Any, want: Any, allowed: Any) -> None:
-    """Judge anew what a function rounds: flat if its code says so, or else by what is behind."""
-    numbers, alone = case.bars_vector(case.operands), case.gauge is None
-    if not case.grain or np.any((numbers != 0.0) & (np.abs(numbers) < case.steps / 4096)):
-        return  # steps are of the largest number
-    wide = case.wide()
-    for j in np.flatnonzero((_is_wrong(have, want, allowed) | np.isinf(allowed)).any(axis=0)):
-        at, size = wide.line(u[:, j]), 1.0 / np.max(np.abs(u[:, j]) / case.steps)
-        there = lambda t, at=at: case.value_there(at(t))
-        if case.grain == np.inf:
-            found, off, same = np.zeros(len(want)), np.full(len(want), np.inf), True
-            for digits in (43, 40, 36, 32, 28, 24):  # as far as no stair is in between
-                left, right, slack = slopes(there, size, digits)
-                same = same & (np.maximum(np.abs(left - found), np.abs(right - found)) <= off)
-                same &= np.abs(left - right) <= slack
-                found, off = np.where(same, left, found), np.where(same, slack, off)
-        else:
-            found, error = slope_behind_stairs(there, size, case.grain)
-            largest = np.max(np.abs(found), initial=0.0, where=np.isfinite(error))
-            error += case.grain * (2 * np.abs(found) + largest / 4)
-            off = np.where(error <= 5e-2 * largest, 4 * error, np.inf)
-            flat = (have[:, j] == 0.0) & (there(0.0) == there(size * 2.0**-30))  # type: ignore[no-untyped-call]
-            if np.any(flat):
-                seen = narrows(lambda t: case.value_there(wide.moved(t)), numbers)
-                flat &= ~(seen & (error <= 5e-2 * np.abs(found)))
-            off[flat] = np.inf
-        want[:, j], allowed[:, j] = found, np.inf if alone and is_apart(there, size) else off
 
 
 def _look_from_afar(case: Case, have: Any, want: Any, allowed: Any) -> None:

@@ -206,3 +206,71 @@ def _best(found: Any, noises: Any, bends: Any) -> tuple[Any, Any]:
     is_noise = apart[least, each] <= 8 * noises[1:][least, each]
     best = np.where(is_noise & (score[best, each] > 1e-3), least, best)
     return found[best + 1, each], apart[best, each]
+
+
+def rounds(f: Callable[[float], Any], size: float = 1.0) -> bool:
+    """Tell whether f rounds inside to fewer digits than it has.
+
+    A kink bends a function at one place, and a wave in turns; rounding inside it, as to single
+    precision, bends it anew at each step, and never by more than a small part of it.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.1, 2.0, 5)
+    >>> [rounds(lambda t, d=d: np.tanh((x + t).astype(d))) for d in ("f8", "f4", "f2")]
+    [False, True, True]
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for h in (2.0 ** np.floor(np.log2(size)) * 2.0**-k for k in (13, 8)):
+            # At even steps, rounding may be alike at each of them.
+            found = np.stack([np.ravel(f(h * (k + k * k / 23))) for k in range(-8, 9)])
+            fourth = np.diff(found, 4, axis=0)
+            parts = np.quantile(np.abs(fourth), 0.25, axis=0) / np.max(np.abs(found), axis=0)
+            turns = np.mean(fourth[1:] * fourth[:-1] < 0, axis=0) >= 0.5
+            if np.any(turns & (parts > 2.0**-30) & (parts < 2.0**-8)):
+                return True
+    return False
+
+
+def jumps(there: Callable[[float], Any], size: float) -> Any:
+    """Tell which values a very small step changes by as much as a smaller one does.
+
+    Examples
+    --------
+    >>> jumps(lambda t: np.array([np.sign(t), 1.0 + t]), 1.0)
+    array([ True, False])
+    """
+    here = there(0.0)
+    found = np.zeros(here.shape, bool)
+    for step in (size, -size):
+        apart = np.abs([there(step * 2.0**-k) - here for k in (41, 44, 47)])
+        most = apart.max(axis=0)
+        found |= (apart.min(axis=0) > 0.9 * most) & (most > 64 * 2.0**-52 * np.abs(here))
+    return found
+
+
+def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:
+    """Compute the quotients to both sides of 0, and what rounding and bending make of them.
+
+    Parameters
+    ----------
+    f, size
+        A function of one number, and which number is comparable to what it is a function of.
+    digits : int
+        The step is two to the power of minus this, times the size.
+
+    Examples
+    --------
+    >>> left, right, slack = slopes(lambda t: np.abs([t]))
+    >>> left, right
+    (array([-1.]), array([1.]))
+    """
+    h = 2.0 ** np.floor(np.log2(size)) * 2.0**-digits
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        center, ahead, behind = f(0.0), f(h), f(-h)
+        left, right = (center - behind) / h, (ahead - center) / h
+        largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), _NORMAL)
+        slack = 1e-4 * np.maximum(np.abs(left), np.abs(right)) + 64 * _EPS * largest / h
+    return left, right, slack

@@ -27,7 +27,8 @@ def smaller(case: Case) -> Case | None:
         cut = _cutter(short, change)
         operands = tuple([map_leaves(cut, x) for x in case.operands])
         try:
-            small = Case(case.f, operands, case.options, case.gauge, case.smooth, 0, None)
+            how = case.gauge, case.smooth, 0, None
+            small = Case(case.f, operands, case.options, *how, brief=case.brief)
         except Exception:  # the function itself does not take it
             continue
         if np.all(np.isfinite(small.vector_of_values())) and not small.is_large:

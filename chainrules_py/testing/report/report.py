@@ -55,6 +55,10 @@ class Report:
         Where the rule was checked.
     findings : list of Finding
         One per check, in the order in which they ran.
+    not_tried : list of str
+        The checks that did not run: they are no part of the default, or the budget was spent.
+    calls : int
+        How often the function ran: to be judged, not to name a mistake.
     derived : dict
         From the name of a check that failed to the operands of the derived call that it judged.
     kind : {"rule", "gradient"}
@@ -71,6 +75,8 @@ class Report:
     again: str = ""
     operands: tuple[Any, ...] = dataclasses.field(default=(), repr=False)
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    not_tried: list[str] = dataclasses.field(default_factory=list)
+    calls: int = 0
     derived: dict[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict, repr=False)
     kind: str = "rule"
     layout: Callable[[Sequence[Finding], bool], str] | None = dataclasses.field(
@@ -128,6 +134,8 @@ class Report:
             lines.append(self.layout(self.findings, False))
         else:
             lines += [f"not judged, {f.check}: {f.text}" for f in silent]
+        if self.not_tried:
+            lines.append(f"not tried: {', '.join(self.not_tried)}")
         lines.append(f"seed {self.seed}; {self.kind}: {self.where}")
         if failed and self.again:
             lines.append(f"again: {self.again}")
@@ -157,6 +165,7 @@ class Report:
         """
         kept = {name: getattr(self, name) for name in ("call", "where", "seed", "again")}
         kept |= {"verdict": "passed" if self.passed else "failed", "patterns": self.patterns}
+        kept |= {"not_tried": self.not_tried, "calls": self.calls}
         kept["findings"] = [dataclasses.asdict(f) for f in self.findings]
         return json.dumps(kept, indent=1, ensure_ascii=False)
 

@@ -36,7 +36,8 @@ def test_second_order_of_a_rule_for_numpy_is_not_judged(half):
     line = half.__code__.co_firstlineno
     told = next(found.text for found in report.findings if found.check == "second order")
     assert "the rule is NumPy's alone" in told
-    assert any(f"test_elsewhere.py:{line + k}" in told for k in range(1, 5))
+    if half is not through_asarray:  # whose array of objects is refused where the rule is called
+        assert any(f"test_elsewhere.py:{line + k}" in told for k in range(1, 5))
 
 
 def test_second_order_that_is_asked_for_by_name_is_judged():

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing import RuleCheckError, check_rule
+from chainrules_py.testing import check_rule
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.smaller import smaller
-from tests.testing.planted.large import WRONG
 
 RNG = np.random.default_rng(3)
 
@@ -59,16 +58,8 @@ def test_large_call_is_judged_by_all_checks(call):
     f, operands, options = call
     report = check_rule(f, *operands, **options)
     passed = {g.check for g in report.findings if g.verdict == "passed"}
-    assert {"adjoint", "second order", "points", "other shapes"} <= passed
+    assert {"adjoint", "second order", "other calls"} <= passed
     assert "push" in passed or f is v.sort  # some of many elements lie next to others
-
-
-def test_what_is_wrong_at_few_elements_is_repeated_with_few():
-    f = WRONG["many: negative ones"].f
-    with pytest.raises(RuleCheckError, match="numbers on both sides of -40") as caught:
-        check_rule(f, MANY)
-    assert caught.value.report.derived["points"][0].shape == (5,)
-    assert "again: check_rule(f, np.array([" in str(caught.value)
 
 
 def test_differences_of_many_are_those_of_each():

@@ -1,60 +1,87 @@
-"""How the judge fares with both corpora, as a table: ``python -m tests.testing.planted``.
+"""How `check_rule` fares with both corpora: ``python -m tests.testing.planted``.
 
-``--misses`` lists what is missed, called by another name, or a false alarm; ``--seeds 20`` judges
-the right rules in so many draws.
+``--misses`` lists what is missed, called by another name, or a false alarm. ``--table`` writes
+``docs/checks.csv``: of each check by itself, how many planted rules it finds, and what it costs.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import csv
+import pathlib
 
-from tests.testing.planted.corpora import RIGHT_BY_TOPIC, WRONG_BY_TOPIC
-from tests.testing.planted.judging import Answer, judge_right, judge_wrong
+import numpy as np
+
+from chainrules_py import Array, LinearMap, primitive, rule
+from chainrules_py import vocabulary as v
+from chainrules_py.testing import CHECKS, check_rule
+from chainrules_py.testing.check import THOROUGH
+from tests.testing.planted.corpora import RIGHT, WRONG, WRONG_BY_TOPIC
+from tests.testing.planted.judging import ask, judge_right, judge_wrong
+
+TABLE = pathlib.Path("docs/checks.csv")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--misses", action="store_true")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
-    spent: list[float] = []
-    told: list[str] = []
-    rows = [("corpus", "topic", "rules", "caught", "named", "alarms")]
-    totals = [0, 0, 0, 0, 0]
+    if arguments.table:
+        write_table()
+        return
+    misses = []
     for topic, plants in WRONG_BY_TOPIC.items():
         answers = {name: judge_wrong(plant) for name, plant in plants.items()}
         caught = sum(a.is_alarm for a in answers.values())
         named = sum(a.is_named(plants[name]) for name, a in answers.items())
-        rows.append(("wrong", topic, *map(str, (len(plants), caught, named)), ""))
-        totals = [a + b for a, b in zip(totals, (len(plants), caught, named, 0, 0), strict=True)]
-        spent += [a.milliseconds for a in answers.values()]
-        told += [
-            f"{'MISSED' if not a.is_alarm else 'MISNAMED'} {name!r}: "
-            f"{a.name or 'nothing'!r}, not {plants[name].says!r}"
+        print(f"{topic}: caught {caught}, rightly named {named} of {len(plants)}")
+        misses += [
+            f"{name!r}: {a.name or 'missed'!r}, not {plants[name].says!r}"
             for name, a in answers.items()
             if not a.is_named(plants[name])
         ]
-    for topic, rights in RIGHT_BY_TOPIC.items():
-        alarms: dict[str, Answer] = {}
-        for name, right in rights.items():
-            for seed in range(arguments.seeds):
-                answer = judge_right(right, seed)
-                spent.append(answer.milliseconds)
-                if answer.is_alarm:
-                    alarms.setdefault(name, answer)
-        rows.append(("right", topic, str(len(rights)), "", "", str(len(alarms))))
-        totals = [a + b for a, b in zip(totals, (0, 0, 0, len(rights), len(alarms)), strict=True)]
-        told += [f"ALARM {name!r}: {a.name!r}" for name, a in alarms.items()]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
-    wrong, caught, named, right, false = totals
-    print(f"caught {caught}/{wrong}, rightly named {named}/{wrong}, alarms {false}/{right}")
-    ninth = statistics.quantiles(spent, n=10)[-1]
-    print(f"median {statistics.median(spent):.0f} ms, ninth decile {ninth:.0f} ms per call")
+    alarms = {name: a.name for name, right in RIGHT.items() if (a := judge_right(right)).is_alarm}
+    print(f"false alarms: {len(alarms)} of {len(RIGHT)}")
     if arguments.misses:
-        print("\n".join(told))
+        print("\n".join([*misses, *[f"false alarm {name!r}: {x!r}" for name, x in alarms.items()]]))
+
+
+def write_table() -> None:
+    """Run each check by itself at each planted rule, in the order of what it finds a call."""
+    rows = []
+    for check in CHECKS:
+        answers = [ask(p.f, p.operands, checks=(check,), **p.options) for p in WRONG.values()]
+        found, calls = sum(a.is_alarm for a in answers), calls_of(check)
+        when = "thorough=True" if check in THOROUGH else "always"
+        rows.append((check, when, calls, found, round(found / max(calls, 1), 1)))
+    rows.sort(key=lambda row: (row[1] != "always", -row[-1]))
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("check", "runs", "calls", f"finds, of {len(WRONG)}", "a call"))
+        out.writerows(rows)
+
+
+def calls_of(check: str) -> int:
+    """Count the calls of a check at three numbers, of a rule with both halves, without the first.
+
+    That is the call of the function itself, and the halves that other checks take as well.
+    """
+    calls = []
+
+    def value(x):
+        calls.append(1)
+        return v.sin(x)
+
+    f = primitive(lambda x, /: value(x))
+
+    @rule(f)
+    def f_rule(x: Array):
+        half = lambda t, c: t * c
+        return value(x), (LinearMap(half, half, v.cos(x)),)
+
+    check_rule(f, np.array([0.3, 0.1, 0.2]), checks=(check,))
+    return len(calls) - 1
 
 
 if __name__ == "__main__":

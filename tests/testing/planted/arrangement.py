@@ -65,10 +65,6 @@ def without_the_mean(t, y, s):
     return (t - y * np.mean(t * y, axis=-1, keepdims=True)) / s
 
 
-def joined(x, y):
-    return np.concatenate([x, y])
-
-
 def tiled(x):
     return np.tile(x, 2)
 
@@ -201,12 +197,6 @@ WRONG: dict[str, Plant] = {
     "rows standardised with a constant mean": Plant(
         standardised(without_the_mean), (X,), "mean not subtracted, along axis 1"
     ),
-    "joined arrays parted at the other length": Plant(
-        numpy_pair(joined, lambda t, x, y: t[: len(y)], lambda t, x, y: t[len(y) :]),
-        (VECTOR, VECTOR + 1.0),
-        "wrong only for | wrong shape",
-        cites="improbable-research/keanu#279",
-    ),
     "tiles taken for repeats": Plant(
         numpy_rule(tiled, lambda t, x: t.reshape(-1, 2).sum(axis=-1)),
         (VECTOR,),
@@ -276,11 +266,6 @@ WRONG: dict[str, Plant] = {
         numpy_pair(interpolated, slope_of_lines, left_places_alone),
         (np.asarray([0.3, 1.2, 2.6]), FIVE),
         "for argument 2",
-    ),
-    "weights of counts": Plant(
-        numpy_pair(lambda w, g: np.bincount(g, w, 4), lambda t, w, g: t[: len(w)], None),
-        (VECTOR, np.asarray([0, 1, 2])),
-        "wrong only for",
     ),
     "squared distances with a sign": Plant(
         numpy_pair(squared_distances, from_the_first, to_the_second),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from chainrules_py import vocabulary as v
@@ -29,18 +27,8 @@ def sum_wrong_for_keepdims(y_bar, x, *, axis, keepdims):
     return right_sum(y_bar, x, axis=axis, keepdims=keepdims) * factor
 
 
-def is_strided(x):
-    return not getattr(getattr(frozen(x), "flags", None), "c_contiguous", True)
-
-
 def quotient_sign(t, x):
     return t * x / v.abs(x)
-
-
-def wrong_shape_when_empty() -> Any:
-    """A pull that forgets the second axis where there is nothing."""
-    pull = lambda y_bar, x: y_bar * v.cos(x) if x.size else v.full_like(y_bar, shape=(7,), fill=0.0)
-    return halves(v.sin, lambda t, x: t * v.cos(x), pull)
 
 
 def is_fortran(x):
@@ -68,13 +56,9 @@ WRONG: dict[str, Plant] = {
         (X,),
         "wrong for an empty array",
     ),
-    "non-contiguous": Plant(
-        wrong_for(is_strided), (X,), "wrong for non-contiguous input", cites="pytorch/pytorch#68760"
-    ),
     "Fortran order": Plant(
         wrong_for(is_fortran), (X,), "wrong for non-contiguous input (Fortran order)"
     ),
-    "empty, wrong shape": Plant(wrong_shape_when_empty(), (X,), "wrong for an empty array"),
     "NaN at a kink": Plant(
         halves(v.abs, quotient_sign, quotient_sign),
         (np.asarray([0.0, 1.0, -2.0]),),

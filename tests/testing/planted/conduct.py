@@ -101,16 +101,11 @@ def clearing() -> Any:
     return halves(v.sin, lambda t, x: t * v.cos(x), lambda t, x: np.multiply(t, np.cos(x), out=x))
 
 
-def numpy_branch(y_bar, x):
-    return y_bar * np.cos(x) if x.sum() > -100 else 0.0 * y_bar
-
-
 def numpy_captured(y_bar, x):
     return y_bar * 3.0 * frozen(x) ** 2
 
 
 WRONG: dict[str, Plant] = {
-    "NumPy: branches on a value": Plant(numpy_rule(np.sin, numpy_branch), (X,), "wrong only for"),
     "NumPy: second order": Plant(
         numpy_rule(lambda x: x * x * x, numpy_captured),
         (X,),

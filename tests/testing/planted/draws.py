@@ -33,11 +33,3 @@ def complex_normal(*shapes: tuple[int, ...], dtype: Any = np.complex128) -> Any:
 def positive(*shapes: tuple[int, ...], scale: float = 1.0) -> Any:
     """Draw positive arrays of these shapes."""
     return lambda rng: tuple([scale * (0.5 + rng.random(s)) for s in shapes])
-
-
-def regular(*more: tuple[int, ...]) -> Any:
-    """Draw a matrix that is well conditioned, and arrays."""
-    return lambda rng: (
-        rng.standard_normal((3, 3)) + 4.0 * np.eye(3),
-        *[rng.standard_normal(s) for s in more],
-    )

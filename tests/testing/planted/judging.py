@@ -72,8 +72,11 @@ def ask(f: Any, operands: tuple[Any, ...], **settings: Any) -> Answer:
 
 
 def judge_wrong(plant: Plant) -> Answer:
-    """Judge a plant by one default call."""
-    return ask(plant.f, plant.operands, **plant.options)
+    """Judge a plant by one default call, and if that misses it by a thorough one."""
+    answer = ask(plant.f, plant.operands, **plant.options)
+    if answer.is_alarm:
+        return answer
+    return ask(plant.f, plant.operands, thorough=True, **plant.options)
 
 
 def judge_right(right: Right, seed: int = 0) -> Answer:

@@ -80,15 +80,12 @@ WRONG: dict[str, Plant] = {
     "many: one element": Plant(
         halves(v.sin, lambda t, x: t * one_wrong(x), lambda t, x: t * one_wrong(x)),
         (MANY,),
-        "one element of 50000 ([1234]",
+        "wrong only for large arrays",
     ),
     "many: NumPy, reversed": Plant(
         numpy_rule(lambda x: x[::-1] * 2.0, lambda t, x: 2.0 * t), (MANY,), "reverse order"
     ),
     "many: zeros lost": Plant(
         sine(lambda _y, x: v.where(x == 0, 0.0, v.cos(x))), (MANY,), "wrong only"
-    ),
-    "many: negative ones": Plant(
-        sine(lambda _y, x: v.where(x < -40.0, 0.0, v.cos(x))), (MANY,), "wrong only for"
     ),
 }

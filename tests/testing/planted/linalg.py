@@ -37,12 +37,6 @@ def mt(x):
     return v.matrix_transpose(x)
 
 
-def gram(x):
-    """Positive definite, and a function of any matrix."""
-    n = x.shape[-2]
-    return v.matmul(x, mt(x)) + v.eye_like(x, rows=n, columns=n)
-
-
 def adjoint_of_gram(g, x):
     return v.matmul(g + mt(g), x)
 
@@ -294,12 +288,6 @@ WRONG: dict[str, Plant] = {
         (REGULAR,),
         "transpose forgotten | transposed",
         cites="owlbarn/owl#356",
-    ),
-    "diagonal of a triangle counted whole": Plant(
-        factored(lambda y: np.ones(y.shape)),
-        (REGULAR,),
-        "np.diag(np.diag(",
-        cites="pytorch/pytorch#18825",
     ),
     "upper triangle": Plant(
         factored(halved_diagonal, upper_right=False),

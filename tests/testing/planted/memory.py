@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import (
-    Array,
     LinearMap,
     NoTangent,
     frule,
@@ -24,35 +23,8 @@ from tests.testing.planted.build import (
     adjoint_scaled,
     frozen,
     halves,
-    numpy_pair,
     scaled,
 )
-
-
-class Turns:
-    """Something that is right at every other call."""
-
-    def __init__(self):
-        self.calls = 0
-
-    def __call__(self):
-        self.calls += 1
-        return 1.0 + self.calls % 2
-
-
-def every_other_call() -> Any:
-    """A rule that is right at every other call of it."""
-    turn = Turns()
-
-    @primitive
-    def f(x, /):
-        return v.sin(x)
-
-    @rule(f)
-    def f_rule(x: Array):
-        return v.sin(x), (LinearMap(scaled, scaled, v.cos(x) * turn()),)
-
-    return f
 
 
 def first_call_decides() -> Any:
@@ -236,36 +208,7 @@ def unconnected(t, x):
     return frozen(t) * 2.0 * x
 
 
-def in_memory(a, b):
-    """The scalar product, of the numbers as they lie."""
-    return np.dot(np.ravel(a, order="K"), np.ravel(b, order="K"))
-
-
-def as_they_lie() -> Any:
-    """x times its sum, whose pull is right where operand and cotangent lie alike."""
-    push = lambda t, x: t * np.sum(x) + x * np.sum(t)
-    return halves(
-        lambda x: x * np.sum(x),
-        push,
-        lambda t, x: t * np.sum(x) + in_memory(t, x) * (x * 0.0 + 1.0),
-    )
-
-
-def two_as_they_lie() -> Any:
-    """The sum of products, whose pulls are right where both operands lie alike."""
-    return numpy_pair(
-        lambda a, b: np.sum(a * b) ** 2 / 2,
-        lambda t, a, b: t * b * in_memory(a, b),
-        lambda t, a, b: t * a * np.sum(a * b),
-    )
-
-
 WRONG: dict[str, Plant] = {
-    "operand and cotangent as they lie": Plant(as_they_lie(), (X,), "Fortran"),
-    "two operands as they lie": Plant(two_as_they_lie(), (X, Z), "Fortran"),
-    "right at every other call": Plant(
-        every_other_call(), (X,), "state between calls", cites="PumasAI/SimpleChains.jl#144"
-    ),
     "first call decides": Plant(
         first_call_decides(), (X,), "state between calls", cites="PumasAI/SimpleChains.jl#144"
     ),

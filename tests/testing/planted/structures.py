@@ -192,14 +192,6 @@ def newton_root(x):
     return y
 
 
-def relaxed(x):
-    """The solution of y = cos(y) / 2 + x."""
-    y = x
-    for _ in range(60):
-        y = 0.5 * v.cos(y) + x
-    return y
-
-
 def tanh_slope(x):
     """The slope with a value that was computed outside of the tracing."""
     y = frozen(v.tanh(x))
@@ -272,9 +264,6 @@ WRONG: dict[str, Plant] = {
         halves(newton_root, lambda t, x: 0.5 * t / newton_root(x), lambda t, x: t / newton_root(x)),
         (POSITIVE,),
         "factor 2",
-    ),
-    "fixed point without its own derivative": Plant(
-        halves(relaxed, lambda t, x: 1.0 * t, lambda t, x: 1.0 * t), (X,), "does not change with x"
     ),
     "second derivative of a value that is kept": Plant(
         halves(v.tanh, lambda t, x: t * tanh_slope(x), lambda t, x: t * tanh_slope(x)),

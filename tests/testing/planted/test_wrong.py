@@ -1,4 +1,4 @@
-"""Each planted wrong rule is caught by one call of `check_rule`, and called by its name."""
+"""Each planted wrong rule is caught by `check_rule`, and called by its name."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ import pytest
 
 from tests.testing.planted.corpora import RIGHT, WRONG, WRONG_BY_TOPIC
 from tests.testing.planted.judging import judge_wrong
-from tests.testing.planted.known import KNOWN
-
-
-def marked(names, known, daily=None):
-    """The names as parameters; what is known to fail has to, and few are judged every day."""
-    parameters = []
-    for name in names:
-        marks = [pytest.mark.xfail(strict=True, reason=known[name])] if name in known else []
-        if daily is not None and name not in daily:
-            marks.append(pytest.mark.nightly)
-        parameters.append(pytest.param(name, marks=marks))
-    return parameters
 
 
 def kind_of(plant):
-    """What is said of it, without the numbers."""
+    """The name that is asked for, without its numbers."""
     return re.sub(r"[\d./]+", "#", plant.says)
 
 
@@ -33,7 +21,13 @@ DAILY = {*list(ONE_OF_A_KIND)[::2], *[next(iter(plants)) for plants in WRONG_BY_
 """Every second of these, and the first of each topic."""
 
 
-@pytest.mark.parametrize("name", marked(WRONG, KNOWN, DAILY))
+def marked(names, daily):
+    """The names as parameters; few are judged every day."""
+    nightly = pytest.mark.nightly
+    return [pytest.param(name, marks=() if name in daily else nightly) for name in names]
+
+
+@pytest.mark.parametrize("name", marked(WRONG, DAILY))
 def test_wrong_rule_is_caught_and_named(name):
     plant = WRONG[name]
     answer = judge_wrong(plant)
@@ -44,10 +38,9 @@ def test_wrong_rule_is_caught_and_named(name):
     assert "seed 0" in str(answer.error)
 
 
-def test_names_are_unique_and_known_ones_exist():
+def test_names_are_unique():
     assert len(WRONG) == sum(map(len, WRONG_BY_TOPIC.values()))
     assert not WRONG.keys() & RIGHT.keys()
-    assert KNOWN.keys() <= WRONG.keys()
 
 
 @pytest.mark.parametrize("name", [name for name, plant in WRONG.items() if plant.cites])

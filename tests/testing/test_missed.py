@@ -1,0 +1,195 @@
+"""What was missed, or called wrong without reason: each with the smallest rule that shows it."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from chainrules_py import LinearMap, NoTangent, primitive, rrule, rule
+from chainrules_py.testing import RuleCheckError, check_rule
+from chainrules_tape import grad
+
+RISING = np.array([0.1, 0.2, 0.3])
+N = NoTangent()
+
+
+def of_numpy(value, body):
+    """A function of NumPy's arrays, with a reverse rule whose body gives the pull."""
+    f = primitive(lambda x, /: value(x))
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray):
+        return value(x), body(x)
+
+    return f
+
+
+def sorted_by_gathering():
+    """The pull of a sort scatters; at what is sorted already a gather is the same."""
+    return of_numpy(lambda x, /: np.sort(x), lambda x: lambda t: (t[np.argsort(x)],))
+
+
+def running_maximum():
+    """Right where each number is the largest so far."""
+    return of_numpy(lambda x, /: np.maximum.accumulate(x), lambda x: lambda t: (t,))
+
+
+def gini():
+    """Sums of ranked numbers, with the ranks of what is sorted already."""
+    weights = lambda x: (2.0 * np.arange(1, x.size + 1) - x.size - 1) / x.size
+
+    def value(x, /):
+        return float(weights(x) @ np.sort(x))
+
+    return of_numpy(value, lambda x: lambda t: (t * weights(x),))
+
+
+@pytest.mark.parametrize("make", [sorted_by_gathering, running_maximum, gini])
+def test_functions_of_an_order_are_judged_in_disorder(make):
+    with pytest.raises(RuleCheckError):
+        check_rule(make(), RISING)
+
+
+def test_a_grid_that_has_to_rise_is_not_judged_in_disorder():
+    heights = np.array([0.0, 1.0, 3.0])
+    f = primitive(lambda x, xp, /: np.interp(x, xp, heights))
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray, xp: np.ndarray):
+        k = np.searchsorted(xp, x) - 1
+        low, width = xp[k], xp[k + 1] - xp[k]
+        slope, part = np.diff(heights)[k] / width, (x - low) / width
+
+        def pull(t):
+            xp_bar = np.zeros_like(xp)
+            np.add.at(xp_bar, k, -t * slope * (1.0 - part))
+            np.add.at(xp_bar, k + 1, -t * slope * part)
+            return t * slope, xp_bar
+
+        return f(x, xp), pull
+
+    assert check_rule(f, np.array([1.25, 0.5]), np.arange(3.0)).passed
+
+
+@pytest.mark.parametrize("draw", [np.random.random, random.random])
+def test_a_rule_that_draws_from_a_shared_generator(draw):
+    def body(x):
+        draw()
+        return lambda t: (t * np.cos(x),)
+
+    with pytest.raises(RuleCheckError, match="random state changed"):
+        check_rule(of_numpy(lambda x, /: np.sin(x), body), RISING)
+
+
+def test_a_vector_on_the_left_of_a_product_of_matrices():
+    f = primitive(lambda a, b, /: a @ b)
+
+    @rrule.register(f)
+    def f_rrule(a: np.ndarray, b: np.ndarray):
+        b_bar = lambda t: a.T @ t if a.ndim == 2 else np.outer(t, a).reshape(b.shape)
+        return a @ b, lambda t: (t @ b.T, b_bar(t))
+
+    a, b = np.arange(6.0).reshape(2, 3) + 1.0, np.arange(12.0).reshape(3, 4) + 1.0
+    with pytest.raises(RuleCheckError, match="a vector for argument 1"):
+        check_rule(f, a, b)
+
+
+def test_a_rule_that_is_wrong_for_one_complex_operand_beside_another():
+    f = primitive(lambda a, b, /: a * b)
+
+    @rule(f)
+    def f_rule(a, b):
+        right = lambda t, c: t * np.conj(c)
+        scaled = lambda t, c: t * c
+        return a * b, (LinearMap(scaled, scaled, b), LinearMap(scaled, right, a))
+
+    assert check_rule(f, RISING, 2.0 * RISING).passed
+    with pytest.raises(RuleCheckError):
+        check_rule(f, 1j * RISING, 2.0 * RISING)
+
+
+def test_a_rule_that_is_wrong_for_single_precision():
+    f = primitive(lambda x, /: np.sin(x))
+
+    @rule(f)
+    def f_rule(x: np.ndarray):
+        half = lambda t, c: t * c
+        slope = np.cos(x) * (0.5 if x.dtype == np.float32 else 1.0)
+        return np.sin(x), (LinearMap(half, half, slope),)
+
+    with pytest.raises(RuleCheckError, match="float32"):
+        check_rule(f, RISING)
+
+
+def test_a_wrong_partial_of_a_whole_number():
+    f = primitive(lambda x, n, /: x**n)
+
+    @rule(f)
+    def f_rule(x: float, n: int):
+        of_x, of_n = n * x ** (n - 1), x**n
+        maps = [LinearMap(lambda t, c: t * c, lambda t, c: t * c, c) for c in (of_x, of_n)]
+        return x**n, tuple(maps)
+
+    with pytest.raises(RuleCheckError, match=r"argument 2 \(n\)"):
+        check_rule(f, 1.5, 3)
+
+
+# ------------------------------------------------------------------------------- false alarms
+
+
+def test_newtons_root_is_not_judged_at_zero():
+    def root(x, /):
+        y = np.ones_like(x)
+        for _ in range(60):
+            y = (y + x / y) / 2
+        return y
+
+    f = of_numpy(root, lambda x: lambda t: (t / (2 * root(x)),))
+    assert check_rule(f, np.array([0.5, 1.0, 2.0]), thorough=True).passed
+
+
+def test_a_buffer_of_one_call_may_be_used_again():
+    def body(x):
+        buffer = np.empty_like(x)
+        return lambda t: (np.multiply(t, np.cos(x), out=buffer),)
+
+    f = of_numpy(lambda x, /: np.sin(x), body)
+    assert check_rule(f, RISING).passed
+    twice = grad(lambda x: np.sum(f(f(x))))(RISING)
+    np.testing.assert_allclose(twice, np.cos(np.sin(RISING)) * np.cos(RISING))
+
+
+def test_a_buffer_of_all_calls_is_wrong():
+    buffer = np.empty(3)
+    body = lambda x: lambda t: (np.multiply(t, np.cos(x), out=buffer),)
+    with pytest.raises(RuleCheckError, match="aliased cotangent"):
+        check_rule(of_numpy(lambda x, /: np.sin(x), body), RISING)
+
+
+def test_a_kink_at_zero_is_not_wrong():
+    def body(x):
+        if x.ndim != 1:
+            raise ValueError("a vector")
+        n = np.sqrt(np.sum(x * x))
+        u = x / n if n else 0.0 * x
+        return lambda t: (((t - u * (u @ t)) / n) if n else 0.0 * t,)
+
+    def value(x, /):
+        n = np.sqrt(np.sum(x * x))
+        return x / n if n else 0.0 * x
+
+    f = of_numpy(value, body)
+    assert check_rule(f, RISING, thorough=True).passed
+    assert check_rule(f, np.zeros(3)).verdict("adjoint") == "not judged"
+
+
+def test_none_may_mean_anything():
+    f = primitive(lambda x, scale, /: np.sin(x) if scale is None else np.sin(x) * scale)
+
+    @rrule.register(f)
+    def f_rrule(x: np.ndarray, scale: object):
+        return f(x, scale), lambda t: (t * np.cos(x), N)
+
+    assert check_rule(f, RISING, None).passed
