@@ -13,17 +13,23 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent
 from chainrules_py.values.arrays import Array
 from chainrules_py.vocabulary import (
+    abs,
     argsort,
     broadcast_to,
     concat,
+    exp2,
     expand_dims,
     expm,
     expm_frechet,
+    floor,
     imag,
+    log2,
     logm,
     lu_factor,
     matmul,
     matrix_rank,
+    max,
+    maximum,
     real,
     report,
     solve,
@@ -34,6 +40,7 @@ from chainrules_py.vocabulary import (
     tril,
     triu,
     unitary_factor,
+    where,
     zeros_like,
 )
 
@@ -48,6 +55,12 @@ def bordered(x, t):
     if x.shape != t.shape:
         x, t = x + zeros_like(t), t + zeros_like(x)
     return blocks(x, t, zeros_like(x), x)
+
+
+def magnitude(t):
+    """Powers of two by which matrices that are large in a border are divided: as of x there."""
+    largest = max(abs(t), axis=(-2, -1), keepdims=True)
+    return where(largest > 8.0, exp2(floor(log2(maximum(largest, 1.0)))), 1.0)
 
 
 def corner(y):
@@ -98,7 +111,8 @@ def logm_push(x_dot, x):
     if kind_of(x_dot) == "complex" != kind_of(x):
         # Of a real matrix both copies of a negative eigenvalue are on one side of the cut.
         return logm_push(real(x_dot), x) + 1j * logm_push(imag(x_dot), x)
-    return corner(logm(bordered(x, x_dot)))
+    scale = magnitude(x_dot)
+    return corner(logm(bordered(x, x_dot / scale))) * scale
 
 
 def logm_pull(y_bar, x):

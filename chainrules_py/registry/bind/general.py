@@ -10,7 +10,7 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.batch import aligned, batched, one_by_one
+from chainrules_py.registry.bind.batch import aligned, batched, direction, one_by_one
 from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
 from chainrules_py.registry.bind.reals import once_more, with_reals
@@ -257,7 +257,7 @@ class GeneralRecipe(_Written):
         pull_one, pull_several = _pulls(request)
 
         def pull_many(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
-            onto = space(y_bar[0]) if onto is None else onto
+            onto = space(direction(y_bar, 0)) if onto is None else onto
             return fit(unthunk(half(y_bar, *saved)), onto, batch=1)
 
         def alone(k: int) -> Any:

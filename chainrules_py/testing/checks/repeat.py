@@ -12,10 +12,12 @@ from chainrules_py.errors import ChainRulesError
 from chainrules_py.registry.table import name_of
 from chainrules_py.testing.checks.derived import value_at
 from chainrules_py.testing.checks.layouts import agree
+from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import fingerprint, value_vector
 from chainrules_py.testing.errors import WrongError, not_judged_if
+from chainrules_py.values.type_info import type_info
 
 
 def check_state(case: Case) -> None:
@@ -48,6 +50,7 @@ def _draws(case: Case) -> bool:
 
 
 def _of_twice_the_length(x: Any) -> Any:
+    x = to_numpy(x) if type_info(type(x)).is_array else x
     n = x.shape[-1] if is_float_array(x) and x.ndim else 0
     return of_lengths(n, 2 * n)(x) if n else x
 

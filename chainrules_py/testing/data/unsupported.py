@@ -9,8 +9,7 @@ from chainrules_py.testing.data.build import Instance
 
 _NO_FUNCTION = "the library has no such function"
 _RULE_NEEDS = "its rule needs a function that the library has not"
-_NOT_YET = "the library has the function, which is not used yet"
-REASONS = (_NO_FUNCTION, _RULE_NEEDS, _NOT_YET)
+REASONS = (_NO_FUNCTION, _RULE_NEEDS)
 """All the reasons that there are."""
 
 
@@ -24,8 +23,6 @@ UNSUPPORTED: dict[str, dict[str, str]] = {
         **_of("iv ive jv kv kve yv logm sqrtm solve_sylvester", _NO_FUNCTION),
         **_of("ellipk ellipkm1 unitary_factor", _RULE_NEEDS),  # ellipe, solve_sylvester
     },
-    # JAX's sqrtm is complex also where the root is real.
-    "jax": {**_of("logm", _NO_FUNCTION), **_of("sqrtm", _NOT_YET)},
 }
 """By library, then by word, the reason."""
 
