@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule, scalar_rule
+from chainrules_py.extend import tables
 from chainrules_py.values.tables import tables
 from chainrules_tape import Tape, grad, jvp, value_and_grad
 from tests.plain import needs_short_ways
@@ -178,7 +179,12 @@ def test_what_grad_itself_costs(x):
     gradient = grad(lambda x: x)
     for _ in range(3):
         gradient(x)
-    assert counts.calls(lambda: gradient(x)) <= 18  # two of them look for NaN
+    assert counts.calls(lambda: gradient(x)) <= 18 + looked_for()  # two of them look for NaN
+
+
+def looked_for():
+    """The calls that look for tables among the arguments, once pandas is loaded."""
+    return 2 if tables else 0
 
 
 # ---------------------------------------------------------------------- functions of people's
@@ -250,4 +256,4 @@ def test_what_five_operations_on_a_float_cost():
     f = value_and_grad(lambda x: np.sin(x) * x * x + np.exp(-x))
     for _ in range(3):
         f(1.3)
-    assert counts.calls(lambda: f(1.3)) <= 54
+    assert counts.calls(lambda: f(1.3)) <= 54 + looked_for()
