@@ -15,7 +15,6 @@ import pytest
 
 from chainrules_py import LinearMap, NoTangent, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py.extend import tables
-from chainrules_py.values.tables import tables
 from chainrules_tape import Tape, grad, jvp, value_and_grad
 from tests.plain import needs_short_ways
 
