@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainrules_compile import compile
-from chainrules_py import NotDifferentiableError, TracerError
+from chainrules_py import NotDifferentiableError
 from chainrules_tape import grad, value_and_grad
 
 pd = pytest.importorskip("pandas")
@@ -100,21 +99,19 @@ def test_missing_numbers_are_nan():
 
 
 @pytest.mark.parametrize(
-    "program, error, line",
-    [
-        (lambda x: S @ x, TracerError, r"np\.dot\(table, x\)"),
-        (lambda x: DF.T @ x, TracerError, r"np\.dot\(table, x\)"),
-        (lambda x: pd.Series(x), TracerError, "leave x an array"),
-        (
-            lambda x: pd.DataFrame({"a": [1.0], "b": ["t"]}) * x[:1],
-            NotDifferentiableError,
-            "choose its numeric columns",
-        ),
-    ],
+    "program", [lambda x: S @ x, lambda x: DF.T @ x, lambda x: pd.Series(x) * 2.0]
 )
-def test_what_cannot_be_is_refused_with_what_to_write(program, error, line):
-    with pytest.raises(error, match=line):
-        grad(lambda x: np.sum(program(x)))(X)
+def test_pandas_makes_arrays_of_objects_of_what_is_traced(program):
+    f = lambda x: np.sum(program(x))
+    h = 1e-6
+    truth = [(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(grad(f)(X), truth, rtol=1e-6)
+
+
+def test_what_cannot_be_is_refused_with_what_to_write():
+    table = pd.DataFrame({"a": [1.0], "b": ["t"]})
+    with pytest.raises(NotDifferentiableError, match="choose its numeric columns"):
+        grad(lambda x: np.sum(table * x[:1]))(X)
 
 
 def test_the_programs_of_the_page():
@@ -126,24 +123,3 @@ def test_the_programs_of_the_page():
         exec("\n".join(lines), space)
         call, _, shown = last.partition("  # ")
         np.testing.assert_allclose(eval(call, space), eval(shown, vars(np) | space), atol=1e-9)
-
-
-CHANGED = {
-    "column": lambda df: df.__setitem__("u", df["u"] * 3.0),
-    "in place": lambda df: df.update(df["u"] * 3.0),
-    "element": lambda df: df.__setitem__("u", [df["u"].iloc[0] + 1.0, *df["u"].iloc[1:]]),
-    "loc": lambda df: df.loc.__setitem__((0, "u"), df["u"].iloc[0] * 2.0),
-    "another column": lambda df: df.insert(0, f"w{df.shape[1]}", 1.0),
-}
-
-
-@pytest.mark.parametrize("change", CHANGED)
-def test_a_table_that_a_compiled_function_looks_up_is_seen_whenever_it_changes(change):
-    df = pd.DataFrame({"u": [1.0, 2.0, 3.0], "v": [4.0, 5.0, 6.0]})
-    f = value_and_grad(lambda x: np.sum(df["u"].to_numpy() * x * x))
-    compiled = compile(f)
-    for _ in range(4):
-        (value, bar), (y, x_bar) = compiled(X), f(X)
-        assert value == y
-        np.testing.assert_array_equal(bar, x_bar)
-        CHANGED[change](df)
