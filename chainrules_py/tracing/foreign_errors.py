@@ -62,7 +62,7 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
 
 
 def _explain(error: BaseException, held: bool) -> None:
-    kinds = (TypeError, SystemError, ValueError) if held else (TypeError, SystemError)
+    kinds = Exception if held else (TypeError, SystemError)  # of objects any may come
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
     broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
     if broken and (line := advice_through(error, held)):

@@ -327,7 +327,7 @@ def test_rules_are_profiled():
     rows = {row.rule: row for row in p.by_rule()}
     assert {"matmul", "tanh", "sum"} == {*rows}
     assert (rows["tanh"].calls, rows["tanh"].pulls) == (3, 3)
-    assert rows["tanh"].nbytes == 3 * A.nbytes
+    assert rows["tanh"].nbytes == 3 * 2 * A.nbytes  # operands and results
     assert all(row.forward > 0.0 and row.backward > 0.0 for row in p.rows)
     assert any("np.tanh(S @ x)" in row.where for row in p.rows)
     assert json.loads(p.json())[0].keys() >= {"rule", "where", "forward", "backward"}
