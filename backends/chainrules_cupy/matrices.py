@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import cupy
+import numpy as np
 
 from chainrules_cupy import namespace
 from chainrules_cupy.namespace import on
@@ -153,6 +154,16 @@ def lu_factor_cupy(x: cupy.ndarray) -> Any:
         rows = cupy.arange(len(x))
         _exchanged(pivots, len(x), rows, size=1)
     return LUFactors(lu, pivots.astype(cupy.int64), rows)
+
+
+@v.solve.implement
+def solve_cupy(x1: cupy.ndarray, x2: cupy.ndarray) -> Any:
+    """CuPy's takes stacks of one shape alone."""
+    if x2.ndim > 1 and x1.shape[:-2] != x2.shape[:-2]:
+        stack = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        x1 = cupy.broadcast_to(x1, (*stack, *x1.shape[-2:]))
+        x2 = cupy.broadcast_to(x2, (*stack, *x2.shape[-2:]))
+    return cupy.linalg.solve(x1, x2)
 
 
 @v.solve_triangular.implement
