@@ -101,6 +101,7 @@ class AtPoint:
         if event == "call":
             if not self.points(frame.f_code):
                 return None
+            frame.f_trace = self  # CPython 3.13 asks for it before it tells of instructions
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
         elif event == "opcode" and frame.f_lasti in self.points(frame.f_code):
             self.passed += 1
@@ -117,6 +118,7 @@ class AtPoint:
     def answer(self, program: Any) -> bytes:
         """Return the bytes that a program gives in spite of it."""
         before = sys.gettrace()
+        sys._getframe().f_trace_opcodes = True  # CPython 3.12 asks once, when tracing begins
         sys.settrace(self)
         try:
             return answer(program)

@@ -88,7 +88,7 @@ def outcome(point: Point, varying: list[int], places: list[int], forward: bool) 
     except Exception:
         return None
     try:
-        made = dict.fromkeys(places, objects_of)
+        made: dict[int, Callable[[Any], Any]] = dict.fromkeys(places, objects_of)
         found = derivative(loss_of(point, varying, made), xs, forward)
     except ChainRulesError:
         return "our error"
