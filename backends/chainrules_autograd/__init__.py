@@ -5,7 +5,7 @@ on autograd's boxes as they are.
 """
 
 from chainrules_autograd import (
-    _private,  # noqa: F401  # first: it says what to install
+    _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
     calls,
 )
 from chainrules_autograd.config import AutogradConfig, config

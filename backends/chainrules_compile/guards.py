@@ -139,12 +139,12 @@ class Guards:
                 self._name(x, "default")
                 yield x, None
             yield from self._attributes("self", owner, names)
-        elif getattr(f, "__self__", None) is not None and not isinstance(f, type):  # in C
-            self._bound.setdefault(getattr(f, "__name__", "a method"), f.__self__)
+        elif (bound := getattr(f, "__self__", None)) is not None and not isinstance(f, type):
+            self._bound.setdefault(getattr(f, "__name__", "a method"), bound)  # in C
         elif is_moving(f):
             self._bound.setdefault(f"a {type(f).__name__}", f)
-        elif callable(getattr(f, "__wrapped__", None)):
-            yield f.__wrapped__, owner
+        elif callable(wrapped := getattr(f, "__wrapped__", None)):
+            yield wrapped, owner
         elif is_own(f) and "__call__" in vars(type(f)):
             yield type(f).__call__, f
 

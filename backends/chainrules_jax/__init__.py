@@ -5,7 +5,7 @@ of whatever has a rule; `import_rule` makes a rule of a function of JAX.
 """
 
 from chainrules_jax import (
-    _private,  # noqa: F401  # first: it says what to install
+    _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
     arrays,
 )
 from chainrules_jax.array_types import JaxArray

@@ -6,7 +6,7 @@ Each may be missing in another version of JAX. What stands for it then is said b
 from __future__ import annotations
 
 try:
-    import jax  # noqa: F401  # here, to say what to install
+    import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]  # here, to say what to install
 except ModuleNotFoundError as error:
     msg = f"chainrules_jax needs JAX ({error}): pip install 'chainrules-py[jax]'"
     raise ModuleNotFoundError(msg, name=error.name) from error

@@ -38,7 +38,8 @@ def _right(s: Lowering, b: Any, n: int) -> View:
     if not is_array(b) or form(b)[1] != _DOUBLE:
         raise UnwritableError
     view = s.view(b)
-    if len(view.shape) > 2 or view.shape[0] != n or not view.size:
+    shape = view.shape
+    if len(shape) > 2 or shape[:1] != (n,) or not view.size:
         raise UnwritableError
     return view
 

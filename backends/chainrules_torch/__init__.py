@@ -5,7 +5,7 @@ function of whatever has a rule.
 """
 
 from chainrules_torch import (
-    _private,  # noqa: F401  # first: it says what to install
+    _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
     arrays,
     names,
 )

@@ -162,7 +162,8 @@ def places_of_joined(word: Primitive[..., Any]) -> Callable[..., Any] | None:
 
     It is ``places(arrays, options)``, and gives an index for each array, or None if there is none.
     """
-    return {stack: _stacked_places, concat: _joined_places}.get(word)
+    places: dict[Any, Callable[..., Any]] = {stack: _stacked_places, concat: _joined_places}
+    return places.get(word)
 
 
 def _stacked_places(arrays: list[Any], options: dict[str, Any]) -> Any:

@@ -380,7 +380,8 @@ def _numbers(a: Any) -> Any:
 def coordinates(a: Any) -> tuple[Any, Any, Any]:
     """Return the elements of a sparse array, with rows and columns."""
     a = traced_of(a)
-    return (array_of(a.elements), *(np.asarray(x, np.int64) for x in a.pattern.rows_columns))
+    rows, columns = [np.asarray(x, np.int64) for x in a.pattern.rows_columns]
+    return array_of(a.elements), rows, columns
 
 
 def ones_of(a: Any) -> Any:

@@ -164,6 +164,7 @@ class Run:
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break
+        aux = None
         if has_aux:
             y, aux = split_aux(f, y)
         self._leave(y, f, is_number)
