@@ -227,7 +227,7 @@ def test_products_of_two_arrays_that_are_found_to_be_one_have_their_bits(way, sh
 
 @pytest.mark.parametrize("n", [3, 30])
 def test_products_with_one_of_a_view_are_not_one_array(n):
-    """A view of the operand stands for each, and NumPy would compute one half of their product."""
+    """A view of the operand stands for each, to rounding: NumPy may compute one half of it."""
     x = np.random.default_rng(0).normal(size=(n, n))
 
     def f(x):
@@ -236,7 +236,7 @@ def test_products_with_one_of_a_view_are_not_one_array(n):
     for g in (f, lambda x: jvp(f, (x,), (np.sin(x),))):
         compiled = compile(g)
         for y in (x, x * 3.0):
-            assert same(compiled(y), g(y))
+            np.testing.assert_allclose(compiled(y), g(y), rtol=1e-12, atol=1e-12)
         assert compiled.programs
 
 
