@@ -69,8 +69,8 @@ class Suites:
         for suite in sorted(self.seconds, key=self.seconds.get, reverse=True):
             took, tests, cases = self.seconds[suite], self.tests[suite], self.cases[suite]
             terminalreporter.write_line(f"{took:8.1f} s {tests:6} tests {cases:6} cases  {suite}")
-        if any(n > 0 for n in self.left.values()):
-            left = ", ".join(f"{n} of {suite}" for suite, n in self.left.items() if n > 0)
+        if any(self.left.values()):
+            left = ", ".join(f"{n} of {suite}" for suite, n in self.left.items() if n)
             terminalreporter.write_line(f"time was up, and these tests were not run: {left}")
         wall = time.perf_counter() - self.start
         terminalreporter.write_line(

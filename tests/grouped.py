@@ -176,7 +176,7 @@ class Group(pytest.Item):
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
                 raise
-            reports, cases = [self.not_imported(error)], []
+            reports = cases = [self.not_imported(error)]
         else:
             reports = run_all(cases, following)
         self.ihook.pytest_runtest_logreport(report=self.joined(reports, cases))
