@@ -203,7 +203,7 @@ def _counted(x: Any) -> Any:
     """Read truths and narrow or unsigned whole numbers as int64: n + 1 would wrap, -n too."""
     if kind_of(x) not in ("int", "bool") or not hasattr(x, "dtype"):
         return x
-    fits = str(x.dtype).endswith((".int32", ".int64")) or str(x.dtype) in ("int32", "int64")
+    fits = str(x.dtype).rpartition(".")[2] in ("int32", "int64")  # torch.int64
     return x if fits else v.astype(x, dtype=np.dtype(np.int64))
 
 

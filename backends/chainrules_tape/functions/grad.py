@@ -393,13 +393,11 @@ def pulled(
     found = run.pull(seeds, consume=True)
     for bar in found if look else ():
         cls = type(bar)
-        if cls is ZeroTangent:
+        if cls is ZeroTangent or (cls is float and bar == bar):
             continue
-        if cls is float:
-            lost = bar != bar
-        else:
-            lost = is_lost(bar) if cls not in finite_tests or not finite_tests[cls](bar) else False
-        if lost and can_repair(run):
+        if cls in finite_tests and finite_tests[cls](bar):
+            continue
+        if is_lost(bar) and can_repair(run):
             run.tape.guard.unlock()  # f may write to what it looks up
             try:
                 again = ReverseRun(f, xs, has_aux=has_aux)
