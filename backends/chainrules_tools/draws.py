@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge.reach import Reach
+from chainrules_bridge.reach import generators_of
 
 
 @final
@@ -17,7 +17,7 @@ class Draws:
     __slots__ = ("_before",)
 
     def __init__(self, f: Callable[..., Any]) -> None:
-        found = [_access(g) for g in (*_shared(), *Reach([f]).generators)]
+        found = [_access(g) for g in (*_shared(), *generators_of(f))]
         self._before = [(get, put, get()) for get, put in filter(None, found)]
 
     def went_on(self) -> bool:

@@ -1,7 +1,6 @@
-"""What functions look up when they are called: searched, for engines that run them again."""
+"""What functions may look up when they are called, for engines that run them again."""
 
-from chainrules_bridge.reach.names import global_names, names_in
-from chainrules_bridge.reach.places import entries, written
-from chainrules_bridge.reach.walk import Reach
+from chainrules_bridge.reach.names import names_in
+from chainrules_bridge.reach.walk import generators_of
 
-__all__ = ["Reach", "entries", "global_names", "names_in", "written"]
+__all__ = ["generators_of", "names_in"]

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import pickle
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 from chainrules_bridge.reach.names import (
     ANY,
-    ATTRIBUTES,
     NO_NAMES,
     Names,
     globals_of,
     names_in,
 )
-from chainrules_bridge.reach.objects import COLLECTED, of_c
+from chainrules_bridge.reach.objects import of_c
 from chainrules_py.extend import HEAP_TYPE, attributes, cells, forgets, is_library, slots
 from chainrules_py.extend import see as see_class
 
@@ -60,16 +57,6 @@ def imported(f: types.FunctionType) -> dict[str, Any]:
             if type(module) is types.ModuleType and not is_library(module.__name__):
                 found[module.__name__] = module
     return found
-
-
-def chosen(
-    fields: Callable[[Any], dict[str, Any]], wanted: set[str], x: Any, found: Any = None
-) -> dict[str, Any]:
-    """Return those fields of a value that are wanted."""
-    held: dict[str, Any] = fields(x) if found is None else found
-    if ANY in wanted or (ATTRIBUTES in wanted and fields is not of_module):
-        return held
-    return {n: y for n, y in held.items() if n in wanted}
 
 
 def members(cls: type) -> dict[str, Any]:
@@ -128,18 +115,6 @@ def told(cls: type) -> frozenset[str]:
     return of_c(cls) - slotted - {"__class__", "__dict__", "__weakref__"}
 
 
-def kept(x: Any) -> dict[str, int]:
-    """Return a number for what an object written in C tells `pickle`; nothing if it does not.
-
-    That is what is left where nothing else tells: a context of `decimal` has flags, and no names
-    for them.
-    """
-    try:
-        return {" (as it is pickled)": hash(pickle.dumps(x))}
-    except Exception:  # of a library, for a reason of its own
-        return {}
-
-
 @functools.cache
 def is_of_c(cls: type) -> bool:
     """Tell whether objects of a class hold what changes, and that somewhere in C.
@@ -153,15 +128,6 @@ def is_of_c(cls: type) -> bool:
         return False
     in_c = [not vars(base).keys() & {"__dict__", "__slots__"} for base in cls.__mro__[:-1]]
     return any(in_c) and not hasattr(cls, "__next__") and cls.__module__ != "_thread"
-
-
-@functools.cache
-def is_closed(cls: type) -> bool:
-    """Tell whether nobody can look at what objects of a class hold in C: no collector does.
-
-    Capsules are code, as functions are.
-    """
-    return is_of_c(cls) and not cls.__flags__ & COLLECTED and cls.__name__ != "PyCapsule"
 
 
 @functools.cache
@@ -225,13 +191,10 @@ def library_names(cls: type) -> frozenset[str]:
     return frozenset(found)
 
 
-CODE = (types.FunctionType, types.MethodType, functools.partial)
-
-
 @functools.cache
 def see(cls: type) -> None:
     """Have the library of a class say whose memory its arrays are."""
     see_class(None, (cls,))
 
 
-forgets(lambda: (counts_whole, inherited, is_closed, is_of_c, library_names, see, told))
+forgets(lambda: (counts_whole, inherited, is_of_c, library_names, see, told))

@@ -1,4 +1,4 @@
-"""Names that functions look up, read off their code: for what compiles them."""
+"""Names that functions look up, read off their code."""
 
 from __future__ import annotations
 
@@ -21,29 +21,17 @@ class Names(NamedTuple):
     attributes : frozenset of str
         What it may look up as an attribute: by its name, or as text. `ANY` if names are computed,
         `ATTRIBUTES` if it lists them.
-    own : frozenset of str
-        Those of which it changes what they stand for, or the items of that.
-    shared : frozenset of str
-        Of these, those that are not its local names alone.
-    assigned : frozenset of str
-        The names from outside that it assigns; "global" for globals.
     imports : frozenset of str
         The modules that it imports, and texts that may name one where it looks modules up, of
         which "__name__" is its own.
     opens : bool
         Whether it may look up globals by what it has as attributes, which are texts.
-    stores : frozenset of str
-        The attributes that it gives a value, or takes away.
     """
 
     scope: tuple[str, ...] = ()
     attributes: frozenset[str] = frozenset()
-    own: frozenset[str] = frozenset()
-    shared: frozenset[str] = frozenset()
-    assigned: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     opens: bool = False
-    stores: frozenset[str] = frozenset()
 
 
 NO_NAMES = Names()
@@ -58,11 +46,6 @@ _BY_FUNCTIONS |= {"get_type_hints": "__annotations__", "_asdict": "_fields"}
 """Attributes that functions of libraries look up of what they are given."""
 _LONGEST = 10_000
 """Texts with more characters are no names."""
-_CHANGING = {
-    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
-    "popleft", "remove", "reverse", "setdefault", "sort", "update",
-}  # fmt: skip
-"""Methods of containers that change their items."""
 _MODULES = {"modules", "__import__", "import_module"}
 """Names by which modules are looked up."""
 _OPENING = {"globals", "__globals__", "f_globals"}
@@ -78,30 +61,15 @@ def names_in(code: types.CodeType) -> Names:
 
     steps = [*dis.get_instructions(code)]
     scope, known = dict[str, None](), {*_texts(code.co_consts)}
-    own, assigned, stands_for = set[str](), set[str](), dict[str, str]()
-    stores = {step.argval for step in steps if step.opname in ("STORE_ATTR", "DELETE_ATTR")}
     imports = {step.argval for step in steps if step.opname == "IMPORT_NAME"}
-    for i, step in enumerate(steps):
-        kind, _, where = step.opname.partition("_")
+    for step in steps:
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             scope[step.argval] = None
-            if step.argval in ("setattr", "delattr"):
-                own.add(_attribute(steps, i + 1))
-                known.add("__setattr__")
+            known |= {"__setattr__"} if step.argval in ("setattr", "delattr") else set()
         elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             known.add(step.argval)
-            if step.argval in _CHANGING:
-                own.add(_changed(steps, i - 1))
-        elif kind in ("STORE", "DELETE") and where in ("GLOBAL", "ATTR"):
-            own.add(step.argval)
-            assigned |= {"global"} if where == "GLOBAL" else set()
-        elif kind in ("STORE", "DELETE") and where == "DEREF" and step.argval in code.co_freevars:
-            assigned.add(step.argval)
-        elif kind in ("STORE", "DELETE") and where == "SUBSCR":
-            own.add(_changed(steps, _container(steps, i)))
+        elif step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
             known.add("__setitem__")
-        elif step.opname == "STORE_FAST" and steps[i - 1].opname.startswith("LOAD_"):
-            stands_for[step.argval] = str(steps[i - 1].argval)
     called = {*scope, *known}
     known |= {_BY_FUNCTIONS[name] for name in called if name in _BY_FUNCTIONS}
     known |= {"__match_args__" for step in steps if step.opname == "MATCH_CLASS"}
@@ -111,23 +79,15 @@ def names_in(code: types.CodeType) -> Names:
         imports |= {"__name__", *[x for x in code.co_consts if type(x) is str]}
     opens = _opens({*scope}, called)
     known |= _all_of(called, written)
-    own |= {stands_for[name] for name in own if name in stands_for}
-    shared = own - {*code.co_varnames}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             names = names_in(inner)
             scope.update(dict.fromkeys(names.scope))
             known |= names.attributes
-            own |= names.own
-            shared |= names.shared - {*code.co_varnames}
-            assigned |= names.assigned & {"global", *code.co_freevars}
             imports |= names.imports
             opens |= names.opens
-            stores |= names.stores
     known |= {*_identifiers(code), *[ANY][not written :]} if opens else set()
-    sets = known, own | assigned, shared | assigned, assigned, imports
-    a, b, c, d, e = map(frozenset, sets)
-    return Names(tuple(scope), a, b, c, d, e, opens, frozenset(stores))
+    return Names(tuple(scope), frozenset(known), frozenset(imports), opens)
 
 
 def _all_of(called: set[str], written: bool) -> set[str]:
@@ -195,31 +155,3 @@ def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
             yield from [x] if x.isidentifier() else filter(str.isidentifier, x.split("."))
         elif type(x) is tuple:
             yield from _texts(x)
-
-
-def _changed(steps: list[Any], i: int) -> str:
-    """Name what the container that a step pushed on the stack is an attribute of, or stands for."""
-    while steps[i].opname == "BINARY_SUBSCR" or steps[i].argrepr == "[]":
-        i = _container(steps, i)
-    return str(steps[i].argval)
-
-
-def _attribute(steps: list[Any], i: int) -> str:
-    """Name the attribute that ``setattr`` changes, or the object if the name is computed."""
-    while i + 2 < len(steps) and steps[i + 1].opname == "LOAD_ATTR":
-        i += 1
-    named = steps[i + 1].opname == "LOAD_CONST" and type(steps[i + 1].argval) is str
-    return str(steps[i + named].argval)
-
-
-def _container(steps: list[Any], i: int) -> int:
-    """Find the step that pushed the container whose item a step reads or assigns."""
-    import dis
-
-    depth = 1  # below the key; of n[0] += 1 below the key and the sum, which are swapped then
-    while steps[i - 1].opname == "SWAP":
-        i, depth = i - 1, 2
-    while depth and i:
-        i -= 1
-        depth -= dis.stack_effect(steps[i].opcode, steps[i].arg)
-    return i - 1
