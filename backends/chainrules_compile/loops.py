@@ -131,14 +131,6 @@ def stacked_rows(rows: list[Any], *, back: bool) -> Any:
     return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)
 
 
-def ranged(xs: Any, n: int) -> range | None:
-    """Return integers as a range, where there are n of them, with equal steps; or None."""
-    if len(xs) != n or n < 2 or not (step := xs[1] - xs[0]):
-        return None
-    found = range(xs[0], xs[0] + n * step, step)
-    return found if all([x == y for x, y in zip(xs, found, strict=True)]) else None
-
-
 def nested(program: Program) -> Iterator[Program]:
     """Give the program, and those that its loops run, at any depth."""
     yield program

@@ -31,8 +31,6 @@ from chainrules_py.extend import (
     unflatten,
     unflatten_tangent,
 )
-from chainrules_py.vocabulary import concat, copy, reshape, stack
-from chainrules_py.vocabulary.views import duplicate
 
 SHORT = 16
 """Scans of fewer turns are recorded turn by turn."""
@@ -115,10 +113,6 @@ def _level(x: Any) -> Any:
 def _depth(x: Any) -> int:
     """Count the differentiations that trace a value."""
     return 1 + _depth(x.__payload__) if isinstance(x, Tracer) else 0
-
-
-_MOVING = (duplicate, copy, stack, concat, reshape)
-"""What gives the numbers that it is given; many rows of a Jacobian are stacked."""
 
 
 def turns(

@@ -22,7 +22,6 @@ from chainrules_torch.engine.opaque import leave_out
 _functorch = _private.functorch
 _transforms_active = _private.transforms_active
 _is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
-_unwrapped: Callable[[torch.Tensor], torch.Tensor] = _functorch.get_unwrapped
 _level_of: Callable[[torch.Tensor], int] = _functorch.maybe_get_level
 _current_level: Callable[[], int | None] = _functorch.maybe_current_level
 
