@@ -82,24 +82,17 @@ def unitary_factor_standard(x: Array) -> Any:
     return v.matmul(y[0], y[2])
 
 
-def magnitude(t: Any) -> Any:
-    """Return the powers of two by which matrices are divided that are large in a border of others.
-
-    A function of the bordered matrix would halve and square for their norm, and lose digits of the
-    others.
-    """
-    largest = v.max(v.abs(t), axis=(-2, -1), keepdims=True)
-    return v.where(largest > 8.0, v.exp2(v.floor(v.log2(v.maximum(largest, 1.0)))), 1.0)
-
-
 @v.expm_frechet.implement
 def expm_frechet_standard(x: Array, t: Array) -> Any:
     """Compute the derivative by a matrix of twice the size: eight times the work of `expm`.
 
-    N. Higham, "Functions of Matrices" (2008), (3.16).
+    N. Higham, "Functions of Matrices" (2008), (3.16). A t that is much larger than x is scaled, or
+    `expm` would halve and square for the norm of t, and lose digits of x.
     """
     x, t = x + v.zeros_like(t), t + v.zeros_like(x)
-    scale, n = magnitude(t), x.shape[-1]
+    largest = v.max(v.abs(t), axis=(-2, -1), keepdims=True)
+    scale = v.where(largest > 8.0, v.exp2(v.floor(v.log2(v.maximum(largest, 1.0)))), 1.0)
+    n = x.shape[-1]
     above, below = v.concat(x, t / scale, axis=-1), v.concat(v.zeros_like(x), x, axis=-1)
     return v.expm(v.concat(above, below, axis=-2))[..., :n, n:] * scale
 
