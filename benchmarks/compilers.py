@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.compilers`` measures, each engine in a process of its own, which takes some
 ten minutes; with ``--keep`` it is kept in ``benchmarks/results/compilers.csv``, from which
-``python -m benchmarks.compilers --write`` writes the table of the README.
+``python -m benchmarks.compilers --write`` writes the table of docs/native.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.timing import medians
 BEGIN = "<!-- compilers: begin (python -m benchmarks.compilers --write writes what follows) -->"
 END = "<!-- compilers: end -->"
 KEPT = machine.ROOT / "benchmarks" / "results" / "compilers.csv"
-PAGE = machine.ROOT / "README.md"
+PAGE = machine.ROOT / "docs" / "native.md"
 HAND = "NumPy by hand"
 COLUMNS = (
     *("compiled, C", "numba, by hand", "torch.compile, 1 thread"),
