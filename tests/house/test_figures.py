@@ -72,8 +72,6 @@ def figures():
         "the same, with docstrings, comments and blank lines": sum(map(length, rules)) / len(words),
         "lowerings that families share": len(shared),
         "lowerings that only one family has": len(lowerings) - len(shared),
-        "lines of the longest file with rules": max(map(length, rules)),
-        "lines of the longest file of `chainrules_numpy`": max(map(length, NUMPY.rglob("*.py"))),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("design/measurements/*.md")])
+PAGES = sorted(DOCS.glob("*.md"))
 # A time, a multiple of one, or a table of results.
 FIGURE = re.compile(
     r"\d ?(µs|ms|ns)\b|processor time|^\|.*×.*\| *[\d.]"

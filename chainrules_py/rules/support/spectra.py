@@ -1,6 +1,6 @@
 """Functions shared by the rules of singular values and eigenvalues where some are (nearly) equal.
 
-Derived in docs/design/svd.md: a quotient whose denominator vanishes is left out, and reported
+Derived in docs/design/decompositions.md: a quotient whose denominator vanishes is left out, and reported
 unless its numerator vanishes as well.
 """
 
