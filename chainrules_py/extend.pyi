@@ -1,42 +1,42 @@
 # The names of extend.py for type checkers: written from the same table, and compared by a test.
 
-from chainrules_fallbacks.composites import creation as creation_composites
-from chainrules_fallbacks.composites import fourier as fourier_composites
-from chainrules_fallbacks.composites import indexing as indexing_composites
-from chainrules_fallbacks.composites import joining as joining_composites
-from chainrules_fallbacks.composites import polynomials as polynomials_composites
-from chainrules_fallbacks.composites import quantiles as quantiles_composites
-from chainrules_fallbacks.composites import reductions as reductions_composites
-from chainrules_fallbacks.composites import statistics as statistics_composites
-from chainrules_fallbacks.composites.indexing import (
+from chainrules_kit.fallbacks.composites import creation as creation_composites
+from chainrules_kit.fallbacks.composites import fourier as fourier_composites
+from chainrules_kit.fallbacks.composites import indexing as indexing_composites
+from chainrules_kit.fallbacks.composites import joining as joining_composites
+from chainrules_kit.fallbacks.composites import polynomials as polynomials_composites
+from chainrules_kit.fallbacks.composites import quantiles as quantiles_composites
+from chainrules_kit.fallbacks.composites import reductions as reductions_composites
+from chainrules_kit.fallbacks.composites import statistics as statistics_composites
+from chainrules_kit.fallbacks.composites.indexing import (
     compress,
 )
-from chainrules_fallbacks.composites.padding import (
+from chainrules_kit.fallbacks.composites.padding import (
     pad,
 )
-from chainrules_fallbacks.composites.reductions import (
+from chainrules_kit.fallbacks.composites.reductions import (
     array_of,
 )
-from chainrules_fallbacks.elementwise import (
+from chainrules_kit.fallbacks.elementwise import (
     choose_standard,
     nan_to_num_standard,
     unwrap_standard,
 )
-from chainrules_fallbacks.manipulation import (
+from chainrules_kit.fallbacks.manipulation import (
     vander_standard,
 )
-from chainrules_fallbacks.matrices import (
+from chainrules_kit.fallbacks.matrices import (
     dot_standard,
     inner_standard,
     matrix_rank_standard,
     outer_standard,
     roots_standard,
 )
-from chainrules_fallbacks.reductions import (
+from chainrules_kit.fallbacks.reductions import (
     nanmax_standard,
     nanmin_standard,
 )
-from chainrules_fallbacks.statistics import (
+from chainrules_kit.fallbacks.statistics import (
     interp_standard,
 )
 from chainrules_py.composites import decompositions as decompositions_composites

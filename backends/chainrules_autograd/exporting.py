@@ -16,7 +16,7 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run, tangent_of
 from chainrules_autograd.config import config
-from chainrules_bridge import imported_from, refuse_numpy, supported
+from chainrules_kit import imported_from, refuse_numpy, supported
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,

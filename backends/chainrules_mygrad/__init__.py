@@ -10,7 +10,7 @@ from mygrad import execute_op, no_autodiff  # type: ignore[attr-defined]
 from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
-from chainrules_bridge import (
+from chainrules_kit import (
     Transformation,
     Transformations,
     as_seen,

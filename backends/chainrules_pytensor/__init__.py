@@ -16,7 +16,7 @@ from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
-from chainrules_bridge import (
+from chainrules_kit import (
     Transformation,
     Transformations,
     as_seen,

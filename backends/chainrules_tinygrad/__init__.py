@@ -16,7 +16,7 @@ from tinygrad.function import function
 from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
-from chainrules_bridge import (
+from chainrules_kit import (
     Transformation,
     Transformations,
     nestings,

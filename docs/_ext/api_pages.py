@@ -32,13 +32,14 @@ PACKAGES = (
 # Of these the names that the package itself states, on one page; their modules are their own.
 FACES = (
     "chainrules_autograd",
-    "chainrules_bridge",
     "chainrules_cli",
-    "chainrules_compat",
     "chainrules_compile",
     "chainrules_dask",
-    "chainrules_fallbacks",
     "chainrules_jax",
+    "chainrules_kit",
+    "chainrules_kit.fallbacks",
+    "chainrules_kit.forms",
+    "chainrules_kit.solvers",
     "chainrules_like_autograd",
     "chainrules_mlx",
     "chainrules_mygrad",
@@ -46,7 +47,6 @@ FACES = (
     "chainrules_pandas",
     "chainrules_pytensor",
     "chainrules_recall",
-    "chainrules_solvers",
     "chainrules_tinygrad",
     "chainrules_torch",
 )

@@ -11,7 +11,13 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import (
+from chainrules_jax.array_types import Concrete, is_traced
+from chainrules_jax.engine.callback import called_back
+from chainrules_jax.engine.config import config
+from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
+from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
+from chainrules_jax.engine.residuals import Kept
+from chainrules_kit import (
     UNFIT,
     AskedError,
     array_like,
@@ -19,12 +25,6 @@ from chainrules_bridge import (
     pushed_on_arrays,
     refused_half,
 )
-from chainrules_jax.array_types import Concrete, is_traced
-from chainrules_jax.engine.callback import called_back
-from chainrules_jax.engine.config import config
-from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
-from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
-from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
     NoRuleError,
     NoTangent,

@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import (
+from chainrules_kit import (
     UNFIT,
     check_hidden,
     own_function,

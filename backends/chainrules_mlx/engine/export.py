@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import refuse_bare, refuse_numpy, supported
+from chainrules_kit import refuse_bare, refuse_numpy, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.values import as_values, leaves_mlx

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import chainrules_py
-from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare, refuse_numpy
+from chainrules_kit import check_hidden, of_own, own_function, refuse_bare, refuse_numpy
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (

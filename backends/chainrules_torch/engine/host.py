@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_bridge import imported_from, own_function
+from chainrules_kit import imported_from, own_function
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from chainrules_bridge import Transformation, supported
+from chainrules_kit import Transformation, supported
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Support, find_rule, primal_of, unbind
 from chainrules_torch.engine.config import config

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainrules_autograd
-from chainrules_compat import custom_vjp
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import NoRuleError, UnsupportedKeywordError, export, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import (

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_compat import custom_vjp
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import (
     LinearMap,
     MutationError,
