@@ -131,9 +131,6 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode refuse_written",
-    "chainrules_py.engines.export": (
-        "Kernel Resolved Support check_options is_captured lookups resolved stated"
-    ),
     "chainrules_py.composites.decompositions": (
         "cholesky_tangent_standard solve_triangular_standard"
     ),

@@ -25,6 +25,7 @@ _HOMES = {
     "direct": "as_seen",
     "directions": "deliver_many many_directions",
     "entries": "assembled canonical conjugated dense densely flat opened",
+    "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
     "hidden": "check_hidden",
     "imported": "imported_from of_own own_function refuse_traced_captures",
     "linear": "check_linear",
@@ -47,6 +48,14 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [  # imported when they are asked for
+    "stated",
+    "resolved",
+    "lookups",
+    "is_captured",
+    "check_options",
+    "Support",
+    "Resolved",
+    "Kernel",
     "AskedError",
     "CONSTANT",
     "Transformation",

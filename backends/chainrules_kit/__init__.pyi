@@ -12,6 +12,16 @@ from chainrules_kit.derived_rows import derive, rows_of
 from chainrules_kit.direct import as_seen
 from chainrules_kit.directions import deliver_many, many_directions
 from chainrules_kit.entries import assembled, canonical, conjugated, dense, densely, flat, opened
+from chainrules_kit.export import (
+    Kernel,
+    Resolved,
+    Support,
+    check_options,
+    is_captured,
+    lookups,
+    resolved,
+    stated,
+)
 from chainrules_kit.hidden import check_hidden
 from chainrules_kit.imported import imported_from, of_own, own_function, refuse_traced_captures
 from chainrules_kit.linear import check_linear
@@ -28,6 +38,14 @@ from chainrules_kit.transform import Transformation, Transformations, nestings
 from chainrules_kit.windows import gathered_windows
 
 __all__ = [
+    "Kernel",
+    "Resolved",
+    "Support",
+    "check_options",
+    "is_captured",
+    "lookups",
+    "resolved",
+    "stated",
     "AskedError",
     "CONSTANT",
     "Transformation",

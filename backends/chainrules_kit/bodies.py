@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_kit.export import lookups
 from chainrules_kit.imported import imported_from
 from chainrules_py import (
     ChainRulesError,
@@ -28,7 +29,6 @@ from chainrules_py.extend import (
     captured,
     describe,
     flatten,
-    lookups,
     map_leaves,
     name_of,
     type_info,

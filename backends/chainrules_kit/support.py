@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_kit.export import Support
 from chainrules_kit.transform import Transformations, total_of
 from chainrules_py import NoRuleError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Support, flatten, kind_of, unflatten
+from chainrules_py.extend import flatten, kind_of, unflatten
 
 _SECOND = ("grad of grad", "jvp of grad", "grad of jvp")
 _THIRD = ("grad of grad of grad", "third order")

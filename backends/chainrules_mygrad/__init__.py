@@ -11,16 +11,17 @@ from mygrad.operation_base import Operation
 from mygrad.tensor_base import Tensor
 
 from chainrules_kit import (
+    Support,
     Transformation,
     Transformations,
     as_seen,
     refuse_captured,
+    stated,
     supported,
 )
 from chainrules_mygrad.views import View, found_view, is_of
 from chainrules_py import NotDifferentiableError, is_zero
 from chainrules_py.extend import (
-    Support,
     default_engine,
     describe,
     is_structure_type,
@@ -29,7 +30,6 @@ from chainrules_py.extend import (
     name_of,
     partition,
     plain,
-    stated,
     unflatten,
 )
 

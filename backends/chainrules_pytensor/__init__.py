@@ -17,25 +17,18 @@ from pytensor.tensor import TensorType, as_tensor_variable
 from pytensor.tensor.variable import TensorVariable
 
 from chainrules_kit import (
+    Kernel,
+    Support,
     Transformation,
     Transformations,
     as_seen,
     nestings,
     refuse_captured,
+    stated,
     supported,
 )
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    ContractError,
-    Kernel,
-    Support,
-    flatten,
-    made,
-    name_of,
-    partition,
-    stated,
-    unflatten,
-)
+from chainrules_py.extend import ContractError, flatten, made, name_of, partition, unflatten
 
 try:
     from pytensor.gradient import pushforward

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from pytensor.link.jax import dispatch
 
+from chainrules_kit import Kernel
 from chainrules_py import export
-from chainrules_py.extend import Kernel, TreeDef, unflatten
+from chainrules_py.extend import TreeDef, unflatten
 
 _dispatch: Any = dispatch  # of which the stubs know little
 

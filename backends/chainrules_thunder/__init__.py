@@ -15,9 +15,17 @@ from thunder.core.proxies import TensorProxy  # pyright: ignore[reportMissingImp
 from thunder.core.transforms import register_augmented_forward, register_backward  # pyright: ignore[reportMissingImports]
 from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
 
-from chainrules_kit import Transformation, Transformations, as_seen, supported
+from chainrules_kit import (
+    Kernel,
+    Support,
+    Transformation,
+    Transformations,
+    as_seen,
+    stated,
+    supported,
+)
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Kernel, Support, describe, name_of, stated
+from chainrules_py.extend import describe, name_of
 
 __all__ = ["executor", "export", "supports", "transformations"]
 

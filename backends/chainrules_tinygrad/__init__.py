@@ -17,24 +17,24 @@ from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import UOp
 
 from chainrules_kit import (
+    Support,
     Transformation,
     Transformations,
     nestings,
     refuse_captured,
+    resolved,
+    stated,
     supported,
 )
 from chainrules_py import NotDifferentiableError, ZeroTangent, add_tangents, is_zero, unthunk
 from chainrules_py.extend import (
     Library,
-    Support,
     bind,
     demand_rule,
     describe,
     made,
     name_of,
     register_array_type,
-    resolved,
-    stated,
 )
 
 __all__ = ["export", "supports", "transformations", "words"]

@@ -38,6 +38,7 @@ BLOCK = re.compile(r"^```(?:\{code-cell\} )?python3?\n(.*?)^```", re.MULTILINE |
 OPEN = (
     "chainrules_py",
     "chainrules_py.composites.functional",
+    "chainrules_kit",
     "chainrules_kit.forms",
     "chainrules_compile",
     "chainrules_native",

@@ -339,7 +339,7 @@ ELSEWHERE = (
     ("backends/chainrules_kit/solvers/*", "tests/engines/kit/solvers/test_solving.py", ROOM),
     (
         "backends/chainrules_kit/*",
-        "tests/core/engines/test_export.py",
+        "tests/engines/kit/test_export.py",
         "exported functions have entries",
     ),
     ("backends/chainrules_strict/*", "tests/libraries/strict/test_strict.py", ROOM),

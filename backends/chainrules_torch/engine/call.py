@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, final
 
 import torch
 
-from chainrules_kit import imported_from, pulled_on_arrays, pushed_on_arrays
+from chainrules_kit import imported_from, lookups, pulled_on_arrays, pushed_on_arrays
 from chainrules_py import Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -24,7 +24,6 @@ from chainrules_py.extend import (
     hosted,
     is_static,
     is_structure_type,
-    lookups,
     see,
     type_info,
     unflatten,
