@@ -35,6 +35,9 @@ FACES = (
     "chainrules_cli",
     "chainrules_compile",
     "chainrules_dask",
+    "chainrules_engines.mygrad",
+    "chainrules_engines.pytensor",
+    "chainrules_engines.tinygrad",
     "chainrules_jax",
     "chainrules_kit",
     "chainrules_kit.fallbacks",
@@ -42,12 +45,9 @@ FACES = (
     "chainrules_kit.solvers",
     "chainrules_like_autograd",
     "chainrules_mlx",
-    "chainrules_mygrad",
     "chainrules_native",
     "chainrules_pandas",
-    "chainrules_pytensor",
     "chainrules_recall",
-    "chainrules_tinygrad",
     "chainrules_torch",
 )
 WORDS = "chainrules_py.vocabulary."

@@ -23,7 +23,7 @@ def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Seque
     Parameters
     ----------
     f : callable
-        As `chainrules_pytensor.export` takes it.
+        As `chainrules_engines.pytensor.export` takes it.
     layout : TreeDef
         That of the operands and the options, whose leaves are the arrays.
     count : int

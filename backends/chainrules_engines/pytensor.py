@@ -34,7 +34,7 @@ try:
     from pytensor.gradient import pushforward
 except ImportError:
     msg = (
-        f"PyTensor {pytensor.__version__} is too old, chainrules_pytensor needs 3.0 or later: "
+        f"PyTensor {pytensor.__version__} is too old, exports need 3.0 or later: "
         f"pip install 'pytensor>=3'; with PyMC, 'pymc>=6', which needs Python 3.12 or later"
     )
     raise ContractError(msg) from None
@@ -209,9 +209,9 @@ class KernelOp(Op):
 
 def _jax() -> Any:
     """Import what stands for JAX, which would take a second where nobody asks for it."""
-    from chainrules_pytensor import by_jax
+    from chainrules_engines import pytensor_by_jax
 
-    return by_jax
+    return pytensor_by_jax
 
 
 @node_rewriter([KernelOp])  # type: ignore[untyped-decorator]
