@@ -131,23 +131,20 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode refuse_written",
-    "chainrules_py.engines.export": (
-        "Kernel Resolved Support check_options is_captured lookups resolved stated"
-    ),
     "chainrules_py.composites.decompositions": (
         "cholesky_tangent_standard solve_triangular_standard"
     ),
-    "chainrules_fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
-    "chainrules_fallbacks.manipulation": "vander_standard",
-    "chainrules_fallbacks.matrices": (
+    "chainrules_kit.fallbacks.elementwise": ("choose_standard nan_to_num_standard unwrap_standard"),
+    "chainrules_kit.fallbacks.manipulation": "vander_standard",
+    "chainrules_kit.fallbacks.matrices": (
         "dot_standard inner_standard matrix_rank_standard outer_standard roots_standard"
     ),
-    "chainrules_fallbacks.reductions": "nanmax_standard nanmin_standard",
-    "chainrules_fallbacks.statistics": "interp_standard",
-    "chainrules_fallbacks.composites.indexing": "compress",
-    "chainrules_fallbacks.composites.padding": "pad",
+    "chainrules_kit.fallbacks.reductions": "nanmax_standard nanmin_standard",
+    "chainrules_kit.fallbacks.statistics": "interp_standard",
+    "chainrules_kit.fallbacks.composites.indexing": "compress",
+    "chainrules_kit.fallbacks.composites.padding": "pad",
     "chainrules_py.composites.products": "adjugate_by_svd",
-    "chainrules_fallbacks.composites.reductions": "array_of",
+    "chainrules_kit.fallbacks.composites.reductions": "array_of",
     "chainrules_py.rules.higher_order.integration": "started",
     "chainrules_py.rules.higher_order.operators": "Gradient Residual applied",
     "chainrules_py.rules.linalg.matrices": "adjoint",
@@ -156,19 +153,19 @@ _HOMES: dict[str, str] = {
 """Names, by the module that each is defined in."""
 
 _MODULES = {
-    "creation_composites": "chainrules_fallbacks.composites.creation",
+    "creation_composites": "chainrules_kit.fallbacks.composites.creation",
     "decompositions_composites": "chainrules_py.composites.decompositions",
     "elementwise_composites": "chainrules_py.composites.elementwise",
-    "fourier_composites": "chainrules_fallbacks.composites.fourier",
-    "indexing_composites": "chainrules_fallbacks.composites.indexing",
-    "joining_composites": "chainrules_fallbacks.composites.joining",
+    "fourier_composites": "chainrules_kit.fallbacks.composites.fourier",
+    "indexing_composites": "chainrules_kit.fallbacks.composites.indexing",
+    "joining_composites": "chainrules_kit.fallbacks.composites.joining",
     "manipulation_composites": "chainrules_py.composites.manipulation",
     "mapping_composites": "chainrules_py.composites.mapping",
-    "polynomials_composites": "chainrules_fallbacks.composites.polynomials",
+    "polynomials_composites": "chainrules_kit.fallbacks.composites.polynomials",
     "products_composites": "chainrules_py.composites.products",
-    "quantiles_composites": "chainrules_fallbacks.composites.quantiles",
-    "reductions_composites": "chainrules_fallbacks.composites.reductions",
-    "statistics_composites": "chainrules_fallbacks.composites.statistics",
+    "quantiles_composites": "chainrules_kit.fallbacks.composites.quantiles",
+    "reductions_composites": "chainrules_kit.fallbacks.composites.reductions",
+    "statistics_composites": "chainrules_kit.fallbacks.composites.statistics",
     "cholesky_rules": "chainrules_py.rules.decompositions.cholesky",
     "product_rules": "chainrules_py.rules.linalg.products",
     "solving_rules": "chainrules_py.rules.linalg.solving",

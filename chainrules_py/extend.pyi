@@ -1,42 +1,42 @@
 # The names of extend.py for type checkers: written from the same table, and compared by a test.
 
-from chainrules_fallbacks.composites import creation as creation_composites
-from chainrules_fallbacks.composites import fourier as fourier_composites
-from chainrules_fallbacks.composites import indexing as indexing_composites
-from chainrules_fallbacks.composites import joining as joining_composites
-from chainrules_fallbacks.composites import polynomials as polynomials_composites
-from chainrules_fallbacks.composites import quantiles as quantiles_composites
-from chainrules_fallbacks.composites import reductions as reductions_composites
-from chainrules_fallbacks.composites import statistics as statistics_composites
-from chainrules_fallbacks.composites.indexing import (
+from chainrules_kit.fallbacks.composites import creation as creation_composites
+from chainrules_kit.fallbacks.composites import fourier as fourier_composites
+from chainrules_kit.fallbacks.composites import indexing as indexing_composites
+from chainrules_kit.fallbacks.composites import joining as joining_composites
+from chainrules_kit.fallbacks.composites import polynomials as polynomials_composites
+from chainrules_kit.fallbacks.composites import quantiles as quantiles_composites
+from chainrules_kit.fallbacks.composites import reductions as reductions_composites
+from chainrules_kit.fallbacks.composites import statistics as statistics_composites
+from chainrules_kit.fallbacks.composites.indexing import (
     compress,
 )
-from chainrules_fallbacks.composites.padding import (
+from chainrules_kit.fallbacks.composites.padding import (
     pad,
 )
-from chainrules_fallbacks.composites.reductions import (
+from chainrules_kit.fallbacks.composites.reductions import (
     array_of,
 )
-from chainrules_fallbacks.elementwise import (
+from chainrules_kit.fallbacks.elementwise import (
     choose_standard,
     nan_to_num_standard,
     unwrap_standard,
 )
-from chainrules_fallbacks.manipulation import (
+from chainrules_kit.fallbacks.manipulation import (
     vander_standard,
 )
-from chainrules_fallbacks.matrices import (
+from chainrules_kit.fallbacks.matrices import (
     dot_standard,
     inner_standard,
     matrix_rank_standard,
     outer_standard,
     roots_standard,
 )
-from chainrules_fallbacks.reductions import (
+from chainrules_kit.fallbacks.reductions import (
     nanmax_standard,
     nanmin_standard,
 )
-from chainrules_fallbacks.statistics import (
+from chainrules_kit.fallbacks.statistics import (
     interp_standard,
 )
 from chainrules_py.composites import decompositions as decompositions_composites
@@ -56,16 +56,6 @@ from chainrules_py.config import (
 )
 from chainrules_py.engines.default import (
     any_engine,
-)
-from chainrules_py.engines.export import (
-    Kernel,
-    Resolved,
-    Support,
-    check_options,
-    is_captured,
-    lookups,
-    resolved,
-    stated,
 )
 from chainrules_py.engines.guard import (
     Guard,
@@ -498,7 +488,6 @@ __all__ = [
     "GuardMode",
     "HEAP_TYPE",
     "HigherOrder",
-    "Kernel",
     "LEAF",
     "leaves_out",
     "probe_like",
@@ -523,7 +512,6 @@ __all__ = [
     "Recorder",
     "Request",
     "Residual",
-    "Resolved",
     "RruleRecipe",
     "Rule",
     "Settled",
@@ -533,7 +521,6 @@ __all__ = [
     "Space",
     "Statement",
     "StructureSpace",
-    "Support",
     "Thunk",
     "Trace",
     "Tracer",
@@ -588,7 +575,6 @@ __all__ = [
     "cells",
     "check_captured",
     "check_cotangent",
-    "check_options",
     "check_result",
     "checked_types",
     "cholesky_rules",
@@ -651,7 +637,6 @@ __all__ = [
     "inside",
     "interp_standard",
     "invalidate",
-    "is_captured",
     "is_generator",
     "is_library",
     "is_mutable_destination",
@@ -669,7 +654,6 @@ __all__ = [
     "leaf_tangents",
     "lock_of_a_table",
     "looked_into",
-    "lookups",
     "made",
     "made_again",
     "makers",
@@ -740,7 +724,6 @@ __all__ = [
     "register_table",
     "register_tangent",
     "remove",
-    "resolved",
     "roots_standard",
     "row",
     "rules_in",
@@ -761,7 +744,6 @@ __all__ = [
     "spread_given",
     "started",
     "state",
-    "stated",
     "states",
     "static_types",
     "statistics_composites",

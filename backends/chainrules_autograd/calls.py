@@ -21,7 +21,7 @@ from autograd.tracer import isbox
 from chainrules_autograd import _private
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_bridge import check_hidden, of_own, own_function
+from chainrules_kit import check_hidden, check_options, is_captured, lookups, of_own, own_function
 from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
@@ -31,7 +31,6 @@ from chainrules_py.extend import (
     Operator,
     Space,
     bind,
-    check_options,
     closed,
     deliver,
     demand_rule,
@@ -39,10 +38,8 @@ from chainrules_py.extend import (
     flatten,
     flatten_tangent,
     hosted,
-    is_captured,
     is_structure_type,
     looked_into,
-    lookups,
     partition,
     type_info,
     unflatten,

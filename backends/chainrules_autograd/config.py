@@ -12,7 +12,7 @@ import autograd.core
 import numpy as np
 
 from chainrules_autograd.boxes import bare, boxed
-from chainrules_bridge import check_linear, dense, densely
+from chainrules_kit import check_linear, dense, densely
 from chainrules_py import (
     Capability,
     Config,

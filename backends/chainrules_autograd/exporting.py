@@ -16,25 +16,29 @@ from chainrules_autograd.boxes import boxed, is_boxed, opened, returned
 from chainrules_autograd.calls import entering as _entering
 from chainrules_autograd.calls import is_function, run, tangent_of
 from chainrules_autograd.config import config
-from chainrules_bridge import imported_from, refuse_numpy, supported
+from chainrules_kit import (
+    Resolved,
+    Support,
+    imported_from,
+    lookups,
+    refuse_numpy,
+    resolved,
+    stated,
+    supported,
+)
 from chainrules_py import ChainRulesError, Primitive
 from chainrules_py.extend import (
     Cache,
-    Resolved,
-    Support,
     aliases,
     bind,
     exactly,
     find_rule,
     is_static,
-    lookups,
     made,
     name_of,
     number_home,
-    resolved,
     scalar_at_home,
     see,
-    stated,
     type_info,
 )
 

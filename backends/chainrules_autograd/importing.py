@@ -12,8 +12,8 @@ from autograd.tracer import isbox
 
 from chainrules_autograd.boxes import boxed
 from chainrules_autograd.config import as_tuple, make_jvp, make_vjp
-from chainrules_bridge import refuse_traced_captures
-from chainrules_compat.import_rule import (
+from chainrules_kit import refuse_traced_captures
+from chainrules_kit.forms.import_rule import (
     ImportedRule,
     declared,
     parameters_of_imported,

@@ -113,7 +113,7 @@ def _pytensor(x: Any) -> tuple[Any, Any]:
 def _thunder(x: Any) -> tuple[Any, Any]:
     import thunder  # pyright: ignore[reportMissingImports]
 
-    from chainrules_thunder import executor
+    from chainrules_engines.thunder import executor
 
     f = export(v.vector_norm, to="thunder")
     y = thunder.jit(f, executors=[executor])(x)

@@ -164,7 +164,7 @@ def _is_stated(function: Any) -> bool:
 _HOMES = frozenset(
     (
         *("numpy", "builtins", "_operator", "operator"),
-        *("chainrules_numpy", "chainrules_fallbacks", "chainrules_py"),
+        *("chainrules_numpy", "chainrules_kit.fallbacks", "chainrules_py"),
     )
 )
 """Whose functions give arrays of their own, of a form that hangs on numbers where it says so."""

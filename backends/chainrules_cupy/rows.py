@@ -10,8 +10,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from chainrules_bridge import derive, rows_of
 from chainrules_cupy._private import OF_COMPOSITES, where_ufunc
+from chainrules_kit import derive, rows_of
 from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (

@@ -13,7 +13,7 @@ import dask.array as da
 import numpy as np
 from dask.tokenize import normalize_token
 
-from chainrules_bridge import derive, rows_of
+from chainrules_kit import derive, rows_of
 from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py.extend import (
     Tracer,

@@ -9,9 +9,9 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from chainrules_bridge import Transformations
 from chainrules_everywhere.grid import laid_out
 from chainrules_everywhere.trial import Trial
+from chainrules_kit import Transformations
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
 from chainrules_py.primitives import plugins

@@ -16,8 +16,8 @@ import jax.scipy as jsp
 import numpy as np
 from jax import lax
 
-from chainrules_bridge import gathered_windows
 from chainrules_jax import _private
+from chainrules_kit import gathered_windows
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Library, lazy_array_type, register_array_type

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chainrules_compat import CustomFunction
-from chainrules_compat.pairs import enter
-from chainrules_compat.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_kit.forms import CustomFunction
+from chainrules_kit.forms.pairs import enter
+from chainrules_kit.forms.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_like_autograd.core import VSpace, vspace
 from chainrules_like_autograd.tracer import Box
 from chainrules_like_autograd.trees import tree_map

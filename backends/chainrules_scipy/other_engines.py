@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from chainrules_bridge import CONSTANT, called_by_numpy, is_hosted
+from chainrules_kit import CONSTANT, called_by_numpy, is_hosted
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
 from chainrules_py.extend import Tracer, closed, describe, flatten, inside
 

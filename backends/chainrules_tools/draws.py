@@ -1,4 +1,4 @@
-"""Generators of random numbers that a function can come to: whether it drew, and where it began."""
+"""Generators of random numbers that a function names: whether it drew, and where it began."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import random
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge.reach import generators_of
+from chainrules_py.extend import generators_in
 
 
 @final
 class Draws:
-    """State of the generators that a function can come to, and of those that all share."""
+    """State of the generators that a function or its module names, and of those all share."""
 
     __slots__ = ("_before",)
 
     def __init__(self, f: Callable[..., Any]) -> None:
-        found = [_access(g) for g in (*_shared(), *generators_of(f))]
+        found = [_access(g) for g in (*_shared(), *generators_in(f))]
         self._before = [(get, put, get()) for get, put in filter(None, found)]
 
     def went_on(self) -> bool:

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from chainrules_compat import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.forms import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compat import custom_jvp
 from chainrules_compile import compile
+from chainrules_kit.forms import custom_jvp
 from chainrules_py import (
     LinearMap,
     export,

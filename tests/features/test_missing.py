@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chainrules_compat import augmented_rule, once_differentiable
 from chainrules_compile import compile
+from chainrules_kit.forms import augmented_rule, once_differentiable
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainrules_py.vocabulary as v
-from chainrules_compat import augmented_rule
+from chainrules_kit.forms import augmented_rule
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compat import augmented_rule, custom_jvp, custom_vjp
+from chainrules_kit.forms import augmented_rule, custom_jvp, custom_vjp
 from chainrules_py import (
     ChainRulesError,
     LinearMap,

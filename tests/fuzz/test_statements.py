@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_compat import custom_jvp, custom_vjp
+from chainrules_kit.forms import custom_jvp, custom_vjp
 from chainrules_py import ChainRulesError, TracerError, primitive, rrule
 from chainrules_tape import checkpoint, grad, jvp, linearize, value_and_grad
 from tests.fuzz.statements import PENS, everything, sample, wrong

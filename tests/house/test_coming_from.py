@@ -37,12 +37,12 @@ def test_each_section_has_a_table_and_a_program():
 
 
 def test_every_name_of_ours_in_a_table_exists():
-    import chainrules_compat
+    import chainrules_kit.forms
     import chainrules_py
     import chainrules_tape
     from chainrules_py import testing, vocabulary
 
-    places = (chainrules_tape, chainrules_py, chainrules_compat, testing, vocabulary)
+    places = (chainrules_tape, chainrules_py, chainrules_kit.forms, testing, vocabulary)
     named = {
         call
         for line in TEXT.splitlines()

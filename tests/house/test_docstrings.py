@@ -20,8 +20,6 @@ def packages():
     """The core, and every package in ``backends`` whose library is there."""
     yield "chainrules_py"
     for folder in sorted((ROOT / "backends").iterdir()):
-        if folder.name == "chainrules_thunder" and importlib.util.find_spec("thunder") is None:
-            continue  # it has an environment of its own
         if (folder / "__init__.py").exists() and (
             folder.name != "chainrules_cupy" or is_importable()
         ):
@@ -34,6 +32,8 @@ def modules():
         package = importlib.import_module(name)
         yield package
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if found.name.endswith(".thunder") and importlib.util.find_spec("thunder") is None:
+                continue  # it has an environment of its own
             yield importlib.import_module(found.name)
 
 

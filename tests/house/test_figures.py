@@ -146,7 +146,7 @@ def test_import_reads_no_rule_no_signature_and_no_more_of_numpy():
         "inspect.signature = read\n"
         "import chainrules_numpy\n"
         "late = ('chainrules_py.rules.', 'chainrules_py.composites.python_numbers',"
-        " 'chainrules_solvers')\n"
+        " 'chainrules_kit.solvers')\n"
         "print([m for m in sys.modules if m.startswith(late)])\n"
         "print([m for m in {*sys.modules} - before if m.startswith('numpy')])\n"
     )

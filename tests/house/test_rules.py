@@ -54,15 +54,15 @@ _DOORS = {"enter", "Statement"}
 _DOORKEEPERS = {
     "chainrules_py/primitives/primitive.py",
     "chainrules_py/registry/pens.py",
-    "backends/chainrules_compat/functions.py",
-    "backends/chainrules_compat/pairs.py",
-    "backends/chainrules_compat/import_rule.py",
+    "backends/chainrules_kit/forms/functions.py",
+    "backends/chainrules_kit/forms/pairs.py",
+    "backends/chainrules_kit/forms/import_rule.py",
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
     # Pens that stand outside of the core, and what puts statements around people's statements.
     "backends/chainrules_like_autograd/extend.py",
     "chainrules_py/registry/bind/choice.py",
-    "backends/chainrules_compat/hooks.py",
+    "backends/chainrules_kit/forms/hooks.py",
     "backends/chainrules_tools/derived.py",
     "backends/chainrules_tools/text_rules.py",
 }

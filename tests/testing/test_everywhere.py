@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from chainrules_compat import custom_vjp
 from chainrules_everywhere.trial import Trial
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import LinearMap, NoRuleError, bilinear_rule, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import exporter, exporters

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from chainrules_jax.array_types import JaxArray
 from chainrules_jax.engine.pytrees import as_values
+from chainrules_kit.solvers import Coordinates, Tableau, rate_of, tableau
 from chainrules_py import ForwardMode, NoTangent, ReverseMode, ZeroTangent, is_zero
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
@@ -33,7 +34,6 @@ from chainrules_py.extend import (
     unflatten_tangent,
 )
 from chainrules_py.vocabulary.higher_order import arrayed
-from chainrules_solvers import Coordinates, Tableau, rate_of, tableau
 
 Array: TypeAlias = Any
 Rate: TypeAlias = Callable[[Array, Array], Array]
@@ -93,7 +93,7 @@ class _Allowed:
 def _first_step(
     method: Tableau, rate: Rate, allowed: _Allowed, u: Array, k: Array, t: Array
 ) -> Array:
-    """Choose a first step as `chainrules_solvers.integration` does."""
+    """Choose a first step as `chainrules_kit.solvers.integration` does."""
     span, zero = jnp.abs(t[-1] - t[0]), jnp.zeros_like(u)
     d0, d1 = allowed.measured(u, zero, u), allowed.measured(k, zero, u)
     h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 == 0, 1, d1))

@@ -1,6 +1,6 @@
 """Implementations of the solving words for values that JAX traces, by loops that it compiles.
 
-The methods are those of `chainrules_solvers`, which look at values to see how far
+The methods are those of `chainrules_kit.solvers`, which look at values to see how far
 they are. A compiled program cannot raise: what does not converge is NaN.
 """
 
@@ -16,9 +16,9 @@ from jax.scipy.sparse import linalg as sparse
 
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.pytrees import COMPUTED, is_value
+from chainrules_kit.solvers import SMALL, Coordinates
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Gradient, Residual, Tree, describe
-from chainrules_solvers import SMALL, Coordinates
 
 Function: TypeAlias = Callable[..., Any]
 Array: TypeAlias = Any

@@ -18,7 +18,6 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters.partial_eval import JaxprTracer
 
-from chainrules_bridge import check_hidden, of_own, own_function, refuse_numpy
 from chainrules_jax.array_types import is_traced
 from chainrules_jax.engine.jet import define_series
 from chainrules_jax.engine.linear import (
@@ -42,16 +41,17 @@ from chainrules_jax.engine.linear_pairs import (
     no_tangent,
 )
 from chainrules_jax.engine.pytrees import split
-from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import (
-    Cache,
-    TreeDef,
+from chainrules_kit import (
+    check_hidden,
     check_options,
-    closed,
-    exactly,
     is_captured,
     lookups,
+    of_own,
+    own_function,
+    refuse_numpy,
 )
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import Cache, TreeDef, closed, exactly
 from chainrules_py.vocabulary import scan
 
 set_current_trace: Any

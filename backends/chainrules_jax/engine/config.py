@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_bridge import dense as filled
-from chainrules_bridge import densely
 from chainrules_jax.engine.linear import is_inexact
 from chainrules_jax.engine.pytrees import conjugate, dense, is_value, split
+from chainrules_kit import dense as filled
+from chainrules_kit import densely
 from chainrules_py import (
     Capability,
     Config,

@@ -6,23 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import refuse_bare, refuse_numpy, supported
 from chainrules_jax.engine.call import run
 from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values
 from chainrules_jax.engine.transform import transformations
+from chainrules_kit import Resolved, Support, refuse_bare, refuse_numpy, resolved, stated, supported
 from chainrules_py import Primitive, rules_for
-from chainrules_py.extend import (
-    Resolved,
-    Support,
-    made,
-    name_of,
-    primal_of,
-    resolved,
-    stated,
-    unbind,
-)
+from chainrules_py.extend import made, name_of, primal_of, unbind
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:

@@ -12,17 +12,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from chainrules_bridge import own_function, refuse_traced_captures
-from chainrules_compat.import_rule import (
+from chainrules_jax.array_types import is_traced
+from chainrules_jax.engine.linear import is_inexact
+from chainrules_jax.engine.pytrees import conjugate, is_value, split
+from chainrules_kit import own_function, refuse_traced_captures
+from chainrules_kit.forms.import_rule import (
     ImportedRule,
     declared,
     parameters_of_imported,
     state_imported,
     without_rule,
 )
-from chainrules_jax.array_types import is_traced
-from chainrules_jax.engine.linear import is_inexact
-from chainrules_jax.engine.pytrees import conjugate, is_value, split
 from chainrules_py import Primitive
 from chainrules_py.extend import (
     kind_of,

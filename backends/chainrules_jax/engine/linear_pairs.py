@@ -11,7 +11,13 @@ import numpy as np
 from jax.interpreters import ad, partial_eval
 
 import chainrules_py
-from chainrules_bridge import (
+from chainrules_jax.array_types import Concrete, is_traced
+from chainrules_jax.engine.callback import called_back
+from chainrules_jax.engine.config import config
+from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
+from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
+from chainrules_jax.engine.residuals import Kept
+from chainrules_kit import (
     UNFIT,
     AskedError,
     array_like,
@@ -19,12 +25,6 @@ from chainrules_bridge import (
     pushed_on_arrays,
     refused_half,
 )
-from chainrules_jax.array_types import Concrete, is_traced
-from chainrules_jax.engine.callback import called_back
-from chainrules_jax.engine.config import config
-from chainrules_jax.engine.linear import LinearPair, is_inexact, tangent_type
-from chainrules_jax.engine.pytrees import COMPUTED, conjugate, dense, is_value, settled, split
-from chainrules_jax.engine.residuals import Kept
 from chainrules_py import (
     NoRuleError,
     NoTangent,
@@ -198,11 +198,24 @@ class Program:
         return unflatten(self._out, leaves)
 
     def avals(self, *ins: Any) -> list[Any]:
-        """Return the shapes and dtypes of the result's arrays, given those of the operands."""
+        """Return the shapes and dtypes of the result's arrays, given those of the operands.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If a function uses a value that JAX traces, from a place where it is not found.
+        """
         try:
             return self._types[ins]  # type: ignore[no-any-return]
         except KeyError:
-            found = self._types[ins] = list(jax.make_jaxpr(self.value)(*ins).out_avals)
+            program = jax.make_jaxpr(self.value)(*ins)
+            if hidden := [x for x in program.consts if is_traced(x)]:
+                msg = (
+                    f"{self.word.__name__} uses {describe(hidden[0])}, which JAX traces, from a "
+                    f"place where it is not found: pass it as an operand"
+                )
+                raise NotDifferentiableError(msg) from None
+            found = self._types[ins] = list(program.out_avals)
             return found
 
     # ------------------------------------------------------------------------------ its rule

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from chainrules_bridge import Transformation, Transformations, nestings
+from chainrules_kit import Transformation, Transformations, nestings
 
 
 def _rows(z: Any, u: Any) -> Any:

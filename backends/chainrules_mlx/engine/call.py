@@ -10,9 +10,12 @@ import mlx.core as mx
 import numpy as np
 
 import chainrules_py
-from chainrules_bridge import (
+from chainrules_kit import (
     UNFIT,
     check_hidden,
+    check_options,
+    is_captured,
+    lookups,
     own_function,
     refused_half,
     unstated,
@@ -43,15 +46,12 @@ from chainrules_py.extend import (
     TreeDef,
     bind,
     brought_home,
-    check_options,
     closed,
     demand_rule,
     find_rule,
     flatten_tangent,
     hosted,
-    is_captured,
     looked_into,
-    lookups,
     map_leaves,
     partition,
     unflatten,

@@ -8,8 +8,8 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from chainrules_bridge import check_linear, densely
-from chainrules_bridge import dense as filled
+from chainrules_kit import check_linear, densely
+from chainrules_kit import dense as filled
 from chainrules_mlx import namespace as xp
 from chainrules_mlx.engine.values import dense, is_floating
 from chainrules_py import Capability, Config, ForwardMode, ReverseMode, ZeroTangent, space

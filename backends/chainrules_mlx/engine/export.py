@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_bridge import refuse_bare, refuse_numpy, supported
+from chainrules_kit import Support, refuse_bare, refuse_numpy, resolved, stated, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.values import as_values, leaves_mlx
 from chainrules_mlx.namespace import kept
 from chainrules_py import NotDifferentiableError
-from chainrules_py.extend import Support, made, name_of, resolved, stated
+from chainrules_py.extend import made, name_of
 
 
 def export(f: Callable[..., Any], /) -> Callable[..., Any]:

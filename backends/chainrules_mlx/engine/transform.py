@@ -7,7 +7,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from chainrules_bridge import Transformation, Transformations, nestings
+from chainrules_kit import Transformation, Transformations, nestings
 from chainrules_mlx.namespace import asarray
 
 _mx: Any = mx

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge import check_same, prints, samples
+from chainrules_kit import check_same, prints, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, final
 
-from chainrules_bridge import check_same, deliver_many, many_directions, samples
+from chainrules_kit import check_same, deliver_many, many_directions, samples
 from chainrules_py import NotDifferentiableError, ZeroTangent, ignore_derivatives, is_zero
 from chainrules_py.extend import (
     Guard,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, final
 
 import torch
 
-from chainrules_bridge import imported_from, pulled_on_arrays, pushed_on_arrays
+from chainrules_kit import imported_from, lookups, pulled_on_arrays, pushed_on_arrays
 from chainrules_py import Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -24,7 +24,6 @@ from chainrules_py.extend import (
     hosted,
     is_static,
     is_structure_type,
-    lookups,
     see,
     type_info,
     unflatten,
@@ -32,7 +31,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config, floats
-from chainrules_torch.engine.maps import kept_of, plain_pull, pull_each, pull_plain
+from chainrules_torch.engine.maps import kept_of, plain_pulls, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 
@@ -339,17 +338,13 @@ class Plan(AnyCall):
     def _by_maps(self, bound: Bound, operands: tuple[Any, ...], y_bar: Any) -> Sequence[Any]:
         assert bound.maps is not None
         _, maps = bound.maps(operands, self.options)
+        places = [i for i, wanted in enumerate(bound.wanted) if wanted]
         tensors: list[Any] = []
-        pulls = []
-        for x, m, wanted in zip(operands, maps, bound.wanted, strict=True):
-            if wanted:
-                pull = plain_pull(m, x, None, tensors)
-                if pull is None:
-                    break
-                pulls.append(pull)
-        else:
-            return pull_plain(pulls, y_bar, tensors)
-        each = [(m, x) for m, x, w in zip(maps, operands, bound.wanted, strict=True) if w]
+        pulls = plain_pulls(maps, operands, places, None, tensors)
+        if pulls is not None:
+            answer = pull_plain(pulls, y_bar, *tensors)
+            return answer if len(pulls) > 1 else (answer,)
+        each = [(maps[i], operands[i]) for i in places]
         bars = pull_each(y_bar, *[kept_of(m, x, bound) for m, x in each])
         bars = bars if type(bars) is tuple else (bars,)
         return [written(bar, space(x)) for bar, (_, x) in zip(bars, each, strict=True)]

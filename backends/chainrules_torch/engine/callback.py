@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
-from chainrules_bridge import (
+from chainrules_kit import (
     UNFIT,
     array_like,
     by_numpy,

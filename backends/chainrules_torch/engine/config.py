@@ -11,7 +11,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from chainrules_bridge import AskedError, dense, densely
+from chainrules_kit import AskedError, dense, densely
 from chainrules_py import (
     Capability,
     Config,

@@ -15,21 +15,27 @@ import numpy as np
 import torch
 
 import chainrules_py
-from chainrules_bridge import check_hidden, of_own, own_function, refuse_bare, refuse_numpy
+from chainrules_kit import (
+    check_hidden,
+    check_options,
+    is_captured,
+    of_own,
+    own_function,
+    refuse_bare,
+    refuse_numpy,
+    resolved,
+)
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
-    check_options,
     closed,
     find_rule,
     flatten,
-    is_captured,
     looked_into,
     map_leaves,
     name_of,
     partition,
-    resolved,
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Call, Plan

@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 from torch.overrides import TorchFunctionMode
 
-from chainrules_bridge import refused_half
+from chainrules_kit import refused_half
 from chainrules_py import ChainRulesError, MutationError
 from chainrules_torch import _private
 from chainrules_torch.engine.config import (

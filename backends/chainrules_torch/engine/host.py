@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from chainrules_bridge import imported_from, own_function
+from chainrules_kit import imported_from, is_captured, lookups, own_function
 from chainrules_py import Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     HigherOrder,
     find_rule,
     flatten,
-    is_captured,
     is_ruleless,
     is_structure_type,
-    lookups,
     moved,
     register_host,
 )

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from chainrules_bridge import refuse_traced_captures
-from chainrules_compat.import_rule import (
+from chainrules_kit import refuse_traced_captures
+from chainrules_kit.forms.import_rule import (
     ByPosition,
     ImportedRule,
     declared,

@@ -28,39 +28,50 @@ def holds_nothing(f: FunctionType) -> bool:
     return f.__closure__ is None and not f.__defaults__ and not f.__kwdefaults__
 
 
-def plain_pull(
-    m: Any, x: Any, known: Sequence[Any] | None, tensors: list[Any]
-) -> tuple[Any, ...] | None:
-    """Take a map apart, for `pull_plain`; add the tensors that it saved to ``tensors``.
+def plain_pulls(
+    maps: Sequence[Any],
+    xs: Sequence[Any],
+    places: Sequence[int],
+    known: Sequence[Any] | None,
+    tensors: list[Any],
+) -> list[tuple[Any, ...]] | None:
+    """Take the maps of some operands apart, for `pull_plain`; add what they saved to ``tensors``.
 
-    None where its pull keeps something from the moment it was made, or it saved anything but
-    tensors and constants: of tensors those that are ``known``, if these are given.
+    None where a pull keeps something from the moment it was made, or saved anything but tensors and
+    constants: of tensors those that are ``known``, if these are given.
     """
-    if type(m) is not LinearMap:
-        return None
-    half, saved = m.pull, m.saved
-    if type(half) is not FunctionType or not holds_nothing(half):
-        return None
-    statics: Sequence[tuple[Any, ...]] = ()
-    for y in saved:
-        if isinstance(y, Tensor):
-            if known is not None:
-                for z in known:
-                    if y is z:
-                        break
-                else:
-                    return None
-        elif type(y) in PLAIN:
-            if known is not None and type(y) in NUMBERS and not any([y is z for z in known]):
-                return None
-            statics = [static(y) for y in saved]
-        else:
+    pulls = []
+    for i in places:
+        m, x = maps[i], xs[i]
+        if type(m) is not LinearMap:
             return None
-    tensors += saved if not statics else [y for y in saved if isinstance(y, Tensor)]
-    return half, statics, statics.count(()) if statics else len(saved), x.dtype, x.shape
+        half, saved = m.pull, m.saved
+        if type(half) is not FunctionType or half.__closure__ is not None:
+            return None
+        if half.__defaults__ or half.__kwdefaults__:
+            return None
+        statics: Sequence[tuple[Any, ...]] = ()
+        for y in saved:
+            if isinstance(y, Tensor):
+                if known is not None:
+                    for z in known:
+                        if y is z:
+                            break
+                    else:
+                        return None
+            elif type(y) not in PLAIN:
+                return None
+            else:
+                if known is not None and type(y) in NUMBERS and not any([y is z for z in known]):
+                    return None
+                statics = [static(y) for y in saved]
+        tensors += saved if not statics else [y for y in saved if isinstance(y, Tensor)]
+        count = statics.count(()) if statics else len(saved)
+        pulls.append((half, statics, count, x.dtype, x.shape))
+    return pulls
 
 
-def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, tensors: Sequence[Any]) -> list[Any]:
+def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
     """Pull back by each of some maps; what does not fit its operand is brought to it."""
     bars = []
     at = 0
@@ -73,7 +84,7 @@ def pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, tensors: Sequence[A
         if not (isinstance(bar, Tensor) and bar.dtype is dtype and bar.shape == shape):
             bar = fitted(bar, y_bar, dtype, shape)
         bars.append(bar)
-    return bars
+    return tuple(bars) if len(bars) > 1 else bars[0]
 
 
 def fitted(bar: Any, y_bar: Any, dtype: Any, shape: Any) -> Any:

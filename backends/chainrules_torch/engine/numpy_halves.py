@@ -14,7 +14,7 @@ from typing import Any, final
 import torch
 from torch.autograd.function import Function
 
-from chainrules_bridge import UNFIT, AskedError, refused_half
+from chainrules_kit import UNFIT, AskedError, refused_half
 from chainrules_py import ChainRulesError, NotDifferentiableError, ProjectionError, TracerError
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs

@@ -25,7 +25,7 @@ from chainrules_torch.engine.maps import (
     filled,
     fitted,
     kept_of,
-    plain_pull,
+    plain_pulls,
     pull_each,
     pull_plain,
     static,
@@ -218,25 +218,14 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
     def forward(ctx: Any, *leaves: Any) -> Any:
         y, maps = maps_of(leaves, options)
         if isinstance(y, Tensor):
-            known = y, *leaves
             tensors: list[Any] = []
-            pulls = []
-            for i in active:
-                pull = plain_pull(maps[i], leaves[i], known, tensors)
-                if pull is None:
-                    break
-                pulls.append(pull)
-            else:
-                ctx.half = functools.partial(_pull_plain, pulls)
-                ctx.save_for_backward(*tensors)
+            pulls = plain_pulls(maps, leaves, active, (y, *leaves), tensors)
+            if pulls is not None:
+                ctx.half = functools.partial(pull_plain, pulls)
+                ctx.to_save = tuple(tensors)  # as save_for_backward does
                 return y
         ctx.half = None
         record = pull_each, None, *[kept_of(maps[i], leaves[i], bound) for i in active]
         return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
 
     return forward
-
-
-def _pull_plain(pulls: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: Any) -> Any:
-    bars = pull_plain(pulls, y_bar, tensors)
-    return bars[0] if len(bars) == 1 else tuple(bars)

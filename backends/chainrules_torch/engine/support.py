@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from chainrules_bridge import Transformation, supported
+from chainrules_kit import Support, Transformation, supported
 from chainrules_py import NoRuleError
-from chainrules_py.extend import Support, find_rule, primal_of, unbind
+from chainrules_py.extend import find_rule, primal_of, unbind
 from chainrules_torch.engine.config import config
 from chainrules_torch.engine.export import export, is_program, plan_for
 from chainrules_torch.engine.solve import is_known

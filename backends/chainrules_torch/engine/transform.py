@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from chainrules_bridge import Transformation, Transformations, nestings
+from chainrules_kit import Transformation, Transformations, nestings
 from chainrules_torch.engine.export import export
 
 _func: Any = torch.func

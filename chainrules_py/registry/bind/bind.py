@@ -48,10 +48,12 @@ class Request:
         The engine.
     home : callable or None
         ``home(y, xs)`` is the result of a person's function as an array of an operand's library.
+    at_home : type or None
+        The class of all operands; a result of it needs no ``home``.
     """
 
     __slots__ = (
-        "active", "config", "home", "operands", "primal", "statement", "wanted",
+        "active", "at_home", "config", "home", "operands", "primal", "statement", "wanted",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +72,7 @@ class Request:
         self.config = config
         ours = statement.source.is_ours and not statement.primal.fixed
         self.home = None if ours else homing(operands)
+        self.at_home = operands[0] if len({*operands}) == 1 else None
 
 
 @final

@@ -105,7 +105,7 @@ class GeneralRecipe(_Written):
         """Build what calls the function, checks what it gives, and has it read real numbers."""
         stated, statement, n = self._function(request), request.statement, len(request.operands)
         tests = self._tests(request)
-        functions, home = functions_in(request), request.home
+        functions, home, at_home = functions_in(request), request.home, request.at_home
         ours = statement.source.is_ours
 
         def answer(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -113,9 +113,10 @@ class GeneralRecipe(_Written):
             maps: Any = given[1] if type(given) is tuple and len(given) == 2 else None
             if type(maps) is not tuple or len(maps) != n or not _MAPS.issuperset(map(type, maps)):
                 given = _checked(statement, given, n)
-            if home is not None:
-                given = home(given[0], xs), given[1]
             y = given[0]
+            if home is not None and type(y) is not at_home:
+                y = home(y, xs)
+                given = y, given[1]
             if not ours and (type(y), getattr(y, "dtype", None)) not in known_results:
                 check_result(y)
                 if is_structure_type(type(y)):

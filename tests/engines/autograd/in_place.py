@@ -6,7 +6,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from chainrules_autograd import export
-from chainrules_bridge import rows_of
+from chainrules_kit import rows_of
 from chainrules_py.extend import see
 
 LEFT = frozenset(

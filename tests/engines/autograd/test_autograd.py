@@ -15,6 +15,7 @@ from autograd.core import make_vjp
 from autograd.numpy.numpy_boxes import ArrayBox
 
 import chainrules_autograd as adapter
+from chainrules_kit import Support
 from chainrules_py import (
     LinearMap,
     NoRuleError,
@@ -28,7 +29,6 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import Support
 from chainrules_py.extend import Thunk, find_rule
 from chainrules_py.testing.data.differences import derivative
 from chainrules_tape import grad as tape_grad

@@ -206,3 +206,18 @@ def test_scan_is_one_loop_of_jax():
         assert "scan[" in str(jax.make_jaxpr(g)(2.0))
     carried = v.scan(lambda s, x: (s + x, s), 0, jnp.ones(3))  # which is no integer afterwards
     assert carried[0] == 3.0
+
+
+HELD = {}
+
+
+def test_a_value_that_is_found_nowhere_is_named():
+    """A function that looks a traced value up in its module was not given it."""
+
+    @jax.jit
+    def solved(a, b):
+        HELD["a"] = a
+        return export(v.root)(lambda x, b: x * x - HELD["a"] * b, 1.0, b)
+
+    with pytest.raises(NotDifferentiableError, match="root uses .* from a place where"):
+        solved(2.0, 3.0)

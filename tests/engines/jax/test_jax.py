@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from chainrules_compat import custom_vjp
 from chainrules_jax import export, supports
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import (
     LinearMap,
     NoRuleError,

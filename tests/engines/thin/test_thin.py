@@ -57,7 +57,7 @@ class TestMyGrad:
     @pytest.fixture(autouse=True)
     def library(self):
         self.mygrad = pytest.importorskip("mygrad")
-        self.adapter = pytest.importorskip("chainrules_mygrad")
+        self.adapter = pytest.importorskip("chainrules_engines.mygrad")
 
     @pytest.mark.parametrize("point", ONE, ids=lambda p: p.name)
     def test_battery(self, point):
@@ -107,7 +107,7 @@ class TestPyTensor:
     def library(self):
         self.pytensor = pytest.importorskip("pytensor")
         self.pt = pytest.importorskip("pytensor.tensor")
-        self.adapter = pytest.importorskip("chainrules_pytensor")
+        self.adapter = pytest.importorskip("chainrules_engines.pytensor")
         with self.pytensor.config.change_flags(mode="FAST_COMPILE"):
             yield
 
@@ -167,9 +167,9 @@ class TestPyTensor:
     def test_versions_that_are_too_old_are_named(self, monkeypatch):
         """PyTensor 2, which PyMC 5 takes, has no pushforward."""
         monkeypatch.delattr(self.pytensor.gradient, "pushforward")
-        monkeypatch.delitem(sys.modules, "chainrules_pytensor")
+        monkeypatch.delitem(sys.modules, "chainrules_engines.pytensor")
         with pytest.raises(ContractError, match="pip install 'pytensor>=3'; with PyMC, 'pymc>=6'"):
-            importlib.import_module("chainrules_pytensor")
+            importlib.import_module("chainrules_engines.pytensor")
 
     def test_what_is_captured_is_refused(self):
         f = self.adapter.export(looking_at([self.pt.scalar("w")]))
@@ -200,7 +200,7 @@ class TestPyTensorByJAX:
     def library(self, double):
         self.pytensor = pytest.importorskip("pytensor")
         self.pt = pytest.importorskip("pytensor.tensor")
-        self.adapter = pytest.importorskip("chainrules_pytensor")
+        self.adapter = pytest.importorskip("chainrules_engines.pytensor")
 
     def compiled(self, inputs, outputs):
         return self.pytensor.function(inputs, outputs, mode="JAX")
@@ -238,9 +238,9 @@ class TestPyTensorByJAX:
 
     def test_jax_is_loaded_where_it_is_asked_for(self):
         code = """
-            import sys, numpy as np, pytensor.tensor as pt, chainrules_pytensor
+            import sys, numpy as np, pytensor.tensor as pt, chainrules_engines.pytensor
             x = pt.vector("x")
-            y = chainrules_pytensor.export(np.sin)(x)
+            y = chainrules_engines.pytensor.export(np.sin)(x)
             assert "jax" not in sys.modules
         """
         subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=300)
@@ -257,7 +257,7 @@ class TestTinygrad:
     @pytest.fixture(autouse=True)
     def library(self):
         self.tinygrad = pytest.importorskip("tinygrad")
-        self.adapter = pytest.importorskip("chainrules_tinygrad")
+        self.adapter = pytest.importorskip("chainrules_engines.tinygrad")
 
     @pytest.mark.parametrize("point", [p for p in REAL if p.name in SEEN], ids=lambda p: p.name)
     def test_battery(self, point):

@@ -16,7 +16,7 @@ except (ImportError, AttributeError) as error:
         f"`make test-thunder` has an environment where it can",
         allow_module_level=True,
     )
-import chainrules_thunder as adapter  # noqa: E402
+import chainrules_engines.thunder as adapter  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # what Thunder says of itself is its own
 X = np.array([0.3, -0.7, 1.2])

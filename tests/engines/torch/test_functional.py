@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from chainrules_compat import custom_jvp, custom_vjp
+from chainrules_kit.forms import custom_jvp, custom_vjp
 from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
 

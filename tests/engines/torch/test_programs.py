@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chainrules_kit import Support
 from chainrules_py import (
     Array,
     LinearMap,
@@ -37,7 +38,7 @@ from functorch.compile import make_boxed_func  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.func import grad, hessian, jvp, vjp, vmap  # noqa: E402
 
-from chainrules_py.extend import HigherOrder, Support, Thunk  # noqa: E402
+from chainrules_py.extend import HigherOrder, Thunk  # noqa: E402
 from chainrules_torch import (  # noqa: E402
     callback,
     export,

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-import chainrules_compat as compat
+import chainrules_kit.forms as compat
 from chainrules_py import (
     LinearMap,
     MutationError,

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import chainrules_tape
-from chainrules_compat import custom_vjp
+from chainrules_kit import Support
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import (
     LinearMap,
     MutationError,
@@ -33,7 +34,6 @@ from chainrules_py import (
 )
 from chainrules_py import export as export_to
 from chainrules_py import vocabulary as v
-from chainrules_py.engines.export import Support
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing import check_rule
 from chainrules_py.testing.samples.decompositions import eigenspaces

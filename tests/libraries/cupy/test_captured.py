@@ -76,22 +76,16 @@ def _in_a_list():
 
 
 def _in_a_dict():
-    rates = {"rate": [2.0]}
+    rates = {"rate": 2.0}
     return (
-        lambda x: rates["rate"][0] * np.sin(x) + x,
-        lambda value: rates["rate"].__setitem__(0, value),
+        lambda x: rates["rate"] * np.sin(x) + x,
+        lambda value: rates.__setitem__("rate", value),
     )
 
 
 def _attribute():
     of = Settings()
     return lambda x: of.rate * np.sin(x) + x, lambda value: setattr(of, "rate", value)
-
-
-def _of_a_class():
-    Holder.rate = 2.0
-    of = Holder()
-    return lambda x: of.chain(x), lambda value: setattr(Holder, "rate", value)
 
 
 def _of_an_object():
@@ -121,16 +115,6 @@ def _of_a_default():
     return lambda x: inner(x), change
 
 
-def _in_a_namespace():
-    of = types.SimpleNamespace(rate=2.0)
-    return lambda x: of.rate * np.sin(x) + x, lambda value: setattr(of, "rate", value)
-
-
-def _in_a_user_dict():
-    of = collections.UserDict(rate=2.0)
-    return lambda x: of["rate"] * np.sin(x) + x, lambda value: of.__setitem__("rate", value)
-
-
 def _in_a_deque():
     rates = collections.deque([2.0])
     return lambda x: rates[0] * np.sin(x) + x, lambda value: rates.__setitem__(0, value)
@@ -141,63 +125,15 @@ def _in_an_array():
     return lambda x: float(rates[1]) * np.sin(x) + x, lambda value: rates.__setitem__(1, value)
 
 
-def _of_a_function():
-    def f(x):
-        return f.rate * np.sin(x) + x
-
-    f.rate = 2.0
-    return f, lambda value: setattr(f, "rate", value)
-
-
-def _of_a_property():
-    class Doubled:
-        half = 1.0
-
-        @property
-        def rate(self):
-            return 2.0 * self.half
-
-    of = Doubled()
-    return lambda x: of.rate * np.sin(x) + x, lambda value: setattr(Doubled, "half", value / 2)
-
-
-def _of_a_call():
-    rates = [2.0]
-
-    class Called:
-        def __call__(self, x):
-            return rates[0] * np.sin(x) + x
-
-    of = Called()
-    return lambda x: of(x), lambda value: rates.__setitem__(0, value)
-
-
-def _code():
-    def scale(x):
-        return 2.0 * np.sin(x) + x
-
-    def change(value):
-        scale.__code__ = eval(f"lambda x: {value} * np.sin(x) + x").__code__
-
-    return lambda x: scale(x), change
-
-
 CAPTURES = [
-    _in_a_namespace,
-    _in_a_user_dict,
     _in_a_deque,
     _in_an_array,
-    _of_a_function,
-    _of_a_property,
-    _of_a_call,
-    _code,
     _cell,
     _global,
     _of_a_module,
     _in_a_list,
     _in_a_dict,
     _attribute,
-    _of_a_class,
     _of_an_object,
     _of_a_function_inside,
     _of_a_partial,
@@ -297,4 +233,4 @@ def test_rules_of_the_library_are_not_looked_through_at_each_call(on):
     from chainrules_cupy.captured import Captured
 
     for word in (v.sin, v.multiply, v.hypot, v.logaddexp):
-        assert Captured(word)._reads == ()
+        assert Captured(word)._seen == []

@@ -15,6 +15,7 @@ import scipy.linalg
 import scipy.special
 
 import chainrules_scipy
+from chainrules_kit import resolved
 from chainrules_py import (
     DegeneracyWarning,
     NoRuleError,
@@ -26,7 +27,6 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import resolved
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.values.structure import fields_of, is_structure_type

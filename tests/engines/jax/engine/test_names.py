@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from chainrules_compat import custom_jvp, custom_vjp
 from chainrules_jax import export
+from chainrules_kit.forms import custom_jvp, custom_vjp
 from chainrules_py import (
     LinearMap,
     NotDifferentiableError,

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from chainrules_compat import custom_vjp
 from chainrules_jax import export
+from chainrules_kit.forms import custom_vjp
 from chainrules_py import rrule
 from chainrules_py import vocabulary as v
 from tests.engines.test_results_that_hide import FORMS, by_custom_vjp, by_scalar_rule

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from chainrules_compat import custom_jvp
 from chainrules_jax import export
+from chainrules_kit.forms import custom_jvp
 from chainrules_py import NotDifferentiableError, frule, linear_rule, primitive, rrule
 from chainrules_py import vocabulary as v
 

@@ -1,0 +1,4 @@
+"""Engines with a small adapter each: MyGrad, PyTensor, Thunder, tinygrad.
+
+A module imports its engine, and is imported by `chainrules_py.export(f, to=...)`.
+"""

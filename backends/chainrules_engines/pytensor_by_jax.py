@@ -1,0 +1,82 @@
+"""Exported functions in PyTensor's mode "JAX", where they are functions exported to JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from pytensor.link.jax import dispatch
+
+from chainrules_kit import Kernel
+from chainrules_py import export
+from chainrules_py.extend import TreeDef, unflatten
+
+_dispatch: Any = dispatch  # of which the stubs know little
+
+
+def jax_kernel(f: Callable[..., Any], layout: TreeDef, count: int, moving: Sequence[int]) -> Kernel:
+    """Return the kernel that computes a call by JAX, and whose derivatives JAX takes.
+
+    Parameters
+    ----------
+    f : callable
+        As `chainrules_engines.pytensor.export` takes it.
+    layout : TreeDef
+        That of the operands and the options, whose leaves are the arrays.
+    count : int
+        How many arrays there are.
+    moving : sequence of int
+        The places of those that derivatives are taken in.
+    """
+    exported: Any = export(f, to="jax")
+
+    def call(*arrays: Any) -> Any:
+        operands, options = unflatten(layout, arrays)
+        return exported(*operands, **options)
+
+    return Kernel(call, count, moving, engine=_JAX())
+
+
+def register(op: type) -> None:
+    """Tell PyTensor how operations of a class are computed by JAX."""
+    _dispatch.jax_funcify.register(op, _funcify)
+
+
+def _funcify(op: Any, **_: Any) -> Callable[..., Any]:
+    kernel = op.by_jax()
+
+    def computed(*xs: Any) -> Any:
+        found = kernel(*map(jnp.asarray, xs))
+        ys = [jnp.asarray(y, of.dtype) for y, of in zip(found, op.types, strict=True)]
+        return tuple(ys) if len(ys) > 1 else ys[0]
+
+    return computed
+
+
+class _JAX:
+    """JAX's derivatives as a kernel asks for them: whole numbers have a zero of their own dtype."""
+
+    def vjp(self, f: Callable[..., Any], *xs: Any) -> tuple[Any, Callable[[Any], Any]]:
+        ys, pullback = jax.vjp(f, *xs)
+
+        def pull(bars: Sequence[Any]) -> Any:
+            return pullback(tuple([_cotangent(y, bar) for y, bar in zip(ys, bars, strict=True)]))
+
+        return ys, pull
+
+    def jvp(self, f: Callable[..., Any], xs: Sequence[Any], dots: Sequence[Any]) -> tuple[Any, Any]:
+        given = tuple([jnp.asarray(dot, x.dtype) for x, dot in zip(xs, dots, strict=True)])
+        ys, found = jax.jvp(f, tuple(xs), given)
+        return ys, [
+            jnp.zeros(y.shape, y.dtype) if dot.dtype == jax.dtypes.float0 else dot
+            for y, dot in zip(ys, found, strict=True)
+        ]
+
+
+def _cotangent(y: Any, bar: Any) -> Any:
+    if not jnp.issubdtype(y.dtype, jnp.inexact):
+        return np.zeros(y.shape, jax.dtypes.float0)
+    return jnp.asarray(bar, y.dtype)

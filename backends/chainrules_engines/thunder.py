@@ -1,0 +1,194 @@
+"""Thunder: functions with rules as operators of an executor of its own."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import thunder  # pyright: ignore[reportMissingImports]
+import torch
+from thunder.core import dtypes  # pyright: ignore[reportMissingImports]
+from thunder.core.prims import get_grad, put_grad  # pyright: ignore[reportMissingImports]
+from thunder.core.proxies import TensorProxy  # pyright: ignore[reportMissingImports]
+from thunder.core.transforms import register_augmented_forward, register_backward  # pyright: ignore[reportMissingImports]
+from thunder.extend import OperatorExecutor, register_executor  # pyright: ignore[reportMissingImports]
+
+from chainrules_kit import (
+    Kernel,
+    Support,
+    Transformation,
+    Transformations,
+    as_seen,
+    stated,
+    supported,
+)
+from chainrules_py import NotDifferentiableError
+from chainrules_py.extend import describe, name_of
+
+__all__ = ["executor", "export", "supports", "transformations"]
+
+chainrules_contract = 1
+
+executor = OperatorExecutor("chainrules")
+"""What runs the operators: give ``executors=[executor]`` to ``thunder.jit``."""
+
+register_executor(executor)
+_numbers = itertools.count()
+
+
+def export(f: Callable[..., Any], /, *, separate: bool = False) -> Callable[..., Any]:
+    """Turn a function with a rule into one that ``thunder.jit`` takes for a single operator.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function of NumPy's that is aliased to one, a function under `primitive`, one with
+        derivatives of its own (`custom_vjp`), or code that is written in these. It gives one
+        tensor.
+    separate : bool
+        How Thunder is told of the derivative: False for a ``grad_transform``, which states value
+        and gradient in one, True for ``register_augmented_forward`` and ``register_backward``.
+
+    Returns
+    -------
+    callable
+        It takes what f takes, with tensors by position and options by name. Under
+        ``thunder.jit(..., executors=[executor])`` calls of it are single operators.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When f gives anything else than one tensor.
+    NoRuleError
+        When a gradient is asked for, if no rule has a reverse mode.
+
+    Notes
+    -----
+    Thunder differentiates programs once. What an operator gives is found by running f on PyTorch's
+    tensors without data.
+
+    Examples
+    --------
+    >>> import thunder, torch
+    >>> from chainrules_py import vocabulary as v
+    >>> norm = export(v.vector_norm)
+    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+    >>> thunder.jit(lambda x: norm(x), executors=[executor])(x).backward()
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
+    name = f"{name_of(f)}_{next(_numbers)}".replace(".", "_")
+
+    @functools.wraps(f, updated=())
+    def exported(*operands: Any, **options: Any) -> Any:
+        return f(*operands, **options)
+
+    def value(*operands: Any, **options: Any) -> Any:
+        with torch.no_grad():
+            return as_seen(f)(*operands, **options)
+
+    def pull(*given: Any, **options: Any) -> Any:
+        *xs, y_bar = given
+        moving = [i for i, x in enumerate(xs) if _moves(x)]
+        kernel = Kernel(functools.partial(as_seen(f), **options), len(xs), moving)
+        with torch.no_grad():
+            bars = kernel.pull(1)(*xs, y_bar)
+        return tuple([bar.contiguous() for bar in bars])
+
+    def like(*operands: Any, **options: Any) -> Any:
+        y = value(*map(_without_data, operands), **options)
+        if not isinstance(y, torch.Tensor):
+            msg = (
+                f"{name_of(f)} gives {describe(y)}, and an operator of Thunder's gives one tensor; "
+                f"export a function for each of the parts"
+            )
+            raise NotDifferentiableError(msg)
+        first = next(x for x in operands if isinstance(x, TensorProxy))
+        dtype = dtypes.to_dtype(y.dtype)
+        return TensorProxy(like=first, shape=tuple(y.shape), dtype=dtype, requires_grad=False)
+
+    def like_operands(*given: Any, **options: Any) -> Any:
+        moved = [x for x in given[:-1] if _moves(x)]
+        return tuple([TensorProxy(like=x, requires_grad=False) for x in moved])
+
+    forward = executor.register_operator(name, meta=like, fn=value, replaces=exported)
+    backward = executor.register_operator(f"pull_of_{name}", meta=like_operands, fn=pull)
+
+    def gradient(*operands: Any, **options: Any) -> Any:
+        y = forward(*operands, **options)
+        bars = backward(*operands, get_grad(y), **options)
+        for x, bar in zip([x for x in operands if _moves(x)], bars, strict=True):
+            put_grad(x, bar)
+        return y
+
+    if not separate:
+        executor.register_implementation(forward, op=forward, grad_transform=gradient)
+        return exported
+
+    @register_augmented_forward(forward.id)  # type: ignore[untyped-decorator]
+    def augmented(*operands: Any, **options: Any) -> Any:
+        return forward(*operands, **options), (operands, tuple(options.items()))
+
+    @register_backward(forward.id)  # type: ignore[untyped-decorator]
+    def backpropagate(operands: Any, options: Any, y_bar: Any) -> Any:
+        bars = iter(backward(*operands, y_bar, **dict(options)))
+        return tuple([next(bars) if _moves(x) else None for x in operands])
+
+    executor.register_implementation(forward, op=forward)
+    return exported
+
+
+def _moves(x: Any) -> bool:
+    """Tell whether a value has derivatives: a tensor of floats, or Thunder's stand-in for one."""
+    if isinstance(x, TensorProxy):
+        return bool(dtypes.is_inexact_dtype(x.dtype))
+    return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _without_data(x: Any) -> Any:
+    if not isinstance(x, TensorProxy):
+        return x
+    return torch.empty(tuple(x.shape), dtype=dtypes.to_torch_dtype(x.dtype), device="meta")
+
+
+def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:
+    """Tell which transformations of Thunder an exported function supports for these operands.
+
+    Parameters
+    ----------
+    f : callable
+        As `export` takes it.
+    *operands, **options
+        Those of a call, on which each transformation is run.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from chainrules_py import vocabulary as v
+    >>> supports(v.sin, torch.ones(3))
+    Support(grad=True, jvp=False, vmap=False, jit=True, order=1)
+    """
+    constant = stated(f, operands, options).order == 0
+    return supported(
+        export(f), operands, options, transformations, is_constant=constant, compiled=("jit",)
+    )
+
+
+def _backward(f: Callable[..., Any], z: Any, _: Any) -> Any:
+    z = z.clone().requires_grad_()
+    thunder.jit(f, executors=[executor])(z).backward()
+    return z.grad
+
+
+transformations = Transformations(
+    {
+        "value": Transformation("value", lambda f, z, u: f(z)),
+        "backward": Transformation("gradient", _backward),
+        "jit": Transformation(
+            "value", lambda f, z, u: thunder.jit(f, executors=[executor])(z), "jit"
+        ),
+    },
+    torch.tensor,
+)

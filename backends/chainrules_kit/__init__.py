@@ -1,0 +1,103 @@
+"""What adapters share besides the core: entries of tangents, functions that are run again, rows.
+
+It imports no engine. `forms` states derivatives as other systems do, `solvers` computes the words
+that take functions, and `fallbacks` computes words in other words.
+
+Tangents are taken apart into flat lists of entries, as most engines have them (`opened`, `flat`,
+`assembled`, `dense`, ...), or checked and handed out with an axis of directions
+(`many_directions`, `deliver_many`). What is run again is compared (`check_same`); what an engine
+cannot see in a function is refused (`refuse_captured`), and what functions captured that were
+imported from another (`own_function`). A plain function with
+rules, which engines that run it would not see, is its primitive (`as_seen`). Bodies that compute
+with NumPy are tried on numbers and called back (`tried`, `check_promised`). What an engine
+transforms is listed as data (`Transformations`), so that it can be tried (`supported`). Rows of one
+library are derived from those of another (`derive`).
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "again": "agree another check_same prints samples",
+    "bodies": "UNFIT check_promised refuse_bare refuse_captured refuse_numpy tried unstated",
+    "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
+    "derived_rows": "derive rows_of",
+    "direct": "as_seen",
+    "directions": "deliver_many many_directions",
+    "entries": "assembled canonical conjugated dense densely flat opened",
+    "export": "Kernel Resolved Support check_options is_captured lookups resolved stated",
+    "hidden": "check_hidden",
+    "imported": "imported_from of_own own_function refuse_traced_captures",
+    "linear": "check_linear",
+    "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
+    "support": "supported",
+    "transform": "Transformation Transformations nestings",
+    "windows": "gathered_windows",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for: the first gradient needs few of them."""
+    if name not in _HOME_OF:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+__all__ = [  # imported when they are asked for
+    "stated",
+    "resolved",
+    "lookups",
+    "is_captured",
+    "check_options",
+    "Support",
+    "Resolved",
+    "Kernel",
+    "AskedError",
+    "CONSTANT",
+    "Transformation",
+    "Transformations",
+    "UNFIT",
+    "agree",
+    "another",
+    "array_like",
+    "as_seen",
+    "assembled",
+    "by_numpy",
+    "called_by_numpy",
+    "canonical",
+    "check_hidden",
+    "check_linear",
+    "check_promised",
+    "check_same",
+    "conjugated",
+    "deliver_many",
+    "dense",
+    "densely",
+    "derive",
+    "flat",
+    "gathered_windows",
+    "imported_from",
+    "is_hosted",
+    "many_directions",
+    "nestings",
+    "of_own",
+    "opened",
+    "own_function",
+    "prints",
+    "pulled_on_arrays",
+    "pushed_on_arrays",
+    "refuse_bare",
+    "refuse_captured",
+    "refuse_numpy",
+    "refuse_traced_captures",
+    "refused_half",
+    "rows_of",
+    "samples",
+    "supported",
+    "tried",
+    "unstated",
+]

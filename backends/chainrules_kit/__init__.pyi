@@ -1,0 +1,93 @@
+from chainrules_kit.again import agree, another, check_same, prints, samples
+from chainrules_kit.bodies import (
+    UNFIT,
+    check_promised,
+    refuse_bare,
+    refuse_captured,
+    refuse_numpy,
+    tried,
+    unstated,
+)
+from chainrules_kit.derived_rows import derive, rows_of
+from chainrules_kit.direct import as_seen
+from chainrules_kit.directions import deliver_many, many_directions
+from chainrules_kit.entries import assembled, canonical, conjugated, dense, densely, flat, opened
+from chainrules_kit.export import (
+    Kernel,
+    Resolved,
+    Support,
+    check_options,
+    is_captured,
+    lookups,
+    resolved,
+    stated,
+)
+from chainrules_kit.hidden import check_hidden
+from chainrules_kit.imported import imported_from, of_own, own_function, refuse_traced_captures
+from chainrules_kit.linear import check_linear
+from chainrules_kit.numpy_calls import CONSTANT, by_numpy, called_by_numpy, is_hosted
+from chainrules_kit.on_arrays import (
+    AskedError,
+    array_like,
+    pulled_on_arrays,
+    pushed_on_arrays,
+    refused_half,
+)
+from chainrules_kit.support import supported
+from chainrules_kit.transform import Transformation, Transformations, nestings
+from chainrules_kit.windows import gathered_windows
+
+__all__ = [
+    "Kernel",
+    "Resolved",
+    "Support",
+    "check_options",
+    "is_captured",
+    "lookups",
+    "resolved",
+    "stated",
+    "AskedError",
+    "CONSTANT",
+    "Transformation",
+    "Transformations",
+    "UNFIT",
+    "agree",
+    "another",
+    "array_like",
+    "as_seen",
+    "assembled",
+    "by_numpy",
+    "called_by_numpy",
+    "canonical",
+    "check_hidden",
+    "check_linear",
+    "check_promised",
+    "check_same",
+    "conjugated",
+    "deliver_many",
+    "dense",
+    "densely",
+    "derive",
+    "flat",
+    "gathered_windows",
+    "imported_from",
+    "is_hosted",
+    "many_directions",
+    "nestings",
+    "of_own",
+    "opened",
+    "own_function",
+    "prints",
+    "pulled_on_arrays",
+    "pushed_on_arrays",
+    "refuse_bare",
+    "refuse_captured",
+    "refuse_numpy",
+    "refuse_traced_captures",
+    "refused_half",
+    "rows_of",
+    "samples",
+    "supported",
+    "tried",
+    "unstated",
+]

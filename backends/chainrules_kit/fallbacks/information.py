@@ -1,0 +1,78 @@
+"""Words of probabilities and their logarithms, where a library has no function of the name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainrules_kit.fallbacks import in_words
+from chainrules_py import Array
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
+
+
+def _top(x: Any, axis: Any) -> Any:
+    """Return the largest element, by which exponents are shifted, and 0 where it is not finite."""
+    top = v.max(v.real(x) if kind_of(x) == "complex" else x, axis=axis, keepdims=True)
+    return v.where(v.isfinite(top), top, 0.0)
+
+
+def _largest(x: Array, axis: Any) -> Any:
+    """Return the largest element, of complex ones that with the largest real part, or 0."""
+    top = _top(x, axis)
+    if kind_of(x) != "complex":
+        return top
+    here = v.equal(v.real(x), top)
+    count = v.sum(v.astype(here, dtype=top.dtype), axis=axis, keepdims=True)
+    return v.divide(
+        v.sum(v.where(here, x, 0.0), axis=axis, keepdims=True), v.clip_below(count, 1.0)
+    )
+
+
+@v.logsumexp.fallback
+def logsumexp_standard(x: Array, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return v.log(v.sum(v.exp(x), axis=axis, keepdims=keepdims))
+    top = _top(x, axis)
+    y = v.log(v.sum(v.exp(v.subtract(x, top)), axis=axis, keepdims=True))
+    y = v.add(y, top)
+    shape = v.sum(x, axis=axis, keepdims=keepdims).shape
+    return y if keepdims else v.reshape(y, shape=shape)
+
+
+@v.softmax.fallback
+def softmax_standard(x: Array, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return x
+    shares = v.exp(v.subtract(x, _largest(x, axis)))
+    return v.divide(shares, v.sum(shares, axis=axis, keepdims=True))
+
+
+@v.log_softmax.fallback
+def log_softmax_standard(x: Array, *, axis: Any = None) -> Any:
+    """Shifted by the largest element."""
+    if 0 in x.shape:
+        return x
+    shifted = v.subtract(x, _largest(x, axis))
+    return v.subtract(shifted, v.log(v.sum(v.exp(shifted), axis=axis, keepdims=True)))
+
+
+def _times(x: Any, y: Any, logarithm: Any) -> Any:
+    """0 where x is 0, whatever the logarithm is; NaN where y is."""
+    product = v.multiply(x, logarithm)
+    gone = v.logical_and(v.equal(x, v.zeros_like(product)), v.equal(y, v.add(y, 0)))
+    return v.where(gone, 0.0, product)
+
+
+in_words(
+    {
+        # Half of what the hyperbolic tangent is, moved.
+        v.expit: lambda x: v.add(v.multiply(v.tanh(v.multiply(x, 0.5)), 0.5), 0.5),
+        # Minus log(1 + exp(-x)).
+        v.log_expit: lambda x: v.negative(v.logaddexp(v.zeros_like(x), v.negative(x))),
+        v.logit: lambda x: v.subtract(v.log(x), v.log1p(v.negative(x))),
+        v.xlogy: lambda x, y: _times(x, y, v.log(y)),
+        v.xlog1py: lambda x, y: _times(x, y, v.log1p(y)),
+    }
+)

@@ -1,0 +1,36 @@
+"""Forms from other systems: derivatives of aggregates, stated as JAX, Enzyme and others have it.
+
+Each way to state one writes to the same table as `chainrules_py.rule`, where every engine looks:
+
+``augmented_rule(f, forward, backward)``
+    ``forward(x) -> (y, saved)`` and ``backward(*saved, y_bar)``, for a primitive.
+``custom_vjp``, ``custom_jvp``
+    The decorators of JAX: ``f.defvjp(fwd, bwd)``, ``f.defjvp(jvp)``, ``f.defjvps(...)``.
+``user_grad(x)(region)``
+    Code that runs once, where it stands, with a derivative of its own; in a loop as well.
+``once_differentiable(half)``
+    A half of a rule whose own derivative is an error.
+
+They state one mode, and the engine transposes it for the other. `chainrules_py.rule` states both.
+
+What adapters share stands here as well: rules made of an engine's own functions (`import_rule`),
+and hooks around the rules of a function (`hang_on_rules`).
+"""
+
+from chainrules_kit.forms.functions import CustomFunction, custom_jvp, custom_vjp
+from chainrules_kit.forms.hooks import Hook, Passing, hang_on_rules
+from chainrules_kit.forms.once import once_differentiable
+from chainrules_kit.forms.pairs import augmented_rule
+from chainrules_kit.forms.regions import user_grad
+
+__all__ = [
+    "CustomFunction",
+    "Hook",
+    "Passing",
+    "augmented_rule",
+    "custom_jvp",
+    "custom_vjp",
+    "hang_on_rules",
+    "once_differentiable",
+    "user_grad",
+]

@@ -1,0 +1,343 @@
+"""Rules that are made of another engine's functions: as oracles, or where nobody has stated one."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_kit.forms.whole_numbers import InWholeNumbers
+from chainrules_py import (
+    NoTangent,
+    NotDifferentiableError,
+    Primitive,
+    RuleError,
+    ZeroTangent,
+    is_zero,
+    rules_for,
+    zero_tangent,
+)
+from chainrules_py.extend import (
+    FruleRecipe,
+    Layer,
+    RruleRecipe,
+    Source,
+    Statement,
+    TreeDef,
+    any_types,
+    canonicalize,
+    describe,
+    enter,
+    exactly,
+    find_primal,
+    flatten,
+    flatten_tangent,
+    is_structure_type,
+    kind_of,
+    name_of,
+    partition,
+    unflatten,
+    unflatten_tangent,
+    where_defined,
+)
+
+
+def parameters_of_imported(
+    f: Callable[..., Any], operands: int | None
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of the operands of another engine's function, and its options' defaults.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    operands : int, optional
+        How many of its parameters are operands; by default those without a default.
+
+    Raises
+    ------
+    RuleError
+        If there are none that can be read.
+    """
+    try:
+        found = [*inspect.signature(f).parameters.values()]
+    except (TypeError, ValueError):
+        found = []
+    found = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    positional = [p for p in found if p.kind is not p.KEYWORD_ONLY]
+    if operands is None:
+        operands = sum([p.default is p.empty for p in positional])
+    names = [p.name for p in positional[:operands]]
+    names += [f"x{i}" for i in range(len(names), operands)]
+    if not names:
+        msg = f"import_rule({name_of(f)}): its parameters cannot be read; say how many operands="
+        raise RuleError(msg)
+    rest = {
+        p.name: p.default
+        for p in found
+        if p.name not in names and (p.kind is p.KEYWORD_ONLY or p.default is not p.empty)
+    }
+    return names, rest
+
+
+def declared(
+    f: Callable[..., Any],
+    names: list[str],
+    options: dict[str, Any],
+    value: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+) -> Primitive[..., Any]:
+    """Declare a primitive with the name and the parameters of another engine's function.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    names, options
+        As `parameters_of_imported` gives them.
+    value : callable
+        ``value(operands, options)`` computes it.
+    """
+
+    def imported(*operands: Any, **options: Any) -> Any:
+        return value(operands, options)
+
+    kind = inspect.Parameter
+    parameters = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in names]
+    parameters += [kind(n, kind.KEYWORD_ONLY, default=x) for n, x in options.items()]
+    imported.__name__ = imported.__qualname__ = getattr(f, "__name__", type(f).__name__)
+    imported.__doc__ = f"{imported.__name__} of {getattr(f, '__module__', 'another engine')}."
+    imported.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    primal = Primitive(imported)
+    primal.opaque = True
+    return primal
+
+
+@final
+class ByPosition(inspect.Signature):
+    """The signature of a function of operands by position, where another's names are places."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        of_all = inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL, annotation=Any)
+        super().__init__([of_all])
+        self.f = f
+
+    def bind(self, /, *operands: Any, **options: Any) -> inspect.BoundArguments:
+        """Bring a call to the one form.
+
+        Raises
+        ------
+        TypeError
+            If what is given by name has no place; it says how to give it.
+        """
+        if options:
+            try:
+                bound = inspect.signature(self.f).bind(*operands, **options)
+                if bound.kwargs:
+                    bound.apply_defaults()
+                operands, options = bound.args, bound.kwargs
+            except (TypeError, ValueError):  # builtin functions do not tell
+                pass
+            if options:
+                given = ", ".join([f"{name}=..." for name in options])
+                name = getattr(self.f, "__name__", name_of(self.f))
+                msg = (
+                    f"{name}, which is imported, is given {given}: it takes operands by position; "
+                    f"give options beforehand, import_rule(functools.partial({name}, {given}))"
+                )
+                raise TypeError(msg)
+        return super().bind(*operands)
+
+
+def check_flat(f: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+    """Raise for operands that hold arrays, where an engine's function has derivatives in arrays.
+
+    Raises
+    ------
+    NotDifferentiableError
+        It says how to call it.
+    """
+    for x in operands:
+        if is_structure_type(type(x)) and any([kind_of(y) in _MOVES for y in flatten(x)[0]]):
+            msg = (
+                f"{name_of(f)}, which is imported, is given {describe(x)}: it has derivatives in "
+                f"arrays and numbers alone; import a function of these, as lambda a, b: f([a, b])"
+            )
+            raise NotDifferentiableError(msg)
+
+
+_MOVES = ("real", "complex")
+
+
+def without_rule(to: Callable[..., Any], f: Callable[..., Any]) -> Primitive[..., Any]:
+    """Find the primitive that is to get its rule from another engine's function.
+
+    Raises
+    ------
+    RuleError
+        If there is a rule for it already: that one is not replaced in silence.
+    """
+    primal = find_primal(to, "import_rule")
+    stated = [s for s in rules_for(primal) if s.recipe is not None]
+    if stated:
+        msg = (
+            f"import_rule({name_of(f)}, to={primal.__name__}): there is {stated[0]!r}; leave out "
+            f"to=, and use what import_rule returns beside it"
+        )
+        raise RuleError(msg)
+    return primal
+
+
+def is_number(x: Any) -> bool:
+    """Tell whether a value is an array or a number."""
+    return kind_of(x) != "none"
+
+
+Along = Callable[..., list[Any]]
+"""A function of some arrays that gives the arrays in its result that derivatives are taken of."""
+
+
+@final
+class ImportedRule:
+    """Both modes of another engine's function, by that engine's derivatives.
+
+    Its push and its pull are functions of the engine as well, imported in the same way: so each
+    order has the next one, and every engine sees them being called.
+
+    Parameters
+    ----------
+    f : callable
+        The other engine's.
+    call : callable
+        ``call(*operands, **options)`` is f, of the engine's values; it lists what moves.
+    push, pull : callable
+        ``push(along, at, dots)`` and ``pull(along, at, bars)`` by the engine, where ``along(*at)``
+        lists arrays; they give one for each of these, and one for each in ``at``.
+    imported : callable
+        ``imported(half, n)`` makes a primitive of a function of n operands.
+    is_leaf : callable
+        Tells what structures among the operands are made of; by default these are refused.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        call: Along,
+        push: Callable[..., Any],
+        pull: Callable[..., Any],
+        imported: Callable[[Callable[..., Any], int], Primitive[..., Any]],
+        is_leaf: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.f, self.call, self._is_leaf = f, call, is_leaf or is_number
+        self._is_flat = is_leaf is None
+        self._by = {"push": push, "pull": pull}
+        self._imported = imported
+        self.halves: dict[Any, Primitive[..., Any]] = {}
+        self.primal: Primitive[..., Any]
+
+    def frule(self, tangents: tuple[Any, ...], *xs: Any, **options: Any) -> tuple[Any, Any]:
+        """Value and tangent."""
+        if self._is_flat:
+            check_flat(self.f, xs)
+        y = self.primal(*xs, **options)
+        leaves, given = partition(xs, self._is_leaf)
+        ts = flatten_tangent(given, canonicalize(xs, tangents))
+        pairs = zip(leaves, ts, strict=True)
+        places = tuple([i for i, (x, t) in enumerate(pairs) if _moves(x) and not is_zero(t)])
+        found, layout = partition(y, _moves)
+        if not (places and found):
+            return y, ZeroTangent()
+        push = self._half("push", given, places, len(places), options)
+        return y, unflatten_tangent(layout, list(push(*leaves, *[ts[i] for i in places])))
+
+    def rrule(self, *xs: Any, **options: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+        """Value and pullback, which runs the function once more."""
+        if self._is_flat:
+            check_flat(self.f, xs)
+        y = self.primal(*xs, **options)
+        leaves, given = partition(xs, self._is_leaf)
+        places = tuple([i for i, x in enumerate(leaves) if _moves(x)])
+        found, layout = partition(y, _moves)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            parts = zip(flatten_tangent(layout, canonicalize(y, y_bar)), found, strict=True)
+            bars = [zero_tangent(x) if is_zero(t) else t for t, x in parts]
+            entries: list[Any] = [NoTangent()] * len(leaves)
+            if places:
+                nothing = [ZeroTangent()] * len(places)
+                pull = self._half("pull", given, places, len(bars), options) if bars else None
+                x_bars = nothing if pull is None else pull(*leaves, *bars)
+                for i, bar in zip(places, x_bars, strict=True):
+                    entries[i] = bar
+            t = unflatten_tangent(given, entries)
+            return tuple([t[i] for i in range(len(xs))])
+
+        return y, pullback
+
+    def _half(
+        self,
+        name: str,
+        layout: TreeDef,
+        places: tuple[int, ...],
+        count: int,
+        options: dict[str, Any],
+    ) -> Primitive[..., Any]:
+        """Return the push or pull at leaves `places`, of all leaves and `count` tangents."""
+        key = (name, layout, places, count, *options, *map(exactly, options.values()))
+        try:
+            return self.halves[key]
+        except (KeyError, TypeError):
+            pass
+        n, by = layout.num_leaves, self._by[name]
+
+        def half(*given: Any) -> tuple[Any, ...]:
+            xs, ts = given[:n], given[n:]
+
+            def along(*some: Any) -> list[Any]:
+                moved = list(xs)
+                for i, x in zip(places, some, strict=True):
+                    moved[i] = x
+                return self.call(*unflatten(layout, moved), **options)
+
+            return tuple(by(along, tuple([xs[i] for i in places]), ts))
+
+        half.__name__ = f"{name}_of_{name_of(self.f)}"
+        made = self._imported(half, n + count)
+        with contextlib.suppress(TypeError):  # an option without a hash
+            self.halves[key] = made
+        return made
+
+
+def _moves(x: Any) -> bool:
+    return kind_of(x) in _MOVES
+
+
+def state_imported(
+    primal: Primitive[..., Any], rule: ImportedRule, *, module: str, engine: str
+) -> None:
+    """State both modes of a primitive, marked as imported, below all that people have stated.
+
+    Parameters
+    ----------
+    primal : Primitive
+        The function.
+    rule : ImportedRule
+        Its derivatives; where the other engine's function is defined is where the rule is said to
+        stand.
+    module : str
+        The adapter that imports it.
+    engine : str
+        The engine's name.
+    """
+    rule.primal, f = primal, rule.f
+    source = Source(module, f"import_rule({name_of(f)})", where_defined(f), None, True)
+    signature, varargs = any_types(primal)
+    both = InWholeNumbers(f, rule.frule, rule.rrule)
+    forward: Any = FruleRecipe(both.frule, False, whole=True)
+    reverse: Any = RruleRecipe(both.rrule, False, whole=True)
+    for mode, recipe in (("forward", forward), ("reverse", reverse)):
+        recipe.pen, recipe.engine = f"import_rule of {engine}", engine
+        recipe.functions = (*recipe.functions, f)  # what it captured
+        enter(
+            Statement(primal, signature, varargs, source, recipe, modes=(mode,), layer=Layer.ENGINE)
+        )

@@ -1,0 +1,219 @@
+"""Linear systems that are small enough to be written out as a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
+
+from chainrules_kit.solvers.vectors import Vector, eps_of
+from chainrules_py import ConvergenceError
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import kind_of
+
+Flat: TypeAlias = Any
+"""The real coordinates: an array with them on the last axis, or, of Python numbers, a list."""
+
+
+@final
+class Coordinates:
+    """The real coordinates of a vector: complex numbers give two.
+
+    Parameters
+    ----------
+    leaves : list
+        Arrays and numbers.
+    batch : int
+        How many leading axes of all of them count independent problems.
+    """
+
+    __slots__ = ("batch", "lead", "leaves", "like", "numbers", "size")
+
+    def __init__(self, leaves: Vector, batch: int = 0) -> None:
+        self.leaves = leaves
+        self.batch = batch
+        arrays = [x for x in leaves if hasattr(x, "dtype")]
+        self.numbers = not arrays
+        self.lead: tuple[int, ...] = tuple(arrays[0].shape[:batch]) if arrays else ()
+        if any(tuple(getattr(x, "shape", ())[:batch]) != self.lead for x in leaves):
+            shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
+            msg = f"batch={batch}: the leading axes of shapes {shapes} are not the same"
+            raise ValueError(msg)
+        if arrays:
+            # The widest dtype, of which no leaf's numbers lose digits.
+            self.like = v.real(min(arrays, key=lambda x: eps_of([x])))
+        self.size = sum(self._length(x) for x in leaves)
+
+    def _count(self, x: Any) -> int:
+        """Count the numbers of a leaf that belong to each of the problems."""
+        return math.prod(tuple(getattr(x, "shape", ()))[self.batch :])
+
+    def _length(self, x: Any) -> int:
+        return self._count(x) * (2 if kind_of(x) == "complex" else 1)
+
+    def flat(self, leaves: Vector) -> Flat:
+        """Return the coordinates of a vector."""
+        if self.numbers:
+            return [
+                float(part)
+                for x, of in zip(leaves, self.leaves, strict=True)
+                for part in ((x.real, x.imag) if kind_of(of) == "complex" else (x,))
+            ]
+        columns = [
+            v.astype(v.reshape(part, shape=(*self.lead, self._count(of))), dtype=self.like.dtype)
+            for x, of in zip(leaves, self.leaves, strict=True)
+            for part in self._arrays(x, kind_of(of) == "complex")
+        ]
+        return columns[0] if len(columns) == 1 else v.concat(*columns, axis=-1)
+
+    def _arrays(self, x: Any, two: bool) -> tuple[Any, ...]:
+        if hasattr(x, "dtype"):
+            return (v.real(x), v.imag(x)) if two else (x,)
+        parts = (x.real, x.imag) if two else (x,)
+        return tuple([v.full_like(self.like, shape=(), fill=float(part)) for part in parts])
+
+    def vector(self, flat: Flat) -> Vector:
+        """Return the vector with these coordinates."""
+        if self.numbers:
+            rest = iter(flat)
+            return [
+                complex(next(rest), next(rest)) if kind_of(x) == "complex" else next(rest)
+                for x in self.leaves
+            ]
+        found, start = [], 0
+        for x in self.leaves:
+            part, start = self._cut(flat, start, x)
+            if kind_of(x) == "complex":
+                imaginary, start = self._cut(flat, start, x)
+                part = part + 1j * imaginary
+            found.append(part if not hasattr(x, "dtype") else v.astype(part, dtype=x.dtype))
+        return found
+
+    def _cut(self, flat: Flat, start: int, x: Any) -> tuple[Any, int]:
+        shape = tuple(getattr(x, "shape", ()))
+        stop = start + self._count(x)
+        part = v.index(flat, (..., slice(start, stop)))
+        part = v.reshape(part, shape=shape)
+        return (float(part) if not hasattr(x, "dtype") else part), stop
+
+    def basis(self) -> Iterator[Vector]:
+        """Yield the vectors with one coordinate of 1, in each of the independent problems."""
+        if self.numbers:
+            for i in range(self.size):
+                yield self.vector([float(i == k) for k in range(self.size)])
+            return
+        eye = v.eye_like(self.like, rows=self.size)
+        for i in range(self.size):
+            row = v.index(eye, i)
+            yield self.vector(v.broadcast_to(row, shape=(*self.lead, self.size)))
+
+
+def solved(columns: list[Flat], rhs: Flat) -> Flat:
+    """Find the coordinates x for which the columns, weighted by x, sum to the right-hand side.
+
+    Raises
+    ------
+    ConvergenceError
+        If the matrix is singular to working precision.
+    """
+    if not columns:
+        return rhs
+    if isinstance(rhs, list):
+        return _solved_numbers(columns, rhs)
+    matrix = v.stack(*columns, axis=-1)
+    eps = eps_of([matrix])
+    # Equations and unknowns in their own units: only then does the condition mean something.
+    rows = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-1, keepdims=True))
+    matrix = matrix * rows
+    units = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-2, keepdims=True))
+    matrix = matrix * units
+    # A second right-hand side, with something of every direction, shows how large the inverse is.
+    probe = v.cos(
+        1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=len(columns)), dtype=matrix.dtype)
+    )
+    both = v.stack(rhs * v.squeeze(rows, axis=-1), v.broadcast_to(probe, shape=rhs.shape), axis=-1)
+    try:
+        found = v.solve(matrix, both)
+    except (ValueError, ArithmeticError, RuntimeError) as error:
+        raise ConvergenceError(_singular(math.inf)) from error
+    condition = v.max(v.abs(v.index(found, (..., 1)))) if math.prod(rhs.shape) else 0.0
+    if not bool(condition * eps < 0.1):
+        raise ConvergenceError(_singular(float(condition)))
+    return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
+
+
+def falls(columns: list[Flat]) -> bool:
+    """Tell whether a symmetric matrix has a direction along which its form is negative.
+
+    Rows and columns are divided by the roots of what stands on the diagonal, which changes no sign;
+    what rounding may have made of 0 is none.
+    """
+    if isinstance(columns[0], list):
+        return _falls_of_numbers(columns)
+    matrix = v.stack(*columns, axis=-1)
+    eps = eps_of([matrix])
+    diagonal = v.abs(v.diagonal(matrix))
+    least = eps * v.max(v.abs(matrix), axis=-1)
+    units = v.sqrt(_not_zero(v.where(diagonal < least, least, diagonal)))
+    scaled = matrix / (v.expand_dims(units, axis=-1) * v.expand_dims(units, axis=-2))
+    roots = v.eigvalsh(scaled)
+    return bool(v.any(v.index(roots, (..., 0)) < -10 * eps**0.5))
+
+
+def _falls_of_numbers(columns: list[list[float]]) -> bool:
+    """By elimination with the largest element of the diagonal as pivot: J. Bunch (1971)."""
+    left, eps = list(range(len(columns))), 2.0**-52
+    units = [
+        max(abs(column[k]), eps * max(map(abs, column))) ** 0.5 or 1.0
+        for k, column in enumerate(columns)
+    ]
+    a = [
+        [x / (units[i] * units[k]) for i, x in enumerate(column)]
+        for k, column in enumerate(columns)
+    ]
+    while left:
+        pivot = max(left, key=lambda k: a[k][k])
+        if not a[pivot][pivot] > 10 * eps**0.5:  # of no negative form the rest is 0 as well
+            return any(abs(a[i][k]) > 10 * eps**0.5 for i in left for k in left)
+        left.remove(pivot)
+        for i in left:
+            factor = a[i][pivot] / a[pivot][pivot]
+            for k in left:
+                a[i][k] -= factor * a[pivot][k]
+    return False
+
+
+def _not_zero(largest: Any) -> Any:
+    return v.where(v.equal(largest, 0.0), v.ones_like(largest), largest)
+
+
+def _singular(condition: float) -> str:
+    about = f", with a condition number of about {condition:.0e}" if condition < math.inf else ""
+    return f"the linear system is singular to working precision{about}"
+
+
+def _solved_numbers(columns: list[list[float]], rhs: list[float]) -> list[float]:
+    """Gaussian elimination with pivoting, of equations and unknowns in their own units."""
+    n = len(rhs)
+    rows = [[column[i] for column in columns] for i in range(n)]
+    scales = [max(map(abs, row)) or 1.0 for row in rows]
+    a = [[x / s for x in row] for row, s in zip(rows, scales, strict=True)]
+    units = [max(abs(row[k]) for row in a) or 1.0 for k in range(n)]
+    a = [
+        [*(x / u for x, u in zip(row, units, strict=True)), b / s]
+        for row, b, s in zip(a, rhs, scales, strict=True)
+    ]
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda i: abs(a[i][k]))
+        a[k], a[pivot] = a[pivot], a[k]
+        if not abs(a[k][k]) > 10 * n * 2.0**-52:
+            raise ConvergenceError(_singular(1 / abs(a[k][k]) if a[k][k] else math.inf))
+        for row in a[k + 1 :]:
+            factor = row[k] / a[k][k]
+            for j in range(k, n + 1):
+                row[j] -= factor * a[k][j]
+    x = [0.0] * n
+    for k in reversed(range(n)):
+        rest = sum(a[k][j] * x[j] for j in range(k + 1, n))
+        x[k] = (a[k][n] - rest) / a[k][k]
+    return [value / unit for value, unit in zip(x, units, strict=True)]

@@ -1,0 +1,188 @@
+"""Steps of explicit Runge-Kutta methods, on plain values and on traced ones alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
+
+from chainrules_kit.solvers.vectors import Vector
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import Tree, describe, kind_of, type_info
+from chainrules_py.vocabulary.higher_order import arrayed
+from chainrules_py.vocabulary.linalg import resolution
+
+
+class Tableau(NamedTuple):
+    """The coefficients of a pair of methods whose last stage is the next step's first.
+
+    Attributes
+    ----------
+    times : tuple of float
+        Where in the step each stage is.
+    weights : tuple of tuple of float
+        What each stage takes of those before; the last row makes the next state.
+    errors : tuple of float
+        What of each stage the two methods differ in.
+    order : int
+        Of the method that is gone on with.
+    """
+
+    times: tuple[float, ...]
+    weights: tuple[tuple[float, ...], ...]
+    errors: tuple[float, ...]
+    order: int
+
+
+METHODS = {
+    # J. R. Dormand and P. J. Prince, "A family of embedded Runge-Kutta formulae" (1980)
+    "dopri5": Tableau(
+        (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0),
+        (
+            (),
+            (1 / 5,),
+            (3 / 40, 9 / 40),
+            (44 / 45, -56 / 15, 32 / 9),
+            (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+            (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+            (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+        ),
+        (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40),
+        5,
+    ),
+    # P. Bogacki and L. F. Shampine, "A 3(2) pair of Runge-Kutta formulas" (1989)
+    "bosh3": Tableau(
+        (0.0, 1 / 2, 3 / 4, 1.0),
+        ((), (1 / 2,), (0.0, 3 / 4), (2 / 9, 1 / 3, 4 / 9)),
+        (-5 / 72, 1 / 12, 1 / 9, -1 / 8),
+        3,
+    ),
+}
+
+Rate = Callable[[Vector, Any], Vector]
+
+
+def tableau(method: str) -> Tableau:
+    """Look up the coefficients of a method of `odeint`.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if method not in METHODS:
+        msg = f"method={method!r} of odeint is none of {', '.join(map(repr, METHODS))}"
+        raise ValueError(msg)
+    return METHODS[method]
+
+
+def clock_of(t: Any, leaves: Vector) -> Any:
+    """Return an array like which a time is made for a function: as wide as times and state are.
+
+    None where the elements of the times are numbers themselves, as NumPy's: there a time is one of
+    Python's. Functions of other libraries take no numbers.
+    """
+    if type_info(type(v.index(t, 0))).is_number:
+        return None
+    wide = [x for x in (t, *leaves) if kind_of(x) in ("real", "complex")]
+    like = min(wide, key=resolution)
+    return v.real(like) if kind_of(like) == "complex" else like
+
+
+def rate_of(f: Callable[..., Any], tree: Tree, params: tuple[Any, ...], clock: Any = None) -> Rate:
+    """Return the rate of change as a function of lists, in the dtypes of the state.
+
+    Parameters
+    ----------
+    f : callable
+        The function of `odeint`.
+    tree : Tree
+        The structure of the state.
+    params : tuple
+        What f is given besides.
+    clock : array, optional
+        What a time that is a number becomes an array like: see `clock_of`.
+    """
+
+    def rate(y: Vector, t: Any) -> Vector:
+        time = t if clock is None or hasattr(t, "dtype") else arrayed(t, clock)
+        given = f(tree.build(y), time, *params)
+        k = Tree(given).leaves
+        if [getattr(x, "shape", ()) for x in k] != [getattr(x, "shape", ()) for x in y]:
+            msg = (
+                f"the state of odeint is {describe(tree.like)}, and its function gave "
+                f"{describe(given)}; it has to give a rate of change of the same structure"
+            )
+            raise ValueError(msg)
+        for a, b in zip(k, y, strict=True):
+            if kind_of(a) == "complex" != kind_of(b):
+                msg = (
+                    f"the state of odeint is real ({describe(tree.like)}), and its function gave "
+                    f"{describe(given)}, whose imaginary part would be lost; start with a complex "
+                    f"state, y0 + 0j, or give the real part"
+                )
+                raise ValueError(msg)
+        return [_fitted(a, b) for a, b in zip(k, y, strict=True)]
+
+    return rate
+
+
+def _fitted(k: Any, y: Any) -> Any:
+    dtype = getattr(y, "dtype", None)
+    if dtype is None:
+        return k
+    k = k if hasattr(k, "dtype") else arrayed(k, y)
+    return k if k.dtype == dtype else v.astype(k, dtype=dtype)
+
+
+def weighted(y: Vector, h: Any, weights: tuple[float, ...], ks: list[Vector]) -> Vector:
+    """Compute the state y + h Σ wᵢ kᵢ."""
+    made = []
+    for n, x in enumerate(y):
+        total: Any = None
+        for w, k in zip(weights, ks, strict=False):
+            if w:
+                total = w * k[n] if total is None else total + w * k[n]
+        made.append(x if total is None else _fitted(x + h * total, x))
+    return made
+
+
+def stages(
+    method: Tableau, rate: Rate, y: Vector, t: Any, h: Any, first: Any = None
+) -> list[Vector]:
+    """Compute the rates of all stages but the last, which is the rate at the next state."""
+    ks = [rate(y, t) if first is None else first]
+    for time, weights in zip(method.times[1:-1], method.weights[1:-1], strict=True):
+        ks.append(rate(weighted(y, h, weights, ks), t + time * h))
+    return ks
+
+
+@final
+class Substep:
+    """A step over a part of the time from one output to the next.
+
+    Attributes
+    ----------
+    method : Tableau
+        The pair of methods whose higher order makes the next state.
+    start, stop : float
+        Which part.
+    dtype : dtype, optional
+        Of the time that a function is given, if not that of the times.
+    """
+
+    __slots__ = ("dtype", "method", "start", "stop")
+
+    def __init__(self, method: Tableau, start: float, stop: float, dtype: Any = None) -> None:
+        self.method = method
+        self.start = start
+        self.stop = stop
+        self.dtype = dtype
+
+    def __call__(self, f: Any, y: Any, t0: Any, t1: Any, *params: Any) -> Any:
+        """Compute the state at the end of the part, from that at its beginning."""
+        method, tree = self.method, Tree(y)
+        if self.dtype is not None:
+            t0, t1 = v.astype(t0, dtype=self.dtype), v.astype(t1, dtype=self.dtype)
+        t, h = t0 + self.start * (t1 - t0), (self.stop - self.start) * (t1 - t0)
+        ks = stages(method, rate_of(f, tree, params), tree.leaves, t, h)
+        return tree.build(weighted(tree.leaves, h, method.weights[-1], ks))

@@ -1,0 +1,460 @@
+"""Systems of equations whose unknown is a structure: solved, and looked at where they were solved.
+
+What is done here is done on plain values. Derivatives of the functions are taken by the installed
+engine; none of it is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_kit.solvers.dense import Coordinates, Flat, falls, solved
+from chainrules_kit.solvers.krylov import conjugate_gradients, gmres
+from chainrules_kit.solvers.vectors import (
+    Vector,
+    combine,
+    eps_of,
+    every,
+    floating,
+    norm,
+    size,
+)
+from chainrules_py import ConvergenceError, NoRuleError, NotDifferentiableError, space
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import (
+    Tree,
+    default_engine,
+    describe,
+    flatten,
+    kind_of,
+    plain,
+    project_exactly,
+    refuse_traced,
+    type_info,
+)
+
+SMALL = 256
+"""Up to so many unknowns a linear system is written out as a matrix by default."""
+
+
+def engine() -> Any:
+    """Return the installed engine, which takes the derivatives that solvers need."""
+    found = default_engine()
+    if found is None:
+        msg = (
+            "no engine is installed to differentiate the function with; "
+            "pass a solver of your own, which does not need it: solver=..."
+        )
+        raise NoRuleError(msg)
+    return found
+
+
+@final
+class System:
+    """The equations ``f(x, *params)`` = 0, as a function of the list of the unknowns.
+
+    Attributes
+    ----------
+    tree : Tree
+        The unknown as it was given, which says in what structure it comes.
+    name : str
+        The word that f was given to.
+    batch : int
+        How many leading axes count independent problems.
+    columns : list, optional
+        Those of the Jacobian that was last computed.
+    """
+
+    columns: list[Flat] | None = None
+
+    def __init__(
+        self, f: Callable[..., Any], x0: Any, params: tuple[Any, ...], name: str, batch: int = 0
+    ) -> None:
+        self.f = f
+        self.params = params
+        self.name = name
+        self.batch = batch
+        tree = Tree(x0)
+        self.start = floating(tree.leaves)
+        self.tree = Tree(tree.build(self.start))
+        self.spaces = [space(x) for x in self.start]
+        if not self.start and flatten(x0)[0]:
+            msg = f"{name} solves for arrays and numbers, and there are none in {describe(x0)}"
+            raise ValueError(msg)
+
+    def at(self, x: Any) -> Any:
+        """``f(x, *params)``, for an unknown in its structure."""
+        return refuse_traced(self.f(x, *self.params), self.f, self.name, (x, self.params))
+
+    def residual(self, leaves: Vector) -> Vector:
+        """f at a list of unknowns, as a list of equations."""
+        return self.equations(self.at(self.tree.build(leaves)))
+
+    def equations(self, r: Any) -> Vector:
+        """Return the equations that f gave: as many, and in the same shapes, as the unknowns."""
+        leaves = Tree(r).leaves
+        shapes = [tuple(getattr(x, "shape", ())) for x in leaves]
+        if shapes != [of.shape for of in self.spaces] or any(
+            kind_of(x) == "complex" != of.kind for x, of in zip(leaves, self.spaces, strict=True)
+        ):
+            msg = (
+                f"{self.name} solves for {describe(self.tree.like)}, and its function gave "
+                f"{describe(r)}; it has to give as many numbers, in the same shapes and order"
+            )
+            raise ValueError(msg)
+        return leaves
+
+    def read(self, x: Any) -> Vector:
+        """Return the unknowns that a solver gave, in the dtypes of those it started from."""
+        leaves = floating(Tree(plain(x)).leaves)
+        shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
+        if shapes != [of.shape for of in self.spaces]:
+            msg = (
+                f"the solver of {self.name} started from {describe(self.tree.like)} and gave "
+                f"{describe(x)}; it has to give the same structure"
+            )
+            raise ValueError(msg)
+        return [project_exactly(leaf, of) for leaf, of in zip(leaves, self.spaces, strict=True)]
+
+    def linearised(self, leaves: Vector) -> tuple[Vector, Callable[[Vector], Vector]]:
+        """Return the equations at a point, and a function for transposed Jacobian products."""
+        y, pullback = engine().vjp(lambda *xs: tuple(self._traced(xs)), *leaves)
+        refuse_traced(y, self.f, self.name)
+        return list(y), lambda bars: list(pullback(tuple(bars)))
+
+    def _traced(self, xs: tuple[Any, ...]) -> Vector:
+        return self.equations(self.f(self.tree.build(xs), *self.params))
+
+    def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
+        """Return the equations, and the columns of their Jacobian in real coordinates."""
+        coordinates = Coordinates(leaves, self.batch)
+        if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
+            (x,) = leaves
+            if getattr(x, "ndim", 0) == 1 and type_info(type(x)).host is None:
+                # Of an array that no other engine sees, all rows in one pass.
+                y, pullback = engine().vjp(lambda x: self._traced((x,))[0], x)
+                refuse_traced(y, self.f, self.name)
+                if y.dtype == x.dtype:
+                    (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
+                    self.columns = [v.index(rows, (..., k)) for k in range(x.shape[0])]
+                    return [y], self.columns
+        r, pull = self.linearised(leaves)
+        rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
+        self.columns = transposed(rows)
+        return r, self.columns
+
+    def pushed(self, leaves: Vector, direction: Vector) -> Vector:
+        """Multiply the Jacobian by a vector."""
+        _, r_dot = engine().jvp(
+            lambda *xs: tuple(self._traced(xs)), tuple(leaves), tuple(direction)
+        )
+        return list(r_dot)
+
+
+def transposed(rows: list[Flat]) -> list[Flat]:
+    """Return the columns of a matrix that is given by its rows."""
+    if not rows or isinstance(rows[0], list):
+        return [list(column) for column in zip(*rows, strict=True)]
+    matrix = v.stack(*rows, axis=-2)
+    return [v.index(matrix, (..., k)) for k in range(len(rows))]
+
+
+# ------------------------------------------------------------------------------ linear systems
+
+
+def solve_linear(
+    apply: Callable[[Vector], Vector],
+    b: Vector,
+    solver: Any,
+    *,
+    batch: int = 0,
+    tol: float | None = None,
+    max_steps: int | None = None,
+) -> Vector:
+    """Find the x with ``apply(x) = b``.
+
+    Parameters
+    ----------
+    apply : callable
+        The operator, on lists.
+    b : list
+        The right-hand side.
+    solver : {"dense", "gmres", "cg"} or None
+        None is ``"dense"`` for small systems and independent ones, else ``"gmres"``.
+    batch, tol, max_steps
+        As in `chainrules_py.vocabulary.higher_order.linear_solve`.
+
+    Raises
+    ------
+    ConvergenceError
+        If the operator is singular, or the iteration does not converge.
+    """
+    b = floating(b)
+    coordinates = Coordinates(b, batch)
+    if solver is None:
+        solver = "dense" if batch or coordinates.size <= SMALL else "gmres"
+    if solver == "dense":
+        columns = [coordinates.flat(apply(e)) for e in coordinates.basis()]
+        return coordinates.vector(solved(columns, coordinates.flat(b)))
+    small = eps_of(b) ** 0.75 if tol is None else tol
+    if solver == "gmres":
+        return gmres(apply, b, small, max_steps)
+    if solver == "cg":
+        return conjugate_gradients(apply, b, small, max_steps)
+    msg = f"solver={solver!r} is none of 'dense', 'gmres' and 'cg', and no function either"
+    raise ValueError(msg)
+
+
+# --------------------------------------------------------------------------- nonlinear systems
+
+
+def newton(system: System, tol: float | None, max_steps: int | None) -> Vector:
+    """Newton's method, with steps that are halved until they lessen the residual.
+
+    Raises
+    ------
+    ConvergenceError
+        With the norm of the residual that was reached.
+    """
+    batch = system.batch
+    x = system.start
+    start, eps = norm(x, batch), eps_of(x)
+    tol = eps**0.5 if tol is None else tol
+    r = system.residual(x)
+    for count in range(50 if max_steps is None else max_steps):
+        length = norm(r, batch)
+        if every(length == 0.0):
+            return x
+        r, step = _newton_step(system, x, length)
+        small = norm(step, batch) <= tol * _larger(norm(x, batch), start)
+        if every(small):
+            return _polished(system, x, step, r)
+        x, r = _descended(system, x, step, length, small, count)
+    before = _shown(norm(system.residual(system.start), batch))
+    msg = (
+        f"{system.name}: Newton's method did not converge: the norm of the residual is "
+        f"{_shown(norm(r, batch))}, at first it was {before}; "
+        f"start elsewhere, allow more steps (max_steps=), or pass a solver"
+    )
+    raise ConvergenceError(msg)
+
+
+def _newton_step(system: System, x: Vector, length: Any) -> tuple[Vector, Vector]:
+    if not every(length < float("inf")):
+        msg = (
+            f"{system.name}: the residual at {describe(system.tree.like)} is not finite; "
+            f"start elsewhere"
+        )
+        raise ConvergenceError(msg)
+    try:
+        r, columns = system.jacobian(x)
+        coordinates = Coordinates(x, system.batch)
+        return r, coordinates.vector(_negative(solved(columns, coordinates.flat(r))))
+    except ConvergenceError as error:
+        msg = (
+            f"{system.name}: the Jacobian is singular where the norm of the residual is "
+            f"{_shown(length)}; start elsewhere, or pass a solver"
+        )
+        raise ConvergenceError(msg) from error
+
+
+def _negative(flat: Flat) -> Flat:
+    return [-x for x in flat] if isinstance(flat, list) else -flat
+
+
+def _descended(
+    system: System, x: Vector, step: Vector, length: Any, small: Any, count: int
+) -> tuple[Vector, Vector]:
+    """Take a step along a direction of descent, halved where it does not lessen the residual."""
+    batch = system.batch
+    factor: Any = length * 0.0 + 1.0
+    for _ in range(40):
+        moved = combine(x, factor, step, batch)
+        try:
+            r = system.residual(moved)
+        except ConvergenceError:  # of a solver inside f: as beyond the edge of its domain
+            factor = 0.5 * factor
+            continue
+        good = (norm(r, batch) <= (1.0 - 1e-4 * factor) * length) | small | (length == 0.0)
+        if every(good):
+            return moved, r
+        factor = 0.5 * factor if not batch else v.where(good, factor, 0.5 * factor)
+    msg = (
+        f"{system.name}: no step lessens the residual any more, whose norm is {_shown(length)} "
+        f"after {count} steps; there may be no solution near, or f is not smooth; start elsewhere"
+    )
+    raise ConvergenceError(msg)
+
+
+def _polished(system: System, x: Vector, step: Vector, r: Vector) -> Vector:
+    """Take the last steps, as long as they lessen the residual: to what rounding leaves of it."""
+    batch = system.batch
+    for _ in range(3):
+        length = norm(r, batch)
+        moved = combine(x, 1.0, step, batch)
+        after = norm(system.residual(moved), batch)
+        if batch:  # each of the problems by itself
+            taken = v.where(after <= length, 0.0 * length + 1.0, 0.0 * length)
+            moved = combine(x, taken, step, batch)
+        elif not after <= length:
+            break
+        x, r = moved, system.residual(moved)
+        if every((after >= 0.5 * length) | (norm(r, batch) == 0.0)):
+            break
+        r, step = _newton_step(system, x, norm(r, batch))
+    return x
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return max(a, b) if isinstance(a, float) else v.where(a > b, a, b)
+
+
+def _shown(length: Any) -> str:
+    return f"{float(length if isinstance(length, float) else v.max(length)):.3g}"
+
+
+def fixed_by_iteration(system: System, tol: float | None, max_steps: int | None) -> Vector:
+    """Find the x with x - f(x) = 0, by applying f again and again.
+
+    Raises
+    ------
+    ConvergenceError
+        With the length of the last step.
+    """
+    x, batch = system.start, system.batch
+    eps = eps_of(x)
+    tol = 32 * eps if tol is None else tol
+    start, least, waited, length = norm(x, batch), None, 0, 0.0
+    for _ in range(1000 if max_steps is None else max_steps):
+        step = system.residual(x)
+        x = combine(x, -1.0, step, batch)
+        length, scale = norm(step, batch), _larger(norm(x, batch), start)
+        if not every(length < 1e30 * (1.0 + start)):  # it runs away
+            break
+        if every(length <= tol * scale):
+            return x
+        largest = float(length if isinstance(length, float) else v.max(length))
+        if least is not None and not largest < 0.9 * least:
+            waited += 1
+            # What rounding does to f is all that still moves it.
+            if waited > 5 and every(length <= 1e4 * eps * scale):
+                return x
+        else:
+            least, waited = largest, 0
+    msg = (
+        f"{system.name} did not settle: the last step is of length {_shown(length)}; f may be no "
+        f"contraction near the start; start elsewhere, allow more steps (max_steps=), or write "
+        f"solver='newton'"
+    )
+    raise ConvergenceError(msg)
+
+
+def accepted(system: System, x: Vector, tol: float | None) -> Vector:
+    """Return the result of the user's own solver, if it is a solution.
+
+    The residual has to be small beside that of the start, or beside what a relative change of x
+    would do to it.
+
+    Raises
+    ------
+    ConvergenceError
+        With the norm of the residual.
+    """
+    batch = system.batch
+    tol = eps_of(x) ** (1 / 3) if tol is None else tol
+    length = norm(system.residual(x), batch)
+    if every(length <= tol * norm(system.residual(system.start), batch)):
+        return x
+    if every(length <= tol * norm(system.pushed(x, x), batch)):
+        return x
+    msg = (
+        f"{system.name}: what the solver gave is no solution: the norm of the residual is "
+        f"{_shown(length)}; let it go on for longer, or say what is small enough: tol="
+    )
+    raise ConvergenceError(msg)
+
+
+def least(system: System, leaves: Vector) -> Vector:
+    """Return the stationary point that Newton's method came to, if it is a minimum.
+
+    Raises
+    ------
+    ConvergenceError
+        If the value falls to a side of it.
+    """
+    if system.columns is None:
+        system.jacobian(leaves)
+    if system.columns and falls(system.columns):
+        msg = (
+            "minimize came to a stationary point that is no minimum: the Hessian has a negative "
+            "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
+            "point is what you want, call root of the gradient"
+        )
+        raise ConvergenceError(msg)
+    return leaves
+
+
+def verify(system: System, solver: Any) -> None:
+    """See that a solution, where the system starts, is isolated, so that it has a derivative.
+
+    Two steps of Newton's method with the same Jacobian go on from there. At a simple root the first
+    is within rounding, or the second much shorter; at a multiple one they shrink by a fixed factor
+    however close it is (P. Deuflhard, *Newton Methods for Nonlinear Problems*, 2011, section 2.1).
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the Jacobian is singular there.
+    ConvergenceError
+        If minimize was asked for, and the Hessian, where it is written out, is not definite.
+    """
+    leaves = system.start
+    _verify_isolated(system, leaves, system.batch, solver)
+    if system.name == "minimize" and system.columns:
+        least(system, leaves)
+
+
+def _verify_isolated(system: System, leaves: Vector, batch: int, solver: Any) -> None:
+    try:
+        r, solve = _correction(system, leaves, solver)
+        first = solve(r)
+        close = norm(first, batch) <= 50 * eps_of(leaves) * norm(leaves, batch)
+        if every(close):
+            return
+        second = solve(system.residual(combine(leaves, -1.0, first)))
+        simple = every((norm(second, batch) <= 0.1 * norm(first, batch)) | close)
+    except ConvergenceError as error:
+        raise NotDifferentiableError(_multiple(system, leaves)) from error
+    if not simple:
+        raise NotDifferentiableError(_multiple(system, leaves))
+
+
+def _correction(
+    system: System, leaves: Vector, solver: Any
+) -> tuple[Vector, Callable[[Vector], Vector]]:
+    """Return the residual, and a function that applies the inverse of the Jacobian."""
+    if solver == "dense" or (solver is None and (system.batch or size(leaves) <= SMALL)):
+        r, columns = system.jacobian(leaves)
+        coordinates = Coordinates(leaves, system.batch)
+        return r, lambda rhs: coordinates.vector(solved(columns, coordinates.flat(rhs)))
+
+    def apply(u: Vector) -> Vector:
+        return system.pushed(leaves, u)
+
+    def solve(rhs: Vector) -> Vector:
+        if callable(solver):
+            tree = system.tree
+            return system.read(solver(lambda u: tree.build(apply(Tree(u).leaves)), tree.build(rhs)))
+        return solve_linear(apply, rhs, solver)
+
+    return system.residual(leaves), solve
+
+
+def _multiple(system: System, leaves: Vector) -> str:
+    length = _shown(norm(system.residual(leaves), system.batch))
+    return (
+        f"{system.name}: the Jacobian of the function is singular at the solution, where the norm "
+        f"of the residual is {length}; the solution does not move smoothly with what it depends "
+        f"on, and has no derivative here"
+    )

@@ -1,0 +1,155 @@
+"""Transposition: the mode that is not stated, of a statement of one mode.
+
+A derivative is linear in its tangents, so that reverse mode of it, anywhere, is its adjoint. One
+that pushes tangents forward is transposed for the pull; one that pulls cotangents back is
+transposed for the push. This asks the engine for reverse mode (``requires=ReverseMode``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from chainrules_kit.entries import assembled, flat
+from chainrules_kit.solvers.linearity import Check, checked
+from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, space
+from chainrules_py.extend import (
+    Bound,
+    Request,
+    Space,
+    StructureSpace,
+    annotate,
+    fields_of,
+    type_info,
+)
+from chainrules_py.vocabulary import zeros_like
+from chainrules_py.vocabulary.higher_order import transposed
+
+
+def transpose(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of what is stated."""
+    make = _transposed_push if recipe.mode == "forward" else _transposed_pull
+    return make(recipe, request)
+
+
+transposed.implement(transpose, types=(object, object))
+
+
+def _transposed_push(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of the push."""
+    active, forward = request.active, recipe.forward(request).run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        onto = [space(xs[i]) for i in active]
+        y: Any = None
+
+        def push(*leaves: Any) -> list[Any]:
+            nonlocal y
+            y, y_dot = forward(tuple(assembled(onto, leaves)), *xs, **options)
+            return flat(y_dot, space(y))
+
+        pullback, parts = _pullback(request, push, onto, [xs[i] for i in active])
+        return y, (pull, links, pullback, parts, space(y), onto)
+
+    def pull(y_bar: Any, pullback: Any, parts: list[int], of: Any, onto: list[Any]) -> Any:
+        bars = _image(pullback, flat(y_bar, of), parts, onto)
+        return bars[0] if len(active) == 1 else tuple(bars)
+
+    annotate(pull, request)
+    return Bound(request, run, may_be_zero=True)
+
+
+def _transposed_pull(recipe: Any, request: Request) -> Bound:
+    """Bind the transpose of the pull."""
+    active, reverse = request.active, recipe.reverse(request).run
+
+    def run(links: Any, *xs: Any, **options: Any) -> Any:
+        y, (half, _, *saved) = reverse(None, *xs, **options)
+        of, onto = space(y), [space(xs[i]) for i in active]
+
+        def pull(*leaves: Any) -> list[Any]:
+            bars = half(assembled(of, leaves), *saved)
+            return flat([bars] if len(active) == 1 else list(bars), onto)
+
+        if is_zero(of):
+            return y, (push, links, None, [], of, onto)
+        pullback, parts = _pullback(request, pull, [of], [y])
+        return y, (push, links, pullback, parts, of, onto)
+
+    def push(
+        tangents: tuple[Any, ...], pullback: Any, parts: list[int], of: Any, onto: list[Any]
+    ) -> Any:
+        if pullback is None:
+            return of
+        return _image(pullback, flat(list(tangents), onto), parts, [of])[0]
+
+    annotate(push, request)
+    return Bound(request, run)
+
+
+def _pullback(
+    request: Request,
+    f: Callable[..., list[Any]],
+    onto: list[Any],
+    at: list[Any],
+) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
+    """Build the pullback of a linear function of the tangents of some values, leaf by leaf.
+
+    Beside it are the places of those leaves of the result that are not known to be zero.
+    """
+    assert request.config is not None  # the statement requires what only a config offers
+    parts: list[int] = []
+
+    def image(*leaves: Any) -> tuple[Any, ...]:
+        found = f(*leaves)
+        parts[:] = [part for part, t in enumerate(found) if not is_zero(t)]
+        return tuple([found[part] for part in parts])
+
+    zeros, config = list(_zeros(onto, at)), request.config
+    checks: list[Check] = []
+    try:
+        y, pullback = config.rrule_via_ad(checked(request.statement, config, image, checks), *zeros)
+        check = checks[-1]
+    except NotDifferentiableError:
+        raise
+    except Exception as error:
+        # It may be written in the engine's own operations, which take no marks.
+        check_own = getattr(config, "check_linear", None)
+        if check_own is None:
+            raise
+        check = Check(request.statement, config)
+        try:
+            check_own(image, *zeros)
+        except Exception as other:
+            said = str(other).partition("\n")[0] or type(other).__name__
+            try:
+                check.refuse(f"{config!r} does not transpose it ({type(other).__name__}: {said})")
+            except NotDifferentiableError as refusal:
+                raise refusal from error
+        y, pullback = config.rrule_via_ad(image, *zeros)
+        check.refuse_shifted(y)
+    check.refuse_unseen(y)
+    return pullback, parts
+
+
+def _zeros(of: Any, x: Any) -> Iterator[Any]:
+    """Yield the zero tangents of a value, in its space, leaf by leaf."""
+    if type(of) is Space:
+        # Of what an engine traces, it may know more than the space does: over which devices it is.
+        info = type_info(type(x))
+        yield zeros_like(x) if info.host is not None and info.is_array else of.zeros()
+    elif type(of) is list:
+        for inner, part in zip(of, x, strict=True):
+            yield from _zeros(inner, part)
+    elif type(of) is StructureSpace:
+        parts = dict(fields_of(x))
+        for key, inner in of.fields.items():
+            yield from _zeros(inner, parts[key])
+
+
+def _image(pullback: Any, bars: list[Any], parts: list[int], onto: list[Any]) -> list[Any]:
+    """Apply a transposed function for the leaves that it depends on, and assemble the results."""
+    given = tuple([bars[part] for part in parts])
+    if all(map(is_zero, given)):
+        return [ZeroTangent() for _ in onto]
+    return list(assembled(onto, pullback(given)))
