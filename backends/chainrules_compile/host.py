@@ -18,7 +18,7 @@ from chainrules_py.extend import flatten, plain, register_host, states
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
 from chainrules_py.vocabulary.higher_order import scanning
-from chainrules_recall import listeners
+from chainrules_bridge import listeners
 
 
 def host(

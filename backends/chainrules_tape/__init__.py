@@ -6,7 +6,7 @@ It knows no function by name: what a call means is asked of `chainrules_py`.
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint.call import checkpoint
-from chainrules_tape.checkpoint.policy import name
+from chainrules_tape.checkpoint.calls import name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.hooks import hook
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian

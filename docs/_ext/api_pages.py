@@ -45,7 +45,6 @@ FACES = (
     "chainrules_native",
     "chainrules_pandas",
     "chainrules_pytensor",
-    "chainrules_recall",
     "chainrules_solvers",
     "chainrules_tinygrad",
     "chainrules_torch",

@@ -19,7 +19,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import accumulate
-from chainrules_recall.mincut import least_kept
+from chainrules_tape.checkpoint.mincut import least_kept
 from chainrules_tape import (
     checkpoint,
     grad,

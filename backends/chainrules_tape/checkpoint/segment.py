@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_bridge import check_same, prints, samples
+from chainrules_bridge import check_same, making_again, prints, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,
@@ -28,7 +28,6 @@ from chainrules_py.extend import (
     traced_in,
     unflatten,
 )
-from chainrules_recall import making_again
 from chainrules_tape.checkpoint.folds import Folds, folded
 from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape, Notes, frozen

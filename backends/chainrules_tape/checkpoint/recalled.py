@@ -14,9 +14,9 @@ from typing import Any, final
 
 from chainrules_py import MutationError
 from chainrules_py.extend import Tracer, describe, namespace_of, type_info
-from chainrules_recall.again import making_again
-from chainrules_recall.mincut import least_kept
-from chainrules_recall.policies import Packing, Policy, Save
+from chainrules_bridge import making_again
+from chainrules_tape.checkpoint.mincut import least_kept
+from chainrules_tape.checkpoint.policies import Packing, Policy, Save
 
 
 @final
