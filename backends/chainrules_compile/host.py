@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_bridge import listeners
 from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
 from chainrules_compile.facts import is_foreign
@@ -18,7 +19,6 @@ from chainrules_py.extend import flatten, plain, register_host, states
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
 from chainrules_py.vocabulary.higher_order import scanning
-from chainrules_bridge import listeners
 
 
 def host(

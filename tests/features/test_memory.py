@@ -19,7 +19,6 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import accumulate
-from chainrules_tape.checkpoint.mincut import least_kept
 from chainrules_tape import (
     checkpoint,
     grad,
@@ -29,6 +28,7 @@ from chainrules_tape import (
     name,
     vjp,
 )
+from chainrules_tape.checkpoint.mincut import least_kept
 from chainrules_tools import checkpoint_chain, show_saved
 from chainrules_tools.chains import first_part, repeated_steps
 from tests.features.rows import feature

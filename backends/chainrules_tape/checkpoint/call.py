@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from chainrules_py.extend import highest_tracer, made, settled, traced_in
-from chainrules_tape.checkpoint.policies import Save, check_save
 from chainrules_tape.checkpoint.calls import run
+from chainrules_tape.checkpoint.policies import Save, check_save
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable, OnTape

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.extend import find_tracers, set_class
+from chainrules_tape.checkpoint.folds import Folds, folded
 from chainrules_tape.checkpoint.policies import Packing, Save
 from chainrules_tape.checkpoint.recalled import Recalled
-from chainrules_tape.checkpoint.folds import Folds, folded
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.inspect.kept_calls import KeptCall

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
+from chainrules_bridge import making_again
 from chainrules_py import MutationError
 from chainrules_py.extend import Tracer, describe, namespace_of, type_info
-from chainrules_bridge import making_again
 from chainrules_tape.checkpoint.mincut import least_kept
 from chainrules_tape.checkpoint.policies import Packing, Policy, Save
 
