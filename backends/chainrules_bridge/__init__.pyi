@@ -1,4 +1,4 @@
-from chainrules_bridge.again import agree, another, check_same, prints, samples
+from chainrules_bridge.again import agree, another, check_same, listeners, making_again, prints, samples
 from chainrules_bridge.bodies import (
     UNFIT,
     check_promised,
@@ -54,6 +54,8 @@ __all__ = [
     "gathered_windows",
     "imported_from",
     "is_hosted",
+    "listeners",
+    "making_again",
     "many_directions",
     "nestings",
     "of_own",
