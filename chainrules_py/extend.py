@@ -70,7 +70,7 @@ _HOMES: dict[str, str] = {
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
     "chainrules_py.primitives.closures.convert": (
-        "Closure Operator closed generators_in refuse_traced settled traced_in"
+        "Closure Operator closed refuse_traced settled traced_and_generators traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.captured": (

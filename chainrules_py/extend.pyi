@@ -80,9 +80,9 @@ from chainrules_py.primitives.closures.convert import (
     Closure,
     Operator,
     closed,
-    generators_in,
     refuse_traced,
     settled,
+    traced_and_generators,
     traced_in,
 )
 from chainrules_py.primitives.closures.effects import (
@@ -617,7 +617,6 @@ __all__ = [
     "gamma_density",
     "gammainc_shape",
     "gather",
-    "generators_in",
     "given",
     "half_line",
     "has_known_layout",
@@ -752,6 +751,7 @@ __all__ = [
     "tables",
     "tell_parameters",
     "too_deep",
+    "traced_and_generators",
     "traced_in",
     "type_info",
     "unbind",

@@ -54,7 +54,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 # Notebook pages (those with a `kernelspec` in their head) are run at each build.
 nb_execution_mode = "force"
-# A cell that fails is a warning, which `sphinx-build -W --keep-going` reports after writing all pages.
+# A cell that fails is a warning: `sphinx-build -W --keep-going` reports it after writing all pages.
 nb_execution_raise_on_error = False
 nb_execution_timeout = 300
 nb_merge_streams = True

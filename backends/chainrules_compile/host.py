@@ -13,12 +13,12 @@ from chainrules_compile.facts import is_foreign
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scans import rolled_scan
+from chainrules_kit import listeners
 from chainrules_py import Primitive, vocabulary
 from chainrules_py.extend import flatten, plain, register_host, states
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
 from chainrules_py.vocabulary.higher_order import scanning
-from chainrules_recall import listeners
 
 
 def host(

@@ -18,7 +18,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "again": "agree another check_same prints samples",
+    "again": "agree another check_same listeners making_again prints samples",
     "bodies": "UNFIT check_promised refuse_bare refuse_captured refuse_numpy tried unstated",
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",
@@ -82,6 +82,8 @@ __all__ = [  # imported when they are asked for
     "gathered_windows",
     "imported_from",
     "is_hosted",
+    "listeners",
+    "making_again",
     "many_directions",
     "nestings",
     "of_own",

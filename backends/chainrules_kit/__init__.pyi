@@ -1,4 +1,12 @@
-from chainrules_kit.again import agree, another, check_same, prints, samples
+from chainrules_kit.again import (
+    agree,
+    another,
+    check_same,
+    listeners,
+    making_again,
+    prints,
+    samples,
+)
 from chainrules_kit.bodies import (
     UNFIT,
     check_promised,
@@ -43,7 +51,9 @@ __all__ = [
     "Support",
     "check_options",
     "is_captured",
+    "listeners",
     "lookups",
+    "making_again",
     "resolved",
     "stated",
     "AskedError",

@@ -1,10 +1,14 @@
-"""Runs that are compared: a function that is called again gives what it gave the first time."""
+"""Functions that are called again: what they give is compared with the first time.
+
+Who notes calls may listen, to tell them from those that are made for the first time.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from chainrules_py import MutationError
@@ -145,3 +149,39 @@ def _close(a: Any, b: Any, rounding: float | None) -> bool:
         most = _rounding(a) if rounding is None else rounding
         same = (a == b) | ((a != a) & (b != b)) | (abs(a - b) <= most)
     return bool(v.all(same)) if getattr(same, "shape", ()) else bool(same)
+
+
+listeners: list[Callable[[Any, bool], None]] = []
+"""Each is told the values that calls are made again of, and whether that begins or is over."""
+
+
+@contextmanager
+def making_again(given: Any) -> Iterator[None]:
+    """Have the calls within count as calls that were made before, of the same values.
+
+    Whoever notes calls would find that they were made, and keep what they gave from the first time
+    on: which is what they are made again for, so as not to keep it.
+
+    Parameters
+    ----------
+    given
+        Values that the calls are made of, or functions.
+
+    Examples
+    --------
+    >>> listeners.append(lambda given, begins: print(given, begins))
+    >>> with making_again(1.0):
+    ...     print("once more")
+    1.0 True
+    once more
+    1.0 False
+    >>> _ = listeners.pop()
+    """
+    told = tuple(listeners)
+    for listener in told:
+        listener(given, True)
+    try:
+        yield
+    finally:
+        for listener in told:
+            listener(given, False)

@@ -6,9 +6,7 @@ It knows no function by name: what a call means is asked of `chainrules_py`.
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint.call import checkpoint
-from chainrules_tape.checkpoint.policy import name
-from chainrules_tape.checkpoint.saved import show_saved
-from chainrules_tape.checkpoint.schedule import checkpoint_chain
+from chainrules_tape.checkpoint.calls import name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.hooks import hook
 from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian
@@ -20,7 +18,6 @@ __all__ = [
     "Variable",
     "asarray",
     "checkpoint",
-    "checkpoint_chain",
     "debug_nans",
     "full",
     "gauss_newton_vp",
@@ -32,7 +29,6 @@ __all__ = [
     "jvp",
     "linearize",
     "name",
-    "show_saved",
     "stop_gradient",
     "transformations",
     "value_and_grad",

@@ -10,8 +10,10 @@
     Rules from a program, from text, and from finite steps.
 ``no_record``
     A block that counts as constant.
-``reversible``
-    A loop whose steps are inverted on the way back.
+``show_saved``
+    The arrays that a gradient keeps, and why.
+``checkpoint_chain``, ``reversible``
+    Loops: of few of whose values much is computed again; whose steps are inverted on the way back.
 ``oracle``
     Calls of words, with their derivatives, as JSON.
 ``chainrules_tools.functions``
@@ -19,24 +21,30 @@
 """
 
 from chainrules_tools.batching import vmap
+from chainrules_tools.chains import checkpoint_chain
 from chainrules_tools.derived import derive_rule
 from chainrules_tools.no_record import no_record
 from chainrules_tools.numeric import NumericDerivativeWarning, numeric_rule
 from chainrules_tools.oracle import oracle
 from chainrules_tools.profiling import Profile, profile
 from chainrules_tools.reversible import reversible
+from chainrules_tools.saved import Saved, SavedValue, show_saved
 from chainrules_tools.series import taylor
 from chainrules_tools.text_rules import text_rule
 
 __all__ = [
     "NumericDerivativeWarning",
     "Profile",
+    "Saved",
+    "SavedValue",
+    "checkpoint_chain",
     "derive_rule",
     "no_record",
     "numeric_rule",
     "oracle",
     "profile",
     "reversible",
+    "show_saved",
     "taylor",
     "text_rule",
     "vmap",

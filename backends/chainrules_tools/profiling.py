@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import Bound, Classes
-from chainrules_recall import nbytes
 from chainrules_tape.assembly import Variable
+from chainrules_tape.checkpoint.policies import nbytes
 from chainrules_tape.core.variable import Recording
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.inspect.nans import source_line

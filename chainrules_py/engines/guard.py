@@ -58,16 +58,19 @@ class Guard:
     held : dict
         From the id of an array to the array, its name, the `Memory` of its library, its
         fingerprint, and how many locks there were before.
+    compares : bool
+        Whether there is an array whose content `check` compares.
     undo : callable
         ``undo()`` makes writable what this guard alone had locked, once and for all. It is one call
         in C, so that an interrupt is raised before it or after it.
     """
 
-    __slots__ = ("__del__", "_groups", "_locks", "_places", "held", "mode", "undo")
+    __slots__ = ("__del__", "_groups", "_locks", "_places", "compares", "held", "mode", "undo")
 
     def __init__(self, mode: GuardMode = "sample") -> None:
         self.mode = "full" if debugging.checks is not None and mode == "sample" else mode
         self.held: dict[int, tuple[Any, Any, Memory, Any, int]] = {}
+        self.compares = False
         self.undo: Callable[[], object] = bool
         self._locks: list[Any] = []  # made when there is something to lock: numbers have nothing
         self._places: dict[int, int] = {}  # from the id of what owns the memory to its lock
@@ -104,6 +107,7 @@ class Guard:
                 self.held[key] = x, name, memory, None, count
                 return
         self.held[key] = x, name, memory, memory.fingerprint(x, mode == "full"), count
+        self.compares = True
 
     def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
         """Watch those of many arrays that have memory of their own, locked together.
@@ -121,6 +125,7 @@ class Guard:
         self.held.update([(id(x), (x, name, memory, None, count)) for x in mine])
         small = [x for x in mine if x.size <= _SMALL]
         self._groups.append((small, name, memory.contents, memory.contents(small)))
+        self.compares = self.compares or bool(small)
         return [x for x in xs if id(x) not in self.held]
 
     def _begin(self) -> list[Any]:
@@ -215,6 +220,7 @@ class Guard:
             for key, (x, name, memory, fingerprint, _) in [*self.held.items()]:
                 if fingerprint is None:
                     self.held[key] = x, name, memory, memory.fingerprint(x, False), 0
+            self.compares = True
             self._free()
 
     def release(self) -> None:

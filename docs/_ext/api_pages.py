@@ -47,7 +47,6 @@ FACES = (
     "chainrules_mlx",
     "chainrules_native",
     "chainrules_pandas",
-    "chainrules_recall",
     "chainrules_torch",
 )
 WORDS = "chainrules_py.vocabulary."

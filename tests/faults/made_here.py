@@ -21,7 +21,6 @@ from chainrules_py.composites.functional import vectorize
 from chainrules_py.extend import find_rule
 from chainrules_tape import (
     checkpoint,
-    checkpoint_chain,
     grad,
     hessian,
     jacobian,
@@ -29,6 +28,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tools import checkpoint_chain
 
 X = np.array([0.5, 0.25])
 

@@ -19,19 +19,18 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py.extend import accumulate
-from chainrules_recall import first_part, repeated_steps
-from chainrules_recall.mincut import least_kept
 from chainrules_tape import (
     checkpoint,
-    checkpoint_chain,
     grad,
     hook,
     jacobian,
     jvp,
     name,
-    show_saved,
     vjp,
 )
+from chainrules_tape.checkpoint.mincut import least_kept
+from chainrules_tools import checkpoint_chain, show_saved
+from chainrules_tools.chains import first_part, repeated_steps
 from tests.features.rows import feature
 
 RNG = np.random.default_rng(0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from chainrules_py.extend import highest_tracer, made, settled, traced_in
-from chainrules_recall import Save, check_save
-from chainrules_tape.checkpoint.policy import run
+from chainrules_py.extend import highest_tracer, made, settled, traced_and_generators
+from chainrules_tape.checkpoint.calls import run
+from chainrules_tape.checkpoint.policies import Save, check_save
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable, OnTape
@@ -61,8 +61,8 @@ def checkpoint(
     Notes
     -----
     With n calls in a row, each of which records k operations, memory grows as n + k instead of
-    n k, so that a single call saves nothing; `checkpoint_chain` balances the two. Where
-    differentiations are nested, the innermost reverse one is what forgets.
+    n k, so that a single call saves nothing; `chainrules_tools.checkpoint_chain` balances the two.
+    Where differentiations are nested, the innermost reverse one is what forgets.
 
     A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
     automatic differentiation" (1992).
@@ -88,7 +88,10 @@ def checkpoint(
     packing = None if pack is None or unpack is None else (pack, unpack)
 
     def checkpointed(*operands: P.args, **keywords: P.kwargs) -> R:
-        outside = _captured(f)
+        captured, generators = traced_and_generators(f)
+        # Of differentiations that are under way. The innermost may have none among the operands,
+        # and is yet the one that is over when the function is run again.
+        outside = [x for x in captured if not isinstance(x, OnTape) or x.tape.state == "open"]
         tracer = highest_tracer((operands, keywords, outside))
         tape = tracer.tape if isinstance(tracer, BareVariable) else None
         if tape is None or (tape.notes is not None and tape.notes.calls is not None):
@@ -97,7 +100,7 @@ def checkpoint(
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
-        segment = Segment(f, settled(f), (operands, keywords), tape)
+        segment = Segment(settled(f), (operands, keywords), tape, captured, generators)
         held, hooks = len(tape.held), _hooks(tape)
         y = f(*operands, **keywords)
         if _hooks(tape) == hooks:
@@ -106,15 +109,6 @@ def checkpoint(
 
     settings: Any = {"save": save, "pack": pack, "unpack": unpack}
     return made(checkpointed, f, checkpoint, **settings)  # type: ignore[no-any-return]
-
-
-def _captured(f: Callable[..., Any]) -> list[Any]:
-    """List the traced values that a function captured, of differentiations that are under way.
-
-    The innermost one may have none among its operands, and is yet the one that is over when the
-    function is run again.
-    """
-    return [x for x in traced_in(f) if not isinstance(x, OnTape) or x.tape.state == "open"]
 
 
 def _hooks(tape: BareTape) -> int:

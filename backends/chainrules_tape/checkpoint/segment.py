@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit import check_same, prints, samples
+from chainrules_kit import check_same, making_again, prints, samples
 from chainrules_py.extend import (
     LEAF,
     Guard,
@@ -22,13 +22,11 @@ from chainrules_py.extend import (
     at_once,
     content,
     flatten,
-    generators_in,
     is_generator,
     states,
     traced_in,
     unflatten,
 )
-from chainrules_recall import making_again
 from chainrules_tape.checkpoint.folds import Folds, folded
 from chainrules_tape.config import recorders
 from chainrules_tape.core.tape import BareTape, Notes, frozen
@@ -73,12 +71,19 @@ class Segment:
     whole = True
     parents = ()  # in listings: nobody knows them until the records are made again
 
-    def __init__(self, f: Any, function: Any, arguments: Any, tape: BareTape) -> None:
+    def __init__(
+        self,
+        function: Any,
+        arguments: Any,
+        tape: BareTape,
+        captured: list[Any],
+        generators: list[Any],
+    ) -> None:
         self.function = function
         self.arguments = Stored(arguments, tape)
         cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
         self.cells: dict[int, Stored] = {}
-        for k, cell in enumerate(cells):
+        for k, cell in enumerate(cells if captured else ()):
             x = content(cell)
             if not callable(x) and traced_in(x):
                 self.cells[k] = Stored(x, tape)
@@ -86,7 +91,7 @@ class Segment:
         self.start = self.stop = len(tape)
         # Those that it was given, that it captured, that stand in its module, and everybody's.
         self.generators = [x for x in flatten(arguments)[0] if is_generator(type(x))]
-        self.generators += generators_in(f)
+        self.generators += generators
         self.drawn = self._states()
         self.seen: Any = None
 

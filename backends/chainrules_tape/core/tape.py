@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
 from chainrules_py.extend import (
+    Guard,
     Tracer,
     describe,
     explain_error,
@@ -24,38 +25,6 @@ from chainrules_tape.core.links import INPUT
 
 Fetch = Callable[[int], tuple[Any, ...]]
 """Gives the record at an index."""
-
-
-class Watcher(Protocol):
-    """Guard over arrays that a gradient depends on, while people could write to them."""
-
-    held: dict[int, Any]
-    mode: Any
-
-    def hold(self, x: Any, name: Any = None) -> None:
-        """Watch over an array from now on."""
-
-    def hold_all(self, xs: Sequence[Any], name: Any = None) -> Sequence[Any]:
-        """Watch over many arrays together from now on; return those that it cannot be done with."""
-        raise NotImplementedError
-
-    def capture(self, x: Any, record: tuple[Any, ...]) -> None:
-        """Watch over an array that was an operand, if the record of the call saved it."""
-
-    def check(self, name_of: Callable[[Any], str | None] = ...) -> None:
-        """Raise if an array was written to since it is held."""
-
-    def explain(self, error: object) -> None:
-        """Raise in place of a library's error about an array that is read-only meanwhile."""
-
-    def settle(self, since: int) -> None:
-        """Let go of the arrays of records that were dropped, which will be made again."""
-
-    def unlock(self) -> None:
-        """Let people write to the arrays again."""
-
-    def release(self) -> None:
-        """Watch over nothing any more."""
 
 
 class Notes:
@@ -96,7 +65,7 @@ class BareTape(list[tuple[Any, ...]]):
 
     Parameters
     ----------
-    guard : Watcher
+    guard : Guard
         What watches over the arrays that the gradient depends on.
     classes : mapping
         From the type of a value to the class of its variables.
@@ -123,7 +92,7 @@ class BareTape(list[tuple[Any, ...]]):
 
     def __init__(
         self,
-        guard: Watcher,
+        guard: Guard,
         classes: Mapping[type, Any],
         persistent: bool = False,
         notes: Notes | None = None,

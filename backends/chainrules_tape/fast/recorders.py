@@ -82,24 +82,20 @@ class FastCalls(SettledCalls, BareVariable):
 def may_read(record: tuple[Any, ...], x: Any) -> bool:
     """Tell whether a record's pull may read an array: yes unless all it saved is known not to."""
     of = type(x)
-    memory = type_info(of).memory
-    if memory is None:
-        return True
-    owner = memory.owner(x)
+    owner: Any = type_info(of).memory.owner  # type: ignore[union-attr]  # it is watched over
+    mine = owner(x)
     for saved in record[2:]:
         cls = type(saved)
-        if cls in _WITHOUT_ARRAYS:
-            continue
-        if cls is FunctionType:
+        if cls is of:
+            whose = owner(saved)
+            # What is no array may stand for the memory of any: a window that slides, a buffer.
+            if whose is mine or (type(whose) is not of and type_info(type(whose)).memory is None):
+                return True
+        elif cls is FunctionType:
             if saved.__closure__ or saved.__defaults__ or saved.__kwdefaults__:
                 return True
-        elif cls is not of:
+        elif cls not in _WITHOUT_ARRAYS:
             return True
-        else:
-            whose = memory.owner(saved)
-            # What is no array may stand for the memory of any: a window that slides, a buffer.
-            if whose is owner or (type(whose) is not of and type_info(type(whose)).memory is None):
-                return True
     return False
 
 

@@ -22,13 +22,11 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.links import AddInto
-from chainrules_tape.memory.parts import link_of, linked, rows_reader
+from chainrules_tape.memory.parts import linked, rows_reader
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""
-Binder: TypeAlias = Callable[[int], Bound | None]
 
 _BOUND = frozenset((int, type(None)))
 
@@ -41,13 +39,8 @@ class FastSlices(BareVariable):
     def _reader(self) -> Reader:
         """Return what reads variables of its class by an index."""
         cls = type(self)
-        own = cls.payload_type
-
-        def bound_for(n: int) -> Bound | None:
-            wanted = (True, *[False] * n)
-            return cls.tracing.find(read, None, (own,) * (n + 1), wanted)[1]
-
-        return reader(cls, bound_for, self.payload, cls.results)
+        bound = cls.tracing.find(read, None, (cls.payload_type,), (True,))[1]
+        return reader(cls, bound, self.payload, cls.results)
 
 
 def general(x: Any, where: Any) -> Any:
@@ -56,27 +49,26 @@ def general(x: Any, where: Any) -> Any:
 
 
 # In one piece: a call of a function of our own is a tenth of what a slice costs.
-def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  # noqa: C901
+def reader(cls: Any, bound: Bound | None, payload: Any, classes: Any) -> Reader:  # noqa: C901
     """Build the function that reads variables of a class by any index.
 
     Parameters
     ----------
     cls : type
         The class of the variables.
-    bound_for : callable
-        Gives the rule of the word, for so many arrays in the index; None if there is none.
+    bound : Bound or None
+        The rule of the word, for an index without arrays.
     payload : array
         One of those that such a variable stands for.
     classes : mapping
         The classes of variables by the type of what they stand for.
     """
     own = cls.payload_type
-    bound = bound_for(0) if subscripts(own) else None
-    if bound is None or not adds_in_place(bound.statement.recipe):
+    if bound is None or not subscripts(own) or not adds_in_place(bound.statement.recipe):
         return general
     pull = bound.run(None, payload, index=read_whole)[1][0]
     pull_part, pull_whole = _pulls(bound, pull, own)
-    read_rows, read_beside = rows_reader(cls), _reader_beside(own, bound_for, classes)
+    read_rows = rows_reader(cls)
     plain = type_info(own).dispatch_type  # which another engine's array may stand for
 
     def read_part(x: Any, where: Any) -> Any:  # noqa: C901
@@ -106,8 +98,6 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
                     continue
                 elif entry is None or entry is Ellipsis:
                     continue
-                elif kind is own or kind is plain:
-                    return read_beside(x, where)
                 return general(x, where)
         elif where is None or where is Ellipsis:
             whole = True
@@ -151,43 +141,6 @@ def reader(cls: Any, bound_for: Binder, payload: Any, classes: Any) -> Reader:  
         return made
 
     return read_part
-
-
-def _reader_beside(own: type, bound_for: Binder, classes: Any) -> Reader:
-    """Build the reader by an index with arrays in it."""
-    found: dict[int, tuple[Any, Any]] = {}
-    plain = type_info(own).dispatch_type
-
-    def find(payload: Any, pattern: Index, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Find the pull of a read by so many arrays, and the pull that adds it in place."""
-        bound = bound_for(len(arrays))
-        pulls: tuple[Any, Any] = None, None
-        if bound is not None and adds_in_place(bound.statement.recipe):
-            record = bound.run(None, payload, *arrays, index=pattern)[1]
-            pulls = record[0], bound.pull_into
-        found[len(arrays)] = pulls
-        return pulls
-
-    def read_beside(x: Any, where: Any) -> Any:
-        pattern, arrays = Index.split(where)
-        for array in arrays:
-            if type(array) is not own and type(array) is not plain:
-                return x._read(pattern, arrays)
-        payload, tape = x.payload, x.tape
-        y = payload[where]
-        pull, pull_into = found.get(len(arrays)) or find(payload, pattern, arrays)
-        link = link_of(x) if pull is not None else None
-        if link is None:
-            return x._read(pattern, arrays)
-        index = len(tape)
-        record = (pull, AddInto(x.place, pull_into), {"index": pattern}, link.of, *arrays)
-        tape.append(record)
-        for array in arrays:
-            if id(array) not in tape.held:
-                tape.guard.capture(array, record)
-        return classes[type(y)](y, tape, index)
-
-    return read_beside
 
 
 def _pulls(bound: Bound, pull: Any, own: type) -> tuple[Any, Any]:

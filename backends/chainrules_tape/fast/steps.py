@@ -94,25 +94,21 @@ def _step_of_right(
     return step
 
 
-def _step_of_constant(f: Run, mine: tuple[bool, ...], general: Run, objects: Any) -> Run:
+def _step_of_constant(f: Run, settled: Settled, general: Run) -> Run:
     """Return the step of a call through which no derivative flows, as of a comparison."""
-    if mine == (True,):
-        return lambda a: note_step(a.tape, f(a.payload))
-    if objects is not None and mine == (True, False):
-        return lambda a, b: (
-            general(a, b) if b.dtype is objects else note_step(a.tape, f(a.payload, b))
-        )
-    if objects is not None and mine == (False, True):
-        return lambda a, b: (
-            general(a, b) if a.dtype is objects else note_step(b.tape, f(a, b.payload))
-        )
-    if mine == (True, False):
-        return lambda a, b: note_step(a.tape, f(a.payload, b))
-    if mine == (False, True):
-        return lambda a, b: note_step(b.tape, f(a, b.payload))
+    places, holders, objects = settled.places, settled.holders, settled.objects
+    first = places[0]
 
-    def step(a: Any, b: Any) -> Any:
-        return note_step(a.tape, f(a.payload, b.payload)) if a.tape is b.tape else general(a, b)
+    def step(*operands: Any) -> Any:
+        tape, payloads = operands[first].tape, [*operands]
+        for i in places:
+            if operands[i].tape is not tape:
+                return general(*operands)
+            payloads[i] = operands[i].payload
+        for i in holders:
+            if payloads[i].dtype is objects:
+                return general(*operands)
+        return note_step(tape, f(*payloads))
 
     return step
 
@@ -184,24 +180,6 @@ def _step_of_written(
     return step
 
 
-def _step_of_one_written(run: Run, classes: Classes, closes: bool, share: Share) -> Run:
-    """Return the same for one operand and no options."""
-
-    def step(a: Any) -> Any:
-        tape, x = a.tape, a.payload
-        y, record = run(a.place, x)
-        if closes and type(record[2]) is PullInto:
-            record = (record[0], AddWhereSummed(a.place), *record[2:])
-        index = len(tape)
-        tape.append(record)
-        made = classes[type(y)](y, tape, index)
-        if type(y) is type(x) and (y.base is not None or y is x or x.base is y):
-            share(made, (a,), y, (x,))
-        return made
-
-    return step
-
-
 class FastSteps(BareVariable):
     """Variables whose calls without options take a step that is written out."""
 
@@ -225,8 +203,7 @@ class FastSteps(BareVariable):
             return super().make_step(site, classes)
         bound = settled.bound
         if bound is None:
-            f, mine = site.primal or primitive, settled.mine
-            return _step_of_constant(f, mine, site.general, settled.objects)
+            return _step_of_constant(site.primal or primitive, settled, site.general)
         if (
             bound.wanted != settled.mine
             or bound.pull_into is not None
@@ -261,6 +238,4 @@ class FastSteps(BareVariable):
             return None
         (arrays, share), run = shared, bound.run
         results, closes = Unmixed(cls.results, primitive), bound.may_be_zero
-        if len(arrays) == len(classes) == 1 and not (primitive.options or primitive.variadic):
-            return _step_of_one_written(run, results, closes, share)
         return _step_of_written(run, site.general, results, settled, closes, arrays, share)

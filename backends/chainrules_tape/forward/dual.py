@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from chainrules_py import Tangent, ZeroTangent, is_zero, unthunk, zero_tangent
+from chainrules_py import Tangent, is_zero, unthunk, zero_tangent
 from chainrules_py.extend import (
     ZEROS,
     Bound,
@@ -122,12 +122,12 @@ class Dual(SettledCalls, Writable):
 
     def _leaf(self, value: Any) -> Any:
         """Return a value with a tangent of zeros, which can be written to as well."""
-        return dual(value, zero_tangent(value), self._level)
+        return duals[type(value)](value, self._level, zero_tangent(value))
 
     def _put(self, pattern: Any, arrays: tuple[Any, ...], value: Any) -> bool:
         """Write to the value and to the tangent."""
-        y, y_dot = open_dual(value, self._level)
-        if is_zero(y_dot):
+        y, y_dot = self.tracing.open(value, self._level)
+        if y_dot is None or is_zero(y_dot):
             y_dot = 0
         if not (
             alone(self)
@@ -234,17 +234,6 @@ _STEPS: dict[tuple[bool, ...], Callable[..., Run]] = {
     (True, False): _step_of_left,
     (False, True): _step_of_right,
 }
-
-
-def open_dual(x: Any, level: int) -> tuple[Any, Any]:
-    """Split a value into its primal and its tangent of a level, taking structures apart."""
-    payload, tangent = Dual.tracing.open(x, level)
-    return payload, ZeroTangent() if tangent is None else tangent
-
-
-def dual(y: Any, y_dot: Any, level: int) -> Any:
-    """Pair a value with its tangent, field by field for structures; a zero tangent is left out."""
-    return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
 
 
 duals = Classes(Dual, Dual.tracing.wrap_fields)

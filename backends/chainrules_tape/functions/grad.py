@@ -292,8 +292,6 @@ def _differentiating(
                 bars = without_zeros(run, found, bars, unused, names)
         finally:
             watch.undo()  # before anything else, for an interrupt may come at any call of ours
-            if watch.held:
-                watch.release()
         bars = bars[0] if alone else arguments.deliver(bars)
         if not with_value:
             return (bars, run.aux) if has_aux else bars

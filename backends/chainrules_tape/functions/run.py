@@ -140,10 +140,9 @@ class Run:
         if debugging.checks is not None and not outside:
             check = debugging.checks.function(f, primals)
         traced = self._enter(self.leaves)
-        self.notes = Notes()
         try:
             under_way.append(self)  # an interrupt may come right after it
-            notes[self.level] = self.notes
+            self.notes = notes[self.level] = Notes()
             y = f(*(traced if self.tree.is_flat else unflatten(self.tree, traced)))
             is_number = numbers[getattr(type(y), "payload_type", object)]
             if not is_number:  # which no write outdates
@@ -164,15 +163,13 @@ class Run:
             if view is not None and view.written:
                 check_alone(f, traced, self.leaves)
                 break
-        aux = None
         if has_aux:
-            y, aux = split_aux(f, y)
+            y, self.aux = split_aux(f, y)
         self._leave(y, f, is_number)
         if self.notes.refused is not None:
             self.notes.report(f, any([link is not None for link in self.outputs]))
-        self.aux = None
         if has_aux:
-            aux = map_leaves(self._aside, aux)
+            aux = map_leaves(self._aside, self.aux)
             self.aux = self._outside(*self._apart(aux, f, "the aux")[:3])
         if check is not None:
             check((self.value, self.aux) if has_aux else self.value)
@@ -307,7 +304,7 @@ class Recorded(Run):
             Cotangents of the inputs, maybe thunks; zero where nothing flows.
         """
         tape = self.tape
-        if tape.held:
+        if tape.guard.compares:
             tape.guard.check(self._name_of)
         notes = tape.notes
         if many and notes is not None and (notes.hooks or notes.always):  # one by one

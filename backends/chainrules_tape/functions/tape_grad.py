@@ -15,7 +15,7 @@ from chainrules_py.extend import (
     own_all,
     unflatten,
 )
-from chainrules_tape.core.links import LEAF, Links, parents
+from chainrules_tape.core.links import INPUT, LEAF, parents
 from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.answer import unit
@@ -101,10 +101,6 @@ class HasGradients(BareTape):
         return unflatten(asked.tree, bars)
 
 
-_SEVERAL = (tuple, float, Links)
-"""Links of pulls that give several cotangents, none of them zero."""
-
-
 @final
 class Asked(Recorded):
     """Values on a tape in a person's hands: the sources are the inputs, the loss the result."""
@@ -144,9 +140,8 @@ class Asked(Recorded):
     def on_the_way(self, fetch: Callable[[int], Any]) -> Callable[[int], Any] | None:
         """Return what gives the records that lie between the sources and the loss.
 
-        Others stand as inputs there, and pulls are played for what leads to a source alone; hooks
-        and rules that always run count as sources. None where all that there is leads to one, or
-        records that were dropped are made again.
+        Others stand as inputs there; hooks and rules that always run count as sources. None where
+        all that there is leads to one, or records that were dropped are made again.
         """
         tape, notes = self.tape, self.tape.notes
         leads = {i for i in self.inputs if i is not None}
@@ -155,26 +150,14 @@ class Asked(Recorded):
         first, last = min(leads), max([i for i in self.outputs if i is not None], default=-1)
         if notes is not None:
             leads |= {*notes.hooks, *notes.always}
-        inputs = {i for i, record in enumerate(tape) if record[1] is LEAF}
-        if inputs == leads:
+        if leads.issuperset([i for i, record in enumerate(tape) if record[1] is LEAF]):
             return None
-        other: dict[int, Any] = {}
+        played = set()
         for i in range(last + 1):
             half, links = tape[i][:2]
-            into = [] if half is None else parents(links)
-            among = [k for k, link in enumerate(into) if link in leads]
-            if among or (half is not None and not into and i > first):  # nobody knows its parents
+            into = () if half is None else parents(links)
+            # Of a checkpoint that may be run again nobody knows the parents.
+            if not leads.isdisjoint(into) or (half is not None and not into and i > first):
                 leads.add(i)
-                parts = getattr(half, "parts", ())
-                if len(among) == 1 < len(into) == len(parts) and type(links) in _SEVERAL:
-                    other[i] = parts[among[0]], into[among[0]]
-            else:
-                other[i] = None, LEAF
-
-        def record(i: int) -> Any:
-            if i not in other:
-                return fetch(i)
-            half, link = other[i]
-            return (half, link) if half is None else (half, link, *fetch(i)[2:])
-
-        return record
+                played.add(i)
+        return lambda i: fetch(i) if i in played else INPUT

@@ -134,8 +134,8 @@ def set_item(self: Any, where: Any, value: Any) -> None:
     pattern, arrays = Index.split(where, lambda entry: place(entry, self))
     arrays = read_for(self, arrays) if arrays else arrays
     if traced:
-        if own and is_put_back(value, pattern):
-            return
+        if own and value.as_view.pattern == pattern:
+            return  # the second half of x[1:3] += y: a part is written where it was read
         if value.level > self.level:
             refuse_inner(self, value)
         if kind_of(self) in ("int", "bool"):
@@ -157,11 +157,6 @@ def put_elements(target: Any, y: Any) -> Any:
     for where in itertools.product(*map(range, y.shape)):
         target[where] = y[where]
     return target
-
-
-def is_put_back(part: Any, pattern: Index) -> bool:
-    """Tell whether a part is written where it was read: the second half of ``x[1:3] += y``."""
-    return bool(part.as_view.pattern == pattern)
 
 
 _NUMBERS = (float, int, complex, bool)

@@ -25,7 +25,9 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.generators import is_generator
+from chainrules_py.values.holding import attributes, content, directly
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -41,6 +43,7 @@ MOST = 256
 """Lists, tuples and dicts with more entries are not searched: pass those as operands."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
+_BUILT_IN = (list, tuple, dict)
 _LEAVES = (
     type(None), bool, int, float, complex, str, bytes, type, types.ModuleType,
     types.BuiltinFunctionType,
@@ -195,11 +198,15 @@ def traced_in(f: Any) -> list[Any]:
     return _Search(_is_tracer, f).found
 
 
-def generators_in(f: Any) -> list[Any]:
-    """List the generators of random numbers that a function captured, and those of its module."""
-    found = _Search(lambda x: is_generator(type(x)), f).found
+def traced_and_generators(f: Any) -> tuple[list[Any], list[Any]]:
+    """List the traced values that a function captured, and its generators of random numbers.
+
+    Those of its module are among these.
+    """
+    found = _Search(lambda x: _is_tracer(x) or is_generator(type(x)), f).found
     scope = getattr(getattr(f, "__func__", f), "__globals__", {})
-    return found + [x for x in tuple(scope.values()) if is_generator(type(x))]
+    generators = [x for x in (*found, *scope.values()) if is_generator(type(x))]
+    return [x for x in found if _is_tracer(x)], generators
 
 
 def settled(f: Any) -> Any:
@@ -276,14 +283,16 @@ class _Search:
             if id(x) in seen:
                 continue
             seen[id(x)] = x
-            see_class(type(x))
-            if is_captured(x):
-                self.found.append(x)
-                continue
-            parts, opens = _parts(x, opens)
+            if type(x) in _BUILT_IN:
+                parts = _entries(x, type(x))
+            else:
+                see_class(type(x))
+                if is_captured(x):
+                    self.found.append(x)
+                    continue
+                parts, opens = _parts(x, opens)
             if not arrays:
-                plain = {cls for cls in {*map(type, parts)} if _is_plain(cls)}
-                parts = [y for y in parts if type(y) not in plain]
+                parts = [y for y in parts if not _plain[type(y)]]
             for y in parts:
                 self._held_by.setdefault(id(y), []).append(id(x))
             waiting += [(y, opens) for y in reversed(parts)]  # found in the order of reading
@@ -316,7 +325,7 @@ def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
     elif is_structure_type(cls):
         parts = _entries(x, cls)
     elif opens and not (type_info(cls).is_array or type_info(cls).is_number):
-        parts, opens = [*_attributes(x).values()], False
+        parts, opens = [*attributes(x).values()], False
     else:
         parts = []
     return parts, opens
@@ -331,12 +340,9 @@ def _entries(x: Any, cls: type) -> list[Any]:
 def _parts_of_function(f: Any) -> list[Any]:
     if isinstance(f, types.MethodType):
         return [f.__func__, f.__self__]
-    if isinstance(f, functools.partial):
-        return [f.func, *f.args, *f.keywords.values()]
-    if f.__globals__.get("__name__") == "functools":  # singledispatch: copies would share its cache
-        return []
-    cells = [_content(cell) for cell in f.__closure__ or ()]
-    return [*cells, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    # Copies of what singledispatch makes would share its cache.
+    of_python = isinstance(f, types.FunctionType) and f.__globals__.get("__name__") == "functools"
+    return [] if of_python else directly(f)
 
 
 class _Copy:
@@ -389,7 +395,7 @@ class _Copy:
             self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
         else:
             new = self.made[id(x)] = _another(x)  # before it is filled, for it may hold itself
-            for name, y in _attributes(x).items():
+            for name, y in attributes(x).items():
                 object.__setattr__(new, name, self(y))
 
     def _make_function(self, f: types.FunctionType) -> None:
@@ -399,7 +405,7 @@ class _Copy:
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         new.__dict__.update(f.__dict__)
         for cell, fresh in zip(f.__closure__ or (), cells, strict=True):
-            if fresh is not cell and _content(fresh, fresh) is fresh:
+            if fresh is not cell and content(fresh, fresh) is fresh:
                 with contextlib.suppress(ValueError):  # what is not assigned yet stays so
                     fresh.cell_contents = self(cell.cell_contents)
         new.__defaults__ = None if f.__defaults__ is None else tuple(map(self, f.__defaults__))
@@ -409,26 +415,13 @@ class _Copy:
 
     def _cell(self, cell: types.CellType) -> types.CellType:
         """Return an empty cell for one whose content is exchanged or kept, else the cell itself."""
-        content = _content(cell, self)
-        if content is self:  # what is not assigned yet: whoever assigns it fills this cell
+        held = content(cell, self)
+        if held is self:  # what is not assigned yet: whoever assigns it fills this cell
             return cell
-        exchanged = id(content) in self._holders or self._leaf(content) is not content
+        exchanged = id(held) in self._holders or self._leaf(held) is not held
         if not (self._settles or exchanged):
             return cell
         return self._cells.setdefault(id(cell), types.CellType())
-
-
-def _content(cell: types.CellType, empty: Any = None) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # what is not assigned yet
-        return empty
-
-
-def _attributes(x: Any) -> dict[str, Any]:
-    names = [name for base in type(x).__mro__ for name in base.__dict__.get("__slots__", ())]
-    names = [name for name in names if name[:2] != "__" and hasattr(x, name)]
-    return {name: getattr(x, name) for name in names} | getattr(x, "__dict__", {})
 
 
 def _is_container(cls: type) -> bool:
@@ -469,13 +462,20 @@ def _is_tracer(x: Any) -> bool:
     return issubclass(cls, Tracer) or type_info(cls).host is not None
 
 
-def _is_plain(cls: type) -> bool:
-    """Tell whether values of a class are numbers, texts or arrays that are not traced."""
-    if issubclass(cls, _LEAVES):
-        return True
-    see_class(cls)
-    info = type_info(cls)
-    return (info.is_array or info.is_number) and info.host is None and not issubclass(cls, Tracer)
+class _Plain(dict[type, bool]):
+    """Whether values of a class are numbers, texts or arrays that are not traced."""
+
+    def __missing__(self, cls: type) -> bool:
+        see_class(cls)
+        info = type_info(cls)
+        known = (info.is_array or info.is_number) and info.host is None
+        found = issubclass(cls, _LEAVES) or (known and not issubclass(cls, Tracer))
+        self[cls] = found
+        return found
+
+
+_plain = _Plain()
+forgets(lambda: (_plain,))
 
 
 def _name(f: Any) -> str:

@@ -1,4 +1,4 @@
-"""The singular value decomposition; derived, with its degenerate points, in docs/design/decompositions.md.
+"""The singular value decomposition; derived in docs/design/decompositions.md.
 
 The formulas are those of J. Townsend, "Differentiating the Singular Value Decomposition" (2016),
 and of Z.-Q. Wan and S.-X. Zhang, arXiv:1909.02659, for complex matrices, split by partial

@@ -1,7 +1,7 @@
 """Functions shared by the rules of singular values and eigenvalues where some are (nearly) equal.
 
-Derived in docs/design/decompositions.md: a quotient whose denominator vanishes is left out, and reported
-unless its numerator vanishes as well.
+Derived in docs/design/decompositions.md: a quotient whose denominator vanishes is left out, and
+reported unless its numerator vanishes as well.
 """
 
 from chainrules_py.vocabulary import (

@@ -15,7 +15,6 @@ from chainrules_py.extend import flatten
 from chainrules_py.program import Call, Program, Value
 from chainrules_tape import (
     checkpoint,
-    checkpoint_chain,
     grad,
     hvp,
     jacobian,
@@ -24,6 +23,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tools import checkpoint_chain
 from tests.engines.compile.random_programs import arguments, compared, run
 
 RNG = np.random.default_rng(0)

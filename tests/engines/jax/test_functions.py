@@ -219,5 +219,5 @@ def test_a_value_that_is_found_nowhere_is_named():
         HELD["a"] = a
         return export(v.root)(lambda x, b: x * x - HELD["a"] * b, 1.0, b)
 
-    with pytest.raises(NotDifferentiableError, match="root uses .* from a place where"):
+    with pytest.raises(NotDifferentiableError, match=r"root uses .* from a place where"):
         solved(2.0, 3.0)

@@ -25,7 +25,6 @@ from chainrules_py.composites.functional import (
 )
 from chainrules_tape import (
     checkpoint,
-    checkpoint_chain,
     grad,
     jacobian,
     jvp,
@@ -33,6 +32,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
+from chainrules_tools import checkpoint_chain
 
 W = np.array([0.5, 0.8])
 TIMES = np.array([0.0, 0.4])

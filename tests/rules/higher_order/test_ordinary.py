@@ -74,6 +74,15 @@ def minima(a):
     return s
 
 
+def brackets(a):
+    from chainrules_scipy.optimize import brentq
+
+    s = 0.0
+    for k in (1.0, 2.0):
+        s = s + brentq(lambda x: k * x - a, -9.0, 9.0) ** 2
+    return s
+
+
 def solutions(a):
     s = 0.0
     for k in (1.0, 2.0):
@@ -81,7 +90,9 @@ def solutions(a):
     return s
 
 
-@pytest.mark.parametrize("f", [roots, in_a_loop, through_a_helper, fixed_points, minima, solutions])
+@pytest.mark.parametrize(
+    "f", [roots, in_a_loop, through_a_helper, fixed_points, minima, brackets, solutions]
+)
 def test_a_loop_variable_is_what_it_was_at_the_call(f):
     """Each is 1.25 a² in value."""
     assert f(2.0) == pytest.approx(5.0)

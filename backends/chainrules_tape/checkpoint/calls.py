@@ -1,7 +1,7 @@
 """Checkpoints under a policy: single calls are made again, and no line of the function.
 
 While a function runs, its calls are kept with their operands. Then the values that the policy does
-not want are let go, and the records that read them stand by references (`chainrules_recall`).
+not want are let go, and the records that read them stand by references (`Recalled`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.extend import find_tracers, set_class
-from chainrules_recall import Packing, Recalled, Save
 from chainrules_tape.checkpoint.folds import Folds, folded
+from chainrules_tape.checkpoint.policies import Packing, Save
+from chainrules_tape.checkpoint.recalled import Recalled
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.inspect.kept_calls import KeptCall

@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import describe, flatten, type_info, unflatten
-from chainrules_recall import Packed, Recalled, Saved, SavedValue, nbytes
+from chainrules_tape.checkpoint.policies import nbytes
+from chainrules_tape.checkpoint.recalled import Packed, Recalled
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import Notes
 from chainrules_tape.functions.arguments import can_vary
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.inspect.kept_calls import KeptCall
 from chainrules_tape.inspect.nans import source_line
+
+
+class SavedValue(NamedTuple):
+    """An array that is kept.
+
+    Attributes
+    ----------
+    nbytes : int
+        Its bytes.
+    what : str
+        Its dtype and shape.
+    by : str
+        The function whose derivative reads it.
+    why : str
+        What it is to that call.
+    where : str
+        The line of the call.
+    """
+
+    nbytes: int
+    what: str
+    by: str
+    why: str
+    where: str
+
+
+@final
+class Saved:
+    """The arrays that a gradient keeps; its repr is a table.
+
+    Attributes
+    ----------
+    rows : list of SavedValue
+        The largest first, each once.
+    nbytes : int
+        The bytes of all.
+    """
+
+    def __init__(self, rows: list[SavedValue]) -> None:
+        self.rows = sorted(rows, key=lambda row: -row.nbytes)
+        self.nbytes = sum([row.nbytes for row in rows])
+
+    def __repr__(self) -> str:
+        lines = [f"{self.nbytes} bytes in {len(self.rows)} arrays"]
+        for row in self.rows:
+            line = f"{row.nbytes:>10}  {row.what}  {row.by}: {row.why}"
+            lines.append(f"{line}  {row.where}" if row.where else line)
+        return "\n".join(lines)
 
 
 class _Lines(Notes):

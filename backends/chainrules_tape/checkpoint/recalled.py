@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
+from chainrules_kit import making_again
 from chainrules_py import MutationError
 from chainrules_py.extend import Tracer, describe, namespace_of, type_info
-from chainrules_recall.again import making_again
-from chainrules_recall.mincut import least_kept
-from chainrules_recall.policies import Packing, Policy, Save
+from chainrules_tape.checkpoint.mincut import least_kept
+from chainrules_tape.checkpoint.policies import Packing, Policy, Save
 
 
 @final
@@ -97,7 +97,7 @@ class Recalled:
         label : str or None
             The name of its value.
         """
-        operands = [Ref(at) if _is_place(at, self.calls) else x for x, at in call.opened]
+        operands = [Ref(at) if type(at) is int and at in self.calls else x for x, at in call.opened]
         self.calls[i] = Again(call, operands, self.find)
         kept = self.policy.keeps(i, call, record, label)
         if self.policy.sizes:
@@ -172,7 +172,7 @@ class Recalled:
             call = self.calls[i]
             if i in self.values:
                 memo[i] = Packed.value(self.values[i], self.packing)
-            elif missing := [o.index for o in call.operands if _is_missing(o, memo)]:
+            elif missing := [k for k in _references(call.operands) if k not in memo]:
                 wanted += missing
                 continue
             elif i not in memo:
@@ -189,10 +189,6 @@ class Recalled:
 def _references(operands: Iterable[Any]) -> list[int]:
     """Return the places that operands refer to."""
     return [x.index for x in operands if type(x) is Ref]
-
-
-def _is_missing(x: Any, memo: dict[int, Any]) -> bool:
-    return type(x) is Ref and x.index not in memo
 
 
 @final
@@ -257,8 +253,3 @@ class Packed:
             )
             raise MutationError(msg)
         return found
-
-
-def _is_place(link: Any, calls: dict[int, Again]) -> bool:
-    """Tell whether an operand is the value of a call that is known: a variable is its record's."""
-    return type(link) is int and link in calls

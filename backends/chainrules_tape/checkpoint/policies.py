@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, final
 from chainrules_py.extend import Tracer, flatten, is_structure_type, type_info
 from chainrules_py.vocabulary import getitem
 from chainrules_py.vocabulary.views import read, sharing
-from chainrules_recall.mincut import check_solver
+from chainrules_tape.checkpoint.mincut import check_solver
 
 Save: TypeAlias = Literal["all", "nothing", "cheap", "mincut"] | Collection[str] | int
 Packing: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
