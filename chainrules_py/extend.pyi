@@ -88,6 +88,7 @@ from chainrules_py.primitives.closures.captured import (
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
+    Hole,
     Operator,
     closed,
     generators_in,
@@ -109,6 +110,7 @@ from chainrules_py.primitives.hints import (
 )
 from chainrules_py.primitives.plugins import (
     Layer,
+    default_compiler,
     default_engine,
     hosted,
     is_library,
@@ -497,6 +499,7 @@ __all__ = [
     "Guard",
     "GuardMode",
     "HEAP_TYPE",
+    "Hole",
     "HigherOrder",
     "Kernel",
     "LEAF",
@@ -605,6 +608,7 @@ __all__ = [
     "creation_composites",
     "declares_space",
     "decompositions_composites",
+    "default_compiler",
     "default_engine",
     "deliver",
     "demand_rule",

@@ -20,9 +20,8 @@ from chainrules_py.extend import (
     type_info,
 )
 from chainrules_py.vocabulary.higher_order import check_isolated, odeint_steps
-from chainrules_solvers.integration import Integration
+from chainrules_solvers.integration import Integration, Solution
 from chainrules_solvers.minimising import descended
-from chainrules_solvers.stepping import Substep
 from chainrules_solvers.systems import (
     SMALL,
     System,
@@ -220,6 +219,6 @@ def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch:
 
 
 @_computes(odeint_steps)
-def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> list[list[Substep]]:
+def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Solution:
     """Integrate, and divide the steps until they resolve derivatives."""
-    return Integration(f, y0, t, params, **how).steps()
+    return Integration(f, y0, t, params, **how).solution()
