@@ -152,8 +152,16 @@ def program_of(
 def _recipe(call: Any, f: Any) -> Any:
     """Return what is compiled; a compiler compares what the function itself looks up."""
     made: Any = functools.partial(_around, call, f)
-    made.recipe = _around, (f.template if isinstance(f, Closure) else f,), {}
+    made.recipe = _around, tuple(_functions_in(f)), {}
     return made
+
+
+def _functions_in(f: Any, deep: int = _DEEP) -> list[Any]:
+    """List a function, and those in its cells: ours may stand around somebody's."""
+    f = f.template if isinstance(f, Closure) else f
+    cells = f.__closure__ or () if isinstance(f, types.FunctionType) and deep else ()
+    inside = [_functions_in(x, deep - 1) for x in map(_content, cells) if callable(x)]
+    return [f, *sum(inside, [])]
 
 
 def _around(call: Any, f: Any, captured: Any, *operands: Any) -> Any:
