@@ -160,8 +160,8 @@ def _functions_in(f: Any, deep: int = _DEEP) -> list[Any]:
     """List a function, and those in its cells: ours may stand around somebody's."""
     f = f.template if isinstance(f, Closure) else f
     cells = f.__closure__ or () if isinstance(f, types.FunctionType) and deep else ()
-    inside = [_functions_in(x, deep - 1) for x in map(_content, cells) if callable(x)]
-    return [f, *sum(inside, [])]
+    inside = [x for x in map(_content, cells) if callable(x)]
+    return [f, *[y for x in inside for y in _functions_in(x, deep - 1)]]
 
 
 def _around(call: Any, f: Any, captured: Any, *operands: Any) -> Any:

@@ -202,7 +202,7 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
 
     chosen = [x for x, is_wanted in zip(tree.leaves, wanted, strict=True) if is_wanted]
     value, pull = default_engine().vjp(rate, states[:n], *chosen)
-    flat = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
+    flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
     rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
     partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
     moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
