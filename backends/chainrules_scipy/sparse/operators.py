@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from chainrules_py.extend import Tracer, advise, advisers
+from chainrules_scipy.rows import reject
 from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.traced import (
     CAN,
@@ -18,6 +19,13 @@ from chainrules_scipy.sparse.traced import (
     product,
     sparse_by_sparse,
     traced_of,
+)
+
+
+_NUMBERS = (
+    "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
+    "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
+    "chainrules_scipy.install() before"
 )
 
 
@@ -34,6 +42,8 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
         if isinstance(other, Tracer):
             a = traced_of(self)
             return of_one(type(self), product(a.elements, other, a.pattern))
+        if self.dtype == object and any([isinstance(x, Tracer) for x in self.data]):
+            reject(_NUMBERS)
         return dispatch(self, other)
 
     return _matmul_dispatch
@@ -81,12 +91,7 @@ advise(
     "'from chainrules_scipy.sparse import spsolve', or call chainrules_scipy.install() before",
 )
 for _cls in (sparse.csr_array, sparse.coo_array):
-    advise(
-        _cls.__init__,
-        "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
-        "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
-        "chainrules_scipy.install() before",
-    )
+    advise(_cls.__init__, _NUMBERS)
 for _name in _SOLVERS:
     advise(
         getattr(linalg, _name),
