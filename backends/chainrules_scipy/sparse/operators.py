@@ -9,11 +9,10 @@ from typing import Any
 from scipy import sparse
 from scipy.sparse import linalg
 
-from chainrules_py.extend import Tracer, advise, advisers
+from chainrules_py.extend import Tracer, advise
 from chainrules_scipy.rows import reject
 from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.traced import (
-    CAN,
     TracedSparse,
     of_one,
     product,
@@ -83,6 +82,7 @@ _SOLVERS = (
     "splu",
     "factorized",
     "expm_multiply",
+    "norm",
 )
 
 advise(
@@ -107,23 +107,3 @@ for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
                 "a sparse array holds plain numbers: write its product with a traced array as "
                 "A @ x, or A.toarray()",
             )
-
-
-def _advice(error: BaseException) -> str | None:
-    """Where SciPy was given what stands for a sparse array, and took it for nothing it knows."""
-    trace = error.__traceback__
-    while trace is not None:
-        frame = trace.tb_frame
-        if str(frame.f_globals.get("__name__", "")).startswith("scipy."):
-            given = [x for x in frame.f_locals.values() if isinstance(x, TracedSparse)]
-            name = frame.f_code.co_name
-            return (
-                f"{name} takes no sparse array that is being differentiated; {CAN}"
-                if given
-                else None
-            )
-        trace = trace.tb_next
-    return None
-
-
-advisers.append(_advice)
