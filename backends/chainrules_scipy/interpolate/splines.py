@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -244,7 +245,7 @@ _INSTEAD = {
 for _name, _line in _INSTEAD.items():
     _of: Any = getattr(native, _name)
     advise(
-        _of.__init__ if isinstance(_of, type) else _of,
+        _of if inspect.isfunction(_of) else _of.__init__,
         f"scipy.interpolate.{_name} is FITPACK's, and has no derivative: write {_line} in "
         "chainrules_scipy.interpolate",
     )

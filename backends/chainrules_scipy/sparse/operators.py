@@ -20,7 +20,6 @@ from chainrules_scipy.sparse.traced import (
     traced_of,
 )
 
-
 _NUMBERS = (
     "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
     "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
