@@ -70,7 +70,7 @@ _HOMES: dict[str, str] = {
         "WIDE betainc_shape gammainc_shape half_line zeta_shape"
     ),
     "chainrules_py.primitives.closures.convert": (
-        "Closure Operator closed refuse_traced settled traced_and_generators traced_in"
+        "Closure Hole Operator closed refuse_traced settled traced_and_generators traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.captured": (
@@ -79,7 +79,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "advice_at advise",
     "chainrules_py.primitives.plugins": (
-        "Layer default_engine hosted is_library later see see_all see_roots"
+        "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
     ),
     "chainrules_py.primitives.primitive": "is_static static_types",
     "chainrules_py.primitives.rows.alias": (

@@ -78,6 +78,7 @@ from chainrules_py.primitives.closures.captured import (
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
+    Hole,
     Operator,
     closed,
     refuse_traced,
@@ -99,6 +100,7 @@ from chainrules_py.primitives.hints import (
 )
 from chainrules_py.primitives.plugins import (
     Layer,
+    default_compiler,
     default_engine,
     hosted,
     is_library,
@@ -487,6 +489,7 @@ __all__ = [
     "Guard",
     "GuardMode",
     "HEAP_TYPE",
+    "Hole",
     "HigherOrder",
     "LEAF",
     "leaves_out",
@@ -591,6 +594,7 @@ __all__ = [
     "creation_composites",
     "declares_space",
     "decompositions_composites",
+    "default_compiler",
     "default_engine",
     "deliver",
     "demand_rule",

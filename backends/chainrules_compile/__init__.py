@@ -6,3 +6,5 @@ from chainrules_compile.errors import RecordingError, RecordingWarning
 from chainrules_compile.making import CompiledProgram
 
 __all__ = ["Compiled", "CompiledProgram", "RecordingError", "RecordingWarning", "compile"]
+
+chainrules_contract = 1

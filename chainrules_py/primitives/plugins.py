@@ -25,6 +25,7 @@ CONTRACT = 1
 """The contract that this core keeps; packages state theirs as ``chainrules_contract``."""
 
 BACKENDS = "chainrules_py.backends"
+COMPILERS = "chainrules_py.compilers"
 ENGINES = "chainrules_py.engines"
 RULES = "chainrules_py.rules"
 WORDS = "chainrules_py.words"
@@ -395,3 +396,8 @@ def default_engine() -> Any:
         if (engine := load(module, ENGINES)) is not None:
             return engine
     return None
+
+
+def default_compiler() -> Any:
+    """Return the package that compiles functions for NumPy, or None if none is installed."""
+    return next((load(module, COMPILERS) for _, module in announced(COMPILERS)), None)

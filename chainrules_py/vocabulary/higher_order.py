@@ -441,10 +441,12 @@ def odeint_steps(
     method: str,
     max_steps: int,
 ) -> Any:
-    """List the steps from each time of `odeint` to the next: functions that resolve derivatives.
+    """Solve as `odeint`, and list the steps from each time to the next on which to differentiate.
 
-    Operands and options are those of `odeint`, as plain values. A step is called as
-    ``step(f, y, t0, t1, *params)``, with a state and the two times; it gives the state at its end.
+    Operands and options are those of `odeint`, as plain values. What is returned has the solution
+    as ``ys``, and steps by ``intervals``. A step is called as ``step(f, y, t0, t1, *params)``, with
+    a state and the two times; it gives the state at its end. Where ``program`` is not None,
+    ``pull(ys_bar)`` gives cotangents of f, the state at first, the times, and the parameters.
     """
 
 

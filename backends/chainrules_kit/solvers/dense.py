@@ -27,7 +27,7 @@ class Coordinates:
         How many leading axes of all of them count independent problems.
     """
 
-    __slots__ = ("batch", "lead", "leaves", "like", "numbers", "size")
+    __slots__ = ("batch", "is_flat", "lead", "leaves", "like", "numbers", "size")
 
     def __init__(self, leaves: Vector, batch: int = 0) -> None:
         self.leaves = leaves
@@ -43,6 +43,8 @@ class Coordinates:
             # The widest dtype, of which no leaf's numbers lose digits.
             self.like = v.real(min(arrays, key=lambda x: eps_of([x])))
         self.size = sum(self._length(x) for x in leaves)
+        one = not batch and len(arrays) == len(leaves) == 1
+        self.is_flat = one and arrays[0].ndim == 1 and kind_of(arrays[0]) == "real"
 
     def _count(self, x: Any) -> int:
         """Count the numbers of a leaf that belong to each of the problems."""
@@ -59,6 +61,8 @@ class Coordinates:
                 for x, of in zip(leaves, self.leaves, strict=True)
                 for part in ((x.real, x.imag) if kind_of(of) == "complex" else (x,))
             ]
+        if self.is_flat and leaves[0].dtype == self.like.dtype:
+            return leaves[0]
         columns = [
             v.astype(v.reshape(part, shape=(*self.lead, self._count(of))), dtype=self.like.dtype)
             for x, of in zip(leaves, self.leaves, strict=True)
@@ -74,6 +78,8 @@ class Coordinates:
 
     def vector(self, flat: Flat) -> Vector:
         """Return the vector with these coordinates."""
+        if self.is_flat:
+            return [flat]
         if self.numbers:
             rest = iter(flat)
             return [
@@ -108,19 +114,21 @@ class Coordinates:
             yield self.vector(v.broadcast_to(row, shape=(*self.lead, self.size)))
 
 
-def solved(columns: list[Flat], rhs: Flat) -> Flat:
+def solved(columns: Any, rhs: Flat) -> Flat:
     """Find the coordinates x for which the columns, weighted by x, sum to the right-hand side.
+
+    The columns come in a list, or as a matrix.
 
     Raises
     ------
     ConvergenceError
         If the matrix is singular to working precision.
     """
-    if not columns:
+    if not len(columns):
         return rhs
     if isinstance(rhs, list):
         return _solved_numbers(columns, rhs)
-    matrix = v.stack(*columns, axis=-1)
+    matrix = _matrix(columns)
     eps = eps_of([matrix])
     # Equations and unknowns in their own units: only then does the condition mean something.
     rows = 1.0 / _not_zero(v.max(v.abs(matrix), axis=-1, keepdims=True))
@@ -142,15 +150,19 @@ def solved(columns: list[Flat], rhs: Flat) -> Flat:
     return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
 
 
-def falls(columns: list[Flat]) -> bool:
+def _matrix(columns: Any) -> Any:
+    return v.stack(*columns, axis=-1) if isinstance(columns, list) else columns
+
+
+def falls(columns: Any) -> bool:
     """Tell whether a symmetric matrix has a direction along which its form is negative.
 
     Rows and columns are divided by the roots of what stands on the diagonal, which changes no sign;
     what rounding may have made of 0 is none.
     """
-    if isinstance(columns[0], list):
+    if isinstance(columns, list) and isinstance(columns[0], list):
         return _falls_of_numbers(columns)
-    matrix = v.stack(*columns, axis=-1)
+    matrix = _matrix(columns)
     eps = eps_of([matrix])
     diagonal = v.abs(v.diagonal(matrix))
     least = eps * v.max(v.abs(matrix), axis=-1)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeAlias, final
 
-from chainrules_kit.solvers.stepping import Substep, clock_of, rate_of, stages, tableau, weighted
+from chainrules_kit.solvers.pulling import Program, program_of
+from chainrules_kit.solvers.stepping import (
+    Substep,
+    Tableau,
+    clock_of,
+    rate_of,
+    stages,
+    tableau,
+    weighted,
+)
 from chainrules_kit.solvers.systems import engine
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number
 from chainrules_py import ConvergenceError, ZeroTangent
@@ -16,6 +26,61 @@ from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
 Fractions: TypeAlias = tuple[tuple[float, ...], ...]
 """For each time from one output to the next the places, from 0 to 1, between which steps go."""
+
+
+@final
+class Solution:
+    """The states at the times, and the steps on which derivatives are taken.
+
+    Attributes
+    ----------
+    ys : structure
+        The states at the times, as `odeint` gives them.
+    intervals : list of list of Substep
+        The steps from each time to the next.
+    program : callable, optional
+        The pullback of a step, if it is compiled.
+    """
+
+    def __init__(self, problem: Integration, states: list[Vector], taken: Fractions) -> None:
+        self._problem = problem
+        self.ys = problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
+        seeds = tuple(problem.scalars(problem.tree.leaves))
+        self.program = problem.compiled(step_pulled, seeds)
+        if self.program is not None:
+            problem.sensed = problem.compiled(step_sensed, 1.0, None)
+        divided = problem.resolved(taken)
+        self._passed = [[y for _, y in parts[:-1]] for parts in divided]
+        self.intervals = [
+            [Substep(problem.method, a, b, problem.dtype) for (a, _), (b, _) in pairwise(parts)]
+            for parts in divided
+        ]
+
+    def pull(self, ys_bar: Any) -> tuple[Any, ...]:
+        """Pull a cotangent of the states back, by the program, to f, y0, t and the parameters."""
+        problem, times = self._problem, self._problem.times
+        tree, params = problem.tree, problem.params
+        bars = Tree(self.ys).read(ys_bar)
+        t_bars = [0.0] * len(times)
+        y_bar = problem.scalars([x[-1] for x in bars])
+        sums: list[Any] = [0.0 * x for x in Tree((problem.f, params)).leaves]
+        assert self.program is not None
+        for n, steps in reversed([*enumerate(self.intervals)]):
+            a, b = times[n], times[n + 1]
+            for step, y in reversed([*zip(steps, self._passed[n], strict=True)]):
+                share = step.stop - step.start
+                t, h = a + step.start * (b - a), share * (b - a)
+                given = tree.build(problem.scalars(y)), t, h, params, tuple(y_bar)
+                _, y_bar, more, t_bar, h_bar = self.program(*given)
+                sums = [x + y for x, y in zip(sums, more, strict=True)]
+                t_bars[n] += (1 - step.start) * t_bar - share * h_bar
+                t_bars[n + 1] += step.start * t_bar + share * h_bar
+            y_bar = problem.scalars([x + y[n] for x, y in zip(y_bar, bars, strict=True)])
+        f_bar, *p_bars = [
+            of.tangent([sums.pop(0) for _ in of.leaves]) for of in map(Tree, (problem.f, *params))
+        ]
+        t_bar = v.stack(*[v.index(problem.t, 0) * 0.0 + x for x in t_bars])
+        return f_bar, tree.tangent(y_bar), t_bar, *p_bars
 
 
 @final
@@ -34,10 +99,10 @@ class Integration:
         max_steps: int,
     ) -> None:
         self.method = tableau(method)
-        self.f, self.params = f, params
+        self.f, self.params, self.t = f, params, t
         self.tree = started(y0, t)
         self.times = [number(v.index(t, i)) for i in range(t.shape[0])]
-        steps = [b - a for a, b in itertools.pairwise(self.times)]
+        steps = [b - a for a, b in pairwise(self.times)]
         if not (all(s > 0 for s in steps) or all(s < 0 for s in steps)):
             msg = "the times of odeint have to increase, or to decrease, from each to the next"
             raise ValueError(msg)
@@ -46,13 +111,14 @@ class Integration:
         self.atol = resolution**0.5 if atol is None else atol
         self.left = max_steps
         self._trusted, self._trust = 0.0, 0
+        self.sensed: Program | None = None
         self.clock = clock = clock_of(t, self.tree.leaves)
         self.dtype = None if clock is None or clock.dtype == t.dtype else clock.dtype
-        self._rate = rate_of(self.f, self.tree, self.params, self.clock)
+        self.rate = rate_of(self.f, self.tree, self.params, self.clock)
 
-    def rate(self, y: Vector, t: float) -> Vector:
-        """Compute the rate of change."""
-        return refuse_traced(self._rate(y, t), self.f, "odeint")  # type: ignore[no-any-return]
+    def _checked(self, y: Vector, t: float) -> Vector:
+        """Compute the rate of change; what is traced in it was not given to `odeint`."""
+        return refuse_traced(self.rate(y, t), self.f, "odeint")  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------ the state
 
@@ -61,9 +127,9 @@ class Integration:
         y = self.tree.leaves
         states, taken = [y], []
         if len(self.times) > 1:
-            k = self.rate(y, self.times[0])
+            k = self._checked(y, self.times[0])
             h = self._first_step(y, k)
-            for a, b in itertools.pairwise(self.times):
+            for a, b in pairwise(self.times):
                 y, k, h, fractions = self._advance(y, k, h, a, b)
                 states.append(y)
                 taken.append(fractions)
@@ -82,11 +148,11 @@ class Integration:
                 raise ConvergenceError(self._stuck(t, length))
             self.left -= 1
             signed = math.copysign(length, b - a)
-            ks = stages(method, self.rate, y, t, signed, k)
+            ks = stages(method, self._checked, y, t, signed, k)
             moved = weighted(y, signed, method.weights[-1], ks)
             last = length == rest
             there = b if last else t + signed
-            ks.append(self.rate(moved, there))
+            ks.append(self._checked(moved, there))
             error = self._error(weighted([0.0 * x for x in y], signed, method.errors, ks), y, moved)
             if error <= 1.0:
                 y, k, t = moved, ks[-1], there
@@ -120,7 +186,7 @@ class Integration:
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
         h0 = min(h0 if math.isfinite(h0) else 1e-6, span)
         signed = math.copysign(h0, self.times[1] - self.times[0])
-        after = self.rate(combine(y, signed, k), self.times[0] + signed)
+        after = self._checked(combine(y, signed, k), self.times[0] + signed)
         d2 = self._error(combine(after, -1.0, k), zero, y) / h0
         largest = max(d1, d2)
         h1 = (
@@ -140,28 +206,48 @@ class Integration:
 
     # ----------------------------------------------------------------------- its derivatives
 
-    def steps(self) -> list[list[Substep]]:
-        """Run, and list the steps on which derivatives are to be taken, by interval of time."""
-        _, taken = self.run()
-        return [
-            [Substep(self.method, *part, self.dtype) for part in itertools.pairwise(places)]
-            for places in self.resolved(taken)
-        ]
+    def solution(self) -> Solution:
+        """Run, and divide the steps until they resolve derivatives."""
+        return Solution(self, *self.run())
 
-    def resolved(self, taken: Fractions) -> Fractions:
+    def compiled(self, call: Callable[..., Any], *more: Any) -> Program | None:
+        """Return the program of what is computed at a step, if there is one."""
+        if self.clock is not None or len(self.times) < 2 or not self.tree.leaves:
+            return None
+        y, t, h = self.tree.leaves, self.times[0], 0.01 * (self.times[1] - self.times[0])
+
+        def check(found: Any) -> bool:
+            expected, k = self._moved(y, t, h), self.rate(y, t)
+            wrong = norm(combine(expected, -1.0, list(found[0])))
+            return bool(wrong <= 1e-9 * abs(h) * norm(k) + 1e-14 * norm(expected))
+
+        operands = self.tree.build(self.scalars(y)), t, h, self.params, *more
+        return program_of(call, self.method, self.f, operands, check)
+
+    def scalars(self, y: Vector) -> Vector:
+        """Return arrays without axes as numbers of their library, as results of arithmetic are."""
+        return [x if self.clock is not None or x.shape else x[()] for x in y]
+
+    def resolved(self, taken: Fractions) -> list[list[tuple[float, Vector]]]:
         """Divide the steps where the derivatives of the two methods of the pair differ.
 
         The steps were chosen for the state. They can be far too long for its derivatives: at an
         equilibrium they grow without bound, though an error there decays, or grows, as fast as it
         does; a forcing whose amplitude is zero is not seen at all.
+
+        Returns
+        -------
+        list of list of tuple
+            For each time from one output to the next the places, from 0 to 1, between which steps
+            go, with the states there.
         """
         y, divided = self.tree.leaves, []
-        for (a, b), places in zip(itertools.pairwise(self.times), taken, strict=True):
-            fine = [0.0]
-            for start, stop in itertools.pairwise(places):
+        for (a, b), places in zip(pairwise(self.times), taken, strict=True):
+            fine = [(0.0, y)]
+            for start, stop in pairwise(places):
                 y = self._divide(y, a, b, start, stop, fine, 0)
-            divided.append(tuple(fine))
-        return tuple(divided)
+            divided.append(fine)
+        return divided
 
     def _divide(
         self,
@@ -170,21 +256,21 @@ class Integration:
         b: float,
         start: float,
         stop: float,
-        fine: list[float],
+        fine: list[tuple[float, Vector]],
         depth: int,
     ) -> Vector:
         """Return the state after a part of the time; note in ``fine`` where its steps end."""
         t, h = a + start * (b - a), (stop - start) * (b - a)
         if abs(h) <= self._trusted and self._trust > 0:
             self._trust -= 1
-            ks = stages(self.method, self.rate, y, t, h)
-            fine.append(stop)
-            return weighted(y, h, self.method.weights[-1], ks)
+            moved = self._moved(y, t, h)
+            fine.append((stop, moved))
+            return moved
         moved, ratio = self._sensitivity(y, t, h, len(fine))
         if ratio <= 1.0:
             # What is resolved by a wide margin is not looked at again in the next few steps.
             self._trusted, self._trust = (1.1 * abs(h), 3) if ratio < 0.5 else (0.0, 0)
-            fine.append(stop)
+            fine.append((stop, moved))
             return moved
         if self.left <= 0 or depth > 12:
             raise ConvergenceError(self._stuck(t, abs(h)))
@@ -196,6 +282,14 @@ class Integration:
             y = self._divide(y, a, b, start + n * (stop - start) / parts, end, fine, depth + 1)
         return y
 
+    def _moved(self, y: Vector, t: float, h: float) -> Vector:
+        """Return the state after a step."""
+        if self.sensed is not None:
+            start = self.tree.build(self.scalars(y))
+            return list(self.sensed(start, t, h, self.params, 1.0, self.clock)[0])
+        ks = stages(self.method, self.rate, y, t, h)
+        return weighted(y, h, self.method.weights[-1], ks)
+
     def _sensitivity(self, y: Vector, t: float, h: float, seed: int) -> tuple[Vector, float]:
         """Return the state after a step, and the error of its derivatives beside what is allowed.
 
@@ -203,29 +297,9 @@ class Integration:
         the two methods, to the state, the parameters and what f captured; each of these is
         compared with the same pulled back through the stages, in a sum in which they do not cancel.
         """
-        method = self.method
-        generic = tuple([w * math.cos(2.4 * n) for n, w in enumerate(method.weights[-1])])
-
-        def step(f: Any, leaves: tuple[Any, ...], params: tuple[Any, ...]) -> Any:
-            rate = rate_of(f, self.tree, params, self.clock)
-            ks = stages(method, rate, list(leaves), t, h)
-            moved = weighted(list(leaves), h, method.weights[-1], ks)
-            ks.append(rate(moved, t + h))
-            zero = [0.0 * x for x in leaves]
-            sums = [tuple(weighted(zero, h, w, ks)) for w in (method.errors, generic)]
-            return *sums, tuple(moved)
-
-        given = (self.f, tuple(y), self.params)
-        (*_, moved), pullback = engine().vjp(step, *given)
-        probes = tuple([direction(x, seed + n) for n, x in enumerate(y)])
-        tree = Tree(given)
-        pulled = [
-            tree.read(mirrored(given, pullback(seeds)))
-            for seeds in (
-                (probes, ZeroTangent(), ZeroTangent()),
-                (ZeroTangent(), probes, ZeroTangent()),
-            )
-        ]
+        sensed = self.sensed or functools.partial(step_sensed, self.method, self.f)
+        start = self.tree.build(self.scalars(y))
+        moved, probes, *pulled = sensed(start, t, h, self.params, float(seed), self.clock)
         of_f = len(Tree(self.f).leaves)
         worst = 0.0
         for n, (error, scale) in enumerate(zip(*pulled, strict=True)):
@@ -238,3 +312,49 @@ class Integration:
                 finite = wrong < math.inf and allowed > 0.0
                 worst = max(worst, wrong / (self.rtol * allowed) if finite else math.inf)
         return list(moved), worst
+
+
+def _step(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, clock: Any = None) -> Any:
+    """Return the state after a step, and the rates at all stages."""
+    tree = Tree(y)
+    rate = rate_of(f, tree, params, clock)
+    ks = stages(method, rate, tree.leaves, t, h)
+    moved = weighted(tree.leaves, h, method.weights[-1], ks)
+    return moved, ks, rate
+
+
+def step_pulled(
+    method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, bars: Any
+) -> tuple[Any, ...]:
+    """Return the state after a step, and cotangents of it pulled back.
+
+    These are of the state, of what f captured and the parameters, of the time, and the length.
+    """
+    given = f, y, t, h, params
+    moved, pullback = engine().vjp(lambda *given: tuple(_step(method, *given)[0]), *given)
+    f_bar, y_bar, t_bar, h_bar, p_bar = pullback(bars)
+    rest = Tree((f, params)).read((f_bar, p_bar))
+    return moved, tuple(Tree(y).read(y_bar)), tuple(rest), t_bar, h_bar
+
+
+def step_sensed(
+    method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, seed: float, clock: Any
+) -> tuple[Any, ...]:
+    """Return the state after a step, probes, and these pulled back through sums of its rates.
+
+    One sum is the difference of the two methods; in the other one they do not cancel.
+    """
+    generic = tuple([w * math.cos(2.4 * n) for n, w in enumerate(method.weights[-1])])
+
+    def sums(f: Any, y: Any, params: Any) -> Any:
+        moved, ks, rate = _step(method, f, y, t, h, params, clock)
+        ks.append(rate(moved, t + h))
+        zero = [0.0 * x for x in Tree(y).leaves]
+        return *[tuple(weighted(zero, h, w, ks)) for w in (method.errors, generic)], tuple(moved)
+
+    given = f, y, params
+    (*_, moved), pullback = engine().vjp(sums, *given)
+    none, tree = ZeroTangent(), Tree(given)
+    probes = tuple([direction(x, seed + n) for n, x in enumerate(moved)])
+    seeds = (probes, none, none), (none, probes, none)
+    return moved, probes, *[tuple(tree.read(mirrored(given, pullback(seed)))) for seed in seeds]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit.solvers.integration import Integration
+from chainrules_kit.solvers.integration import Integration, Solution
 from chainrules_kit.solvers.minimising import descended
-from chainrules_kit.solvers.stepping import Substep
 from chainrules_kit.solvers.systems import (
     SMALL,
     System,
@@ -229,6 +228,6 @@ def isolated(f: Any, x: Any, *params: Any, name: str, linear_solver: Any, batch:
 
 
 @_computes(odeint_steps)
-def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> list[list[Substep]]:
+def steps(f: Any, y0: Any, t: Any, *params: Any, **how: Any) -> Solution:
     """Integrate, and divide the steps until they resolve derivatives."""
-    return Integration(f, y0, t, params, **how).steps()
+    return Integration(f, y0, t, params, **how).solution()

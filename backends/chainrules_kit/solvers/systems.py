@@ -62,11 +62,11 @@ class System:
         The word that f was given to.
     batch : int
         How many leading axes count independent problems.
-    columns : list, optional
+    columns : list or array, optional
         Those of the Jacobian that was last computed.
     """
 
-    columns: list[Flat] | None = None
+    columns: Any = None
 
     def __init__(
         self, f: Callable[..., Any], x0: Any, params: tuple[Any, ...], name: str, batch: int = 0
@@ -126,7 +126,7 @@ class System:
     def _traced(self, xs: tuple[Any, ...]) -> Vector:
         return self.equations(self.f(self.tree.build(xs), *self.params))
 
-    def jacobian(self, leaves: Vector) -> tuple[Vector, list[Flat]]:
+    def jacobian(self, leaves: Vector) -> tuple[Vector, Any]:
         """Return the equations, and the columns of their Jacobian in real coordinates."""
         coordinates = Coordinates(leaves, self.batch)
         if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
@@ -137,8 +137,8 @@ class System:
                 refuse_traced(y, self.f, self.name)
                 if y.dtype == x.dtype:
                     (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)
-                    self.columns = [v.index(rows, (..., k)) for k in range(x.shape[0])]
-                    return [y], self.columns
+                    self.columns = rows
+                    return [y], rows
         r, pull = self.linearised(leaves)
         rows = [coordinates.flat(pull(e)) for e in coordinates.basis()]
         self.columns = transposed(rows)
@@ -385,7 +385,7 @@ def least(system: System, leaves: Vector) -> Vector:
     """
     if system.columns is None:
         system.jacobian(leaves)
-    if system.columns and falls(system.columns):
+    if system.columns is not None and len(system.columns) and falls(system.columns):
         msg = (
             "minimize came to a stationary point that is no minimum: the Hessian has a negative "
             "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
@@ -411,7 +411,7 @@ def verify(system: System, solver: Any) -> None:
     """
     leaves = system.start
     _verify_isolated(system, leaves, system.batch, solver)
-    if system.name == "minimize" and system.columns:
+    if system.name == "minimize" and system.columns is not None:
         least(system, leaves)
 
 

@@ -80,7 +80,7 @@ def every(condition: Any) -> bool:
     return condition if type(condition) is bool else bool(v.all(condition))
 
 
-def direction(like: Any, seed: int) -> Any:
+def direction(like: Any, seed: float) -> Any:
     """Return something of every direction, the same at every call: no randomness."""
     if not hasattr(like, "dtype"):
         wave = math.cos(1.0 + 0.7 * seed)

@@ -29,6 +29,7 @@ from chainrules_scipy.rows import (
     anchored,
     array_of,
     nested,
+    numbers_of,
     of_values,
     readable,
     reject,
@@ -51,21 +52,40 @@ class Problem(NamedTuple):
 
     Parameters
     ----------
-    rate : callable
-        ``rate(state, time, *parameters)``, an array of the state's shape.
+    tree : Tree
+        The function that SciPy was given, and its arguments, with the parameters in them.
     times : tuple of float
         The times of the states; the first is where it starts.
     rtol, atol : float, or tuple of float
         The errors that LSODA allows.
     size : int
         How many numbers the state itself has; behind it stand derivatives of it.
+    beside : tuple, optional
+        What there is beside it: see `rate_beside`.
+    program : callable, optional
+        The rate of both, compiled.
     """
 
-    rate: Callable[..., Any]
+    tree: Tree
     times: tuple[float, ...]
     rtol: float
     atol: float | tuple[float, ...]
     size: int
+    beside: Any = None
+    program: Any = None
+
+    def parts(self, parameters: Any) -> Any:
+        """Return the function and its arguments, around other parameters."""
+        left = iter(parameters)
+        leaves = [next(left) if isinstance(x, Tracer) else x for x in self.tree.leaves]
+        return self.tree.build(leaves)
+
+    def rate(self, y: Any, t: Any, *parameters: Any) -> Any:
+        """Compute the rate of change, of the state alone or of what is beside it as well."""
+        if self.program is not None:
+            return self.program(y, t)
+        f, args = self.parts(parameters)
+        return rate_beside(self.beside, f, y, t, args)
 
 
 @primitive
@@ -116,21 +136,13 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
     first = np.zeros((count, n))
     first[:own] = np.eye(n)[:own]
 
-    def beside(states: Any, t: Any, *parameters: Any) -> Any:
-        def rate(y: Any, *some: Any) -> Any:
-            given = dict(zip(places, some, strict=True))
-            return problem.rate(y, t, *[given.get(i, p) for i, p in enumerate(parameters)])
-
-        f, pull = default_engine().vjp(rate, states[:n], *[parameters[i] for i in places])
-        rows = [np.concatenate([np.reshape(x, -1) for x in pull(e)]) for e in np.eye(n)]
-        partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
-        moved = np.reshape(states[n:], (count, n)) @ partials[:n]
-        if own < count:
-            moved = np.concatenate([moved[:own], moved[own:] + partials[n:]])
-        return np.concatenate([f, np.reshape(moved, -1)])
-
     start = v.concat(y0, first.reshape(-1), axis=0)
-    both = flow(start, *parameters, problem=problem._replace(rate=beside))
+    left = iter(wanted[1:])
+    among = tuple([isinstance(x, Tracer) and next(left) for x in problem.tree.leaves])
+    beside, program = (n, own, among, problem.beside), None
+    if not varies((y0, parameters)):
+        program = _compiled(problem, beside, start, parameters)
+    both = flow(start, *parameters, problem=problem._replace(beside=beside, program=program))
     slopes = v.reshape(both[:, n:], shape=(-1, count, n))
     starts = iter(itertools.pairwise([0, *itertools.accumulate(sizes)]))
     maps: list[Any] = []
@@ -144,6 +156,61 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
         else:
             maps.append(LinearMap(_scaled, _summed, slopes[:, a]))
     return both[:, :n], tuple(maps)
+
+
+def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any:
+    """Return the rate of a state and of what is beside it, as a program, if there is one."""
+    from chainrules_kit.solvers.pulling import program_of  # with all solvers
+
+    f, args = problem.parts(parameters)
+    t, n = problem.times[0], beside[0]
+
+    def check(found: Any) -> bool:
+        return np.allclose(found[:n], problem.rate(start[:n], t, *parameters), 1e-9, 0.0)
+
+    program = program_of(rate_beside, beside, f, (start, t, args), check)
+    return None if program is None else lambda y, t: program(y, t, args)
+
+
+def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
+    """Compute the rate of a state, and those of its derivatives: S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ.
+
+    Parameters
+    ----------
+    beside : tuple or None
+        The size of the state, the number of directions of its start, in which of the numbers of f
+        and its arguments there are derivatives, and what there is beside the state itself.
+    f : callable
+        The rate of change, ``f(y, t, *args)``.
+    states : array
+        The state, and behind it its derivatives.
+    t : float
+        The time.
+    args : tuple
+        The arguments of f.
+    """
+    if beside is None:
+        return v.reshape(array_of(f(states, t, *args)), shape=states.shape)
+    n, own, wanted, inner = beside
+    tree = Tree((f, args))
+
+    def rate(y: Any, *some: Any) -> Any:
+        left = iter(some)
+        pairs = zip(tree.leaves, wanted, strict=True)
+        f, args = tree.build([next(left) if is_wanted else x for x, is_wanted in pairs])
+        return rate_beside(inner, f, y, t, args)
+
+    chosen = [x for x, is_wanted in zip(tree.leaves, wanted, strict=True) if is_wanted]
+    value, pull = default_engine().vjp(rate, states[:n], *chosen)
+    flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
+    rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
+    partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
+    moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
+    if own and chosen:
+        moved = np.concatenate([moved[:own], moved[own:] + partials[n:]])
+    elif chosen:
+        moved = moved + partials[n:]
+    return np.concatenate([value, flat(moved)])
 
 
 def _push(x_dot: Any, slopes: Any, x: Any) -> Any:
@@ -190,15 +257,10 @@ def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol
     if not all(map(_is_plain, traced)):
         return None
 
-    def rate(y: Any, at: Any, *values: Any) -> Any:
-        left = iter(values)
-        f, rest = tree.build([next(left) if isinstance(x, Tracer) else x for x in tree.leaves])
-        return v.reshape(array_of(f(y, at, *rest)), shape=y.shape)
-
     errors = atol if np.ndim(atol) == 0 else tuple(np.ravel(atol).tolist())
     times = tuple(np.ravel(t).tolist())
     try:
-        return flow(y0, *traced, problem=Problem(rate, times, float(rtol), errors, y0.shape[0]))
+        return flow(y0, *traced, problem=Problem(tree, times, float(rtol), errors, y0.shape[0]))
     except _UnsolvedError:
         return None
 
@@ -253,7 +315,7 @@ def odeint(
         y = at[tfirst]
         # LSODA writes to its arrays again
         rates = rate(*[x.copy() if x is y else x for x in at])
-        return np.reshape(readable(array_of(rates)), y.shape)
+        return np.reshape(numbers_of(rates), y.shape)
 
     asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
     found = _odeint(plain, readable(y0), readable(t), **asked)
@@ -394,7 +456,7 @@ def _as_scipy(
     rate, slope = of_values(fun, args), None if jac is None else _plain_jacobian(jac, args)
 
     def plain(t: Any, y: Any) -> Any:
-        return np.reshape(readable(array_of(rate(t, y[:, None] if vectorized else y))), y.shape)
+        return np.reshape(numbers_of(rate(t, y[:, None] if vectorized else y)), y.shape)
 
     return _solve_ivp(
         plain,

@@ -26,16 +26,10 @@ from chainrules_scipy.interpolate.polynomials import (
 )
 from chainrules_scipy.interpolate.splines import (
     BSpline,
-    InterpolatedUnivariateSpline,
-    RectBivariateSpline,
-    UnivariateSpline,
     interp1d,
     make_interp_spline,
     make_lsq_spline,
     make_smoothing_spline,
-    splev,
-    splint,
-    splrep,
 )
 from chainrules_scipy.rows import attribute
 
@@ -46,7 +40,6 @@ __all__ = [
     "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
-    "InterpolatedUnivariateSpline",
     "KroghInterpolator",
     "LinearNDInterpolator",
     "NearestNDInterpolator",
@@ -54,9 +47,7 @@ __all__ = [
     "PchipInterpolator",
     "RBFInterpolator",
     "Rbf",
-    "RectBivariateSpline",
     "RegularGridInterpolator",
-    "UnivariateSpline",
     "barycentric_interpolate",
     "griddata",
     "interp1d",
@@ -65,9 +56,6 @@ __all__ = [
     "make_interp_spline",
     "make_lsq_spline",
     "make_smoothing_spline",
-    "splev",
-    "splint",
-    "splrep",
 ]
 
 

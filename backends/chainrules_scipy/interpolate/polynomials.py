@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as native
 
-from chainrules_py import NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy.agreeing import Beside, of_both, plainly
@@ -20,7 +19,6 @@ from chainrules_scipy.rows import (
     anchored,
     array_of,
     described,
-    nested,
     readable,
     reject,
     stands_for,
@@ -116,8 +114,10 @@ def has_method(cls: Any, name: str = "__call__") -> Callable[..., Any]:
 def refuse(*xs: Any) -> None:
     """Refuse places, knots and weights that are differentiated."""
     if varies(xs):
-        msg = "this spline has derivatives in values, coefficients and the places where it is taken"
-        raise NotDifferentiableError(f"{msg}; CubicSpline has them in its knots as well")
+        reject(
+            "this spline has derivatives in values, coefficients and the places where it is taken; "
+            "PchipInterpolator and Akima1DInterpolator have them in their knots as well"
+        )
 
 
 def first(y: Any, axis: int) -> tuple[Any, int]:
@@ -221,39 +221,6 @@ class PiecewisePolynomial(Beside):
             c = v.concat(high, v.expand_dims(low, axis=0), axis=0)
         return self._like(c, False if self.extrapolate == "periodic" else self.extrapolate)
 
-    @method
-    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
-        """Find the places where it is y."""
-        how = self.extrapolate if extrapolate is None else extrapolate
-        theirs = self.theirs or native.PPoly(
-            readable(self.powers), readable(self.knots), self.extrapolate
-        )
-        places = theirs.solve(readable(y), discontinuity, how)
-        if self.powers.ndim > 2 or np.isnan(places).any():
-            reject("roots have derivatives of one polynomial, which is not constant between knots")
-        return self.found(places, y)
-
-    def found(self, places: Any, y: Any) -> Any:
-        """Return places where it is y, and those at which it jumps through y, as they move."""
-        if not places.size:
-            return places
-        knots, slope = self.knots, self.derivative()
-        near = np.argmin(abs(places[:, None] - readable(knots)), axis=1)
-        left, right = (readable(self.at(p, 0, True) - y) for p in _beside(places))
-        jumps = (left * right < 0) & (places == readable(knots)[near])
-        size = np.max(abs(readable(self.at(readable(knots), 0, True))), initial=0.0)
-        jumps &= abs(right - left) > 1e-9 * (size + abs(readable(y)))
-        moving = places
-        for _ in range(max(map(nested, (self.powers, knots, y))).bit_length()):  # Newton's
-            gap = (y - self.at(moving, 0, True)) / v.where(jumps, 1.0, slope.at(moving, 0, True))
-            moving = moving + v.where(jumps, 0.0, gap)
-        return v.where(jumps, v.take(knots, near, axis=0), moving)
-
-    @method
-    def roots(self, discontinuity: bool = True, extrapolate: Any = None) -> Any:
-        """Find the places where it is 0."""
-        return self.solve(0.0, discontinuity, extrapolate)
-
     def at(self, x: Any, nu: int, beyond: bool) -> Any:
         """Evaluate it, or a derivative, at places; outside of the knots NaN, or what goes on."""
         x, knots = array_of(x), readable(self.knots)
@@ -284,11 +251,6 @@ class PiecewisePolynomial(Beside):
         return y
 
 
-def _beside(places: Any) -> tuple[Any, Any]:
-    """Return places that are next to others on both sides."""
-    return np.nextafter(places, -math.inf), np.nextafter(places, math.inf)
-
-
 def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:
     """Make the cubic polynomials of values and slopes at knots, along the first axis."""
     h = v.reshape(x[1:] - x[:-1], shape=(-1,) + (1,) * (y.ndim - 1))
@@ -317,7 +279,7 @@ def _method_of_polynomials(name: str) -> None:
     has_method(native.PPoly, name)(function)
 
 
-for _name in ("__call__", "integrate", "solve"):
+for _name in ("__call__", "integrate"):
     _method_of_polynomials(_name)
 
 
@@ -332,18 +294,15 @@ def CubicSpline(  # noqa: N802
     y, axis = first(y, axis)
     if extrapolate is None:
         extrapolate = "periodic" if bc_type == "periodic" else True
-    if not varies((x, bc_type)):
-        knots = np.asarray(x, float)
-        given = np.zeros(y.shape[1:]) if isinstance(bc_type, tuple) else None
-        start = 0.0 if given is None else _cubic(knots, np.zeros(y.shape), bc_type=bc_type).c
-        unit = np.eye(len(knots))
-        if bc_type == "periodic":  # the last value is the first one
-            unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
-        conditions = _homogeneous(bc_type, len(knots))
-        linear = _cubic(knots, unit, bc_type=conditions).c
-        return PiecewisePolynomial(times(linear, y) + start, knots, extrapolate, axis)
-    x = array_of(x)
-    return hermite(x, y, _spline_slopes(x, y, bc_type), extrapolate, axis)
+    refuse(x, bc_type)
+    knots = np.asarray(x, float)
+    given = np.zeros(y.shape[1:]) if isinstance(bc_type, tuple) else None
+    start = 0.0 if given is None else _cubic(knots, np.zeros(y.shape), bc_type=bc_type).c
+    unit = np.eye(len(knots))
+    if bc_type == "periodic":  # the last value is the first one
+        unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
+    linear = _cubic(knots, unit, bc_type=_homogeneous(bc_type, len(knots))).c
+    return PiecewisePolynomial(times(linear, y) + start, knots, extrapolate, axis)
 
 
 def _homogeneous(bc_type: Any, n: int) -> Any:
@@ -351,45 +310,6 @@ def _homogeneous(bc_type: Any, n: int) -> Any:
     if not isinstance(bc_type, tuple):
         return bc_type
     return tuple(b if isinstance(b, str) else (b[0], np.zeros(n)) for b in bc_type)
-
-
-def _spline_slopes(x: Any, y: Any, bc_type: Any) -> Any:
-    """Solve for the slopes at the knots: the second derivative is continuous there."""
-    n = x.shape[0]
-    if bc_type not in ("not-a-knot", "natural", "clamped") or n < 4:
-        msg = f"CubicSpline(bc_type={bc_type!r}) of {n} knots that are differentiated; take 4, or "
-        raise UnsupportedKeywordError(msg + "more, and 'not-a-knot', 'natural' or 'clamped'")
-    h = x[1:] - x[:-1]
-    wide = v.reshape(h, shape=(-1,) + (1,) * (y.ndim - 1))
-    slope = (y[1:] - y[:-1]) / wide
-    one, zero = v.ones_like(h[:1]), v.zeros_like(h[:1])
-    inner = 3 * (wide[1:] * slope[:-1] + wide[:-1] * slope[1:])
-    if bc_type == "clamped":
-        ends = [(one, zero, 0 * y[:1]), (one, zero, 0 * y[:1])]
-    elif bc_type == "natural":
-        ends = [(2 * one, one, 3 * slope[:1]), (2 * one, one, 3 * slope[-1:])]
-    else:
-        ends = [
-            _no_knot(h[:1], h[1:2], wide[:1], wide[1:2], slope[:1], slope[1:2]),
-            _no_knot(h[-1:], h[-2:-1], wide[-1:], wide[-2:-1], slope[-1:], slope[-2:-1]),
-        ]
-    (d0, u0, b0), (d1, l1, b1) = ends
-    diagonal = v.concat(d0, 2 * (h[:-1] + h[1:]), d1, axis=0)
-    upper, lower = v.concat(u0, h[:-1], axis=0), v.concat(h[1:], l1, axis=0)
-    eye, ones = np.eye(n), np.ones((1,))
-    matrix = (
-        v.expand_dims(diagonal, axis=-1) * eye
-        + v.expand_dims(v.concat(upper, ones, axis=0), axis=-1) * np.eye(n, k=1)
-        + v.expand_dims(v.concat(ones, lower, axis=0), axis=-1) * np.eye(n, k=-1)
-    )
-    right = v.concat(b0, inner, b1, axis=0)
-    columns = v.reshape(right, shape=(n, math.prod(right.shape[1:])))
-    return v.reshape(v.solve(matrix, columns), shape=right.shape)
-
-
-def _no_knot(h0: Any, h1: Any, w0: Any, w1: Any, s0: Any, s1: Any) -> tuple[Any, Any, Any]:
-    """Make the third derivative continuous at the second knot."""
-    return h1, h0 + h1, ((w0 + 2 * (w0 + w1)) * w1 * s0 + w0 * w0 * s1) / (w0 + w1)
 
 
 @constructs(native.CubicHermiteSpline)
@@ -465,9 +385,7 @@ def Akima1DInterpolator(  # noqa: N802
     return hermite(x, y, slopes, extrapolate or False, axis)
 
 
-FOLLOWED: dict[str, Any] = follow_all(
-    native, "krogh_interpolate", "make_splprep", "make_splrep", "splantider", "splder"
-)
+FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
 KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivative", "derivatives")
 
 

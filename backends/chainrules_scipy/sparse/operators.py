@@ -9,15 +9,21 @@ from typing import Any
 from scipy import sparse
 from scipy.sparse import linalg
 
-from chainrules_py.extend import Tracer, advise, advisers
+from chainrules_py.extend import Tracer, advise
+from chainrules_scipy.rows import reject
 from chainrules_scipy.sparse.patterns import SPARSE
 from chainrules_scipy.sparse.traced import (
-    CAN,
     TracedSparse,
     of_one,
     product,
     sparse_by_sparse,
     traced_of,
+)
+
+_NUMBERS = (
+    "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
+    "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
+    "chainrules_scipy.install() before"
 )
 
 
@@ -34,6 +40,8 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
         if isinstance(other, Tracer):
             a = traced_of(self)
             return of_one(type(self), product(a.elements, other, a.pattern))
+        if self.dtype == object and any([isinstance(x, Tracer) for x in self.data]):
+            reject(_NUMBERS)
         return dispatch(self, other)
 
     return _matmul_dispatch
@@ -73,6 +81,7 @@ _SOLVERS = (
     "splu",
     "factorized",
     "expm_multiply",
+    "norm",
 )
 
 advise(
@@ -81,12 +90,7 @@ advise(
     "'from chainrules_scipy.sparse import spsolve', or call chainrules_scipy.install() before",
 )
 for _cls in (sparse.csr_array, sparse.coo_array):
-    advise(
-        _cls.__init__,
-        "a sparse array holds plain numbers: write with_data(A, data), for an A that has the "
-        "pattern, after 'from chainrules_scipy.sparse import with_data', or call "
-        "chainrules_scipy.install() before",
-    )
+    advise(_cls.__init__, _NUMBERS)
 for _name in _SOLVERS:
     advise(
         getattr(linalg, _name),
@@ -102,23 +106,3 @@ for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
                 "a sparse array holds plain numbers: write its product with a traced array as "
                 "A @ x, or A.toarray()",
             )
-
-
-def _advice(error: BaseException) -> str | None:
-    """Where SciPy was given what stands for a sparse array, and took it for nothing it knows."""
-    trace = error.__traceback__
-    while trace is not None:
-        frame = trace.tb_frame
-        if str(frame.f_globals.get("__name__", "")).startswith("scipy."):
-            given = [x for x in frame.f_locals.values() if isinstance(x, TracedSparse)]
-            name = frame.f_code.co_name
-            return (
-                f"{name} takes no sparse array that is being differentiated; {CAN}"
-                if given
-                else None
-            )
-        trace = trace.tb_next
-    return None
-
-
-advisers.append(_advice)

@@ -270,7 +270,8 @@ class TracedSparse:
         return moved(lambda a: a.diagonal(k), self)
 
     def __getitem__(self, index: Any) -> Any:
-        return moved(lambda a: a[index], self)
+        at = tuple(map(_unwritten, index)) if isinstance(index, tuple) else _unwritten(index)
+        return moved(lambda a: a[at], self)
 
     # -- what it cannot
 
@@ -540,6 +541,17 @@ def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
     right = order[starts[k[left]] + inner]
     data = v.take(x, left, axis=0) * v.take(y, right, axis=0)
     return onto(ones_of(a) @ ones_of(b), i[left], j[right], data)
+
+
+def _unwritten(index: Any) -> Any:
+    """Return a read-only view of an array: SciPy makes a view writeable where the index is.
+
+    NumPy refuses it if a record has made what owns the memory read-only meanwhile.
+    """
+    if type(index) is np.ndarray:
+        index = index.view()
+        index.flags.writeable = False
+    return index
 
 
 def _is_number(x: Any) -> bool:

@@ -16,7 +16,7 @@ from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.space import kind_of, space
 from chainrules_py.tangents.tree import Tree, mirrored
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
-from chainrules_py.values.tracers import untraced
+from chainrules_py.values.tracers import untraced, varies
 from chainrules_py.vocabulary import index, odeint, stack, zeros_like
 from chainrules_py.vocabulary.higher_order import arrayed, odeint_steps
 
@@ -31,11 +31,6 @@ def started(y0: Any, t: Any) -> Tree:
     return Tree(tree.build([arrayed(x, t) for x in leaves]))
 
 
-def _steps(f, y0, t, params, options):
-    """List each interval between outputs: its number, and the steps that it is taken in."""
-    return list(enumerate(odeint_steps(*map(untraced, (f, y0, t, *params)), **options)))
-
-
 @register_frule(odeint, requires=ForwardMode)
 def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step carries the state and its tangent on."""
@@ -45,7 +40,7 @@ def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **opti
     y, y_dot = tree.like, tree.tangent([arrayed(x, t) for x in Tree(y0).read(y_dot)])
     t_dot = zeros_like(1.0 * t) if is_zero(t_dot) else t_dot
     found = [Tree(y).read(y_dot)]
-    for n, steps in _steps(f, y0, t, params, options):
+    for n, steps in enumerate(_solution(f, y0, t, params, options).intervals):
         for step in steps:
             given = (f_dot, y_dot, index(t_dot, n), index(t_dot, n + 1), *p_dots)
             y, y_dot = config.frule_via_ad(given, step, f, y, index(t, n), index(t, n + 1), *params)
@@ -56,19 +51,24 @@ def odeint_frule(config, tangents, f: Any, y0: Any, t: Any, *params: Any, **opti
 @register_rrule(odeint, requires=ReverseMode)
 def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
-    ys = odeint(f, y0, t, *params, **options)
-    intervals = _steps(f, y0, t, params, options)
+    solution = _solution(f, y0, t, params, options)
+    # The program of a step's pullback serves where nothing is differentiated further out.
+    is_compiled = solution.program is not None and not varies((f, y0, t, params))
+    ys = solution.ys if is_compiled else odeint(f, y0, t, *params, **options)
     f = settled(f)
 
     def pullback(ys_bar):
-        passed = _passed(f, started(y0, t).like, t, params, intervals)
+        tree = started(y0, t)
+        if is_compiled and not varies(ys_bar):
+            f_bar, y_bar, *rest = solution.pull(ys_bar)
+            return (f_bar, Tree(y0).tangent(tree.read(y_bar)), *rest)
+        passed = _passed(f, tree.like, t, params, solution.intervals)
         bars = Tree(ys).read(ys_bar)
         count = t.shape[0]
         t_bars: list[Any] = [ZeroTangent()] * count
         f_bar, *p_bars = [space(x) if is_zero(space(x)) else ZeroTangent() for x in (f, *params)]
-        tree = started(y0, t)
         y_bar = tree.tangent([index(bar, count - 1) for bar in bars])
-        for n, steps in reversed(intervals):
+        for n, steps in reversed([*enumerate(solution.intervals)]):
             for step in reversed(steps):
                 given = (f, passed.pop(), index(t, n), index(t, n + 1), *params)
                 _, pull = config.rrule_via_ad(step, *given)
@@ -85,10 +85,14 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     return ys, pullback
 
 
+def _solution(f, y0, t, params, options):
+    return odeint_steps(*map(untraced, (f, y0, t, *params)), **options)
+
+
 def _passed(f, y, t, params, intervals):
     """Collect the state before each step."""
     states = []
-    for n, steps in intervals:
+    for n, steps in enumerate(intervals):
         for step in steps:
             states.append(y)
             y = step(f, y, index(t, n), index(t, n + 1), *params)

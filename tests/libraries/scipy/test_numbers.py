@@ -28,12 +28,7 @@ from chainrules_tape import jvp
 K, Y = np.arange(6.0), np.array([0.3, 1.2, 0.7, 2.1, 1.4, 0.9])
 A = np.array([[2.0, 0.3, 0.1], [0.4, 1.5, 0.2], [0.1, 0.6, 1.1]])
 SPLINES = ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "make_interp_spline")
-SPLINES += (
-    "interp1d",
-    "InterpolatedUnivariateSpline",
-    "BarycentricInterpolator",
-)
-SPLINES += ("KroghInterpolator",)
+SPLINES += ("interp1d", "BarycentricInterpolator", "KroghInterpolator")
 interpolate: Any = scipy.interpolate
 CALLS: dict[str, tuple[Any, Any]] = {
     **{f"{n}(t)": (lambda t, n=n: getattr(interpolate, n)(K, Y)(t), 2.3) for n in SPLINES},
@@ -44,13 +39,10 @@ CALLS: dict[str, tuple[Any, Any]] = {
     },
     **{
         f"{n}.derivative": (lambda y, n=n: getattr(interpolate, n)(K, y).derivative()(2.3), Y)
-        for n in (*SPLINES[:4], "InterpolatedUnivariateSpline")
+        for n in SPLINES[:4]
     },
     "BSpline": (lambda c: interpolate.BSpline(np.arange(9.0), c, 2)(3.3), Y),
     "PPoly": (lambda c: interpolate.PPoly(c.reshape(3, 2), [0.0, 1.0, 2.0])(1.3), Y),
-    "splev": (lambda t: interpolate.splev(t, interpolate.splrep(K, Y)), 2.3),
-    "splint": (lambda t: interpolate.splint(0.0, t, interpolate.splrep(K, Y)), 2.3),
-    "UnivariateSpline.integral": (lambda t: interpolate.UnivariateSpline(K, Y).integral(0, t), 2.0),
     "RegularGridInterpolator": (
         lambda y: interpolate.RegularGridInterpolator((K,), y)([2.3]),
         Y,

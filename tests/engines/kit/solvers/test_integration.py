@@ -21,7 +21,7 @@ def test_steps_lead_from_each_time_to_the_next():
 
     options = {"rtol": 1e-9, "atol": 1e-9, "method": "dopri5", "max_steps": 1000}
     ys, y = odeint(rate, Y, T, 2.0, **options), Y
-    for n, steps in enumerate(odeint_steps(rate, Y, T, 2.0, **options)):
+    for n, steps in enumerate(odeint_steps(rate, Y, T, 2.0, **options).intervals):
         for step in steps:
             y = step(rate, y, T[n], T[n + 1], 2.0)
         np.testing.assert_allclose(y, ys[n + 1], rtol=1e-8)
@@ -30,7 +30,7 @@ def test_steps_lead_from_each_time_to_the_next():
 def test_steps_are_divided_only_where_they_have_to_be():
     problem = Integration(lambda y, t: -y, 1.0, T, (), 1e-6, 1e-6, "dopri5", 1000)
     _, taken = problem.run()
-    assert problem.resolved(taken) == taken
+    assert [tuple(place for place, _ in steps) for steps in problem.resolved(taken)] == [*taken]
     still = Integration(
         lambda y, t: -y, 0.0, np.array([0.0, 100.0]), (), 1e-6, 1e-6, "dopri5", 1000
     )

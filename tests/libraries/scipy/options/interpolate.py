@@ -85,18 +85,6 @@ FITTED: dict[str, Callable[..., Any]] = {
     "make_lsq_spline": lambda q: theirs.make_lsq_spline(X, q, _clamped(5, 3)),
     "make_smoothing_spline": lambda q: theirs.make_smoothing_spline(X, q, lam=0.1),
 }
-UNIVARIATE: dict[str, Callable[..., Any]] = {
-    **{
-        f"InterpolatedUnivariateSpline({k})": lambda q, k=k, **e: (
-            theirs.InterpolatedUnivariateSpline(X, q, k=k, **e)
-        )
-        for k in range(1, 6)
-    },
-    "UnivariateSpline(s=0)": lambda q, **e: theirs.UnivariateSpline(X, q, s=0, **e),
-    "InterpolatedUnivariateSpline(bbox)": lambda q, **e: theirs.InterpolatedUnivariateSpline(
-        X, q, bbox=[-1.0, 6.0], **e
-    ),
-}
 
 
 def _of(how: Any) -> dict[str, Any]:
@@ -137,84 +125,6 @@ def pieces() -> Iterator[Call]:
                 f"{name} integrate {how} {a} {b}",
                 lambda q, a, b, made=made, how=how: made(q).integrate(a, b, **_of(how)),
                 (Y, np.float64(a), np.float64(b)),
-            )
-        for how, jumps, v in itertools.product(ROUND, (True, False), (0.0, 0.2)):
-            yield Call(
-                f"{name} solve {how} {jumps} {v}",
-                lambda q, v, made=made, how=how, jumps=jumps: made(q).solve(v, jumps, **_of(how)),
-                (Y, np.float64(v)),
-            )
-        for how in ROUND:
-            yield Call(
-                f"{name} roots {how}",
-                lambda q, made=made, how=how: made(q).roots(**_of(how)),
-                (Y,),
-            )
-
-
-def univariate() -> Iterator[Call]:
-    """Go through FITPACK's objects."""
-    for (name, made), ext in itertools.product(UNIVARIATE.items(), (None, 0, 1, 2, 3, "const")):
-        given = {} if ext is None else {"ext": ext}
-        for after, nu, places in itertools.product(
-            (None, 0, 1, 2, 3, "zeros", "raise", 7), (0, 1, 2, 3, 6), (INSIDE, OUTSIDE)
-        ):
-            yield Call(
-                f"{name} {ext} call {after} {nu} {len(places)}",
-                lambda q, x, made=made, nu=nu, given=given, after=after: made(q, **given)(
-                    x, nu, ext=after
-                ),
-                (Y, places),
-            )
-        for method in ("derivative", "antiderivative"):
-            for n, places in itertools.product((0, 1, 2, -1, 7), (INSIDE, OUTSIDE)):
-                yield Call(
-                    f"{name} {ext} {method} {n} {len(places)}",
-                    lambda q, x, made=made, n=n, given=given, m=method: getattr(
-                        made(q, **given), m
-                    )(n)(x),
-                    (Y, places),
-                )
-        for a, b in RANGES:
-            yield Call(
-                f"{name} {ext} integral {a} {b}",
-                lambda q, a, b, made=made, given=given: made(q, **given).integral(a, b),
-                (Y, np.float64(a), np.float64(b)),
-            )
-
-
-TCK: dict[str, Callable[..., Any]] = {
-    "rep": lambda q: theirs.splrep(X, q),
-    "rep(1)": lambda q: theirs.splrep(X, q, k=1),
-    "rep(5)": lambda q: theirs.splrep(X, q, k=5),
-    "plain": lambda q: (K, q, 3),
-    "padded": lambda q: (K, np.concatenate([q, 3.0 + q[:4]]), 3),
-    "square": lambda q: (_clamped(7, 2), q, 2),
-    "spline": lambda q: theirs.BSpline(_clamped(7, 3), q, 3),
-    "spline(made)": lambda q: theirs.make_interp_spline(X, q),
-}
-
-
-def forms() -> Iterator[Call]:
-    """Go through FITPACK's functions."""
-    for name, tck in TCK.items():
-        for der, ext, at in itertools.product(range(7), range(5), (INSIDE, OUTSIDE)):
-            yield Call(
-                f"splev {name} {der} {ext} {len(at)}",
-                lambda q, x, tck=tck, d=der, e=ext: theirs.splev(x, tck(q), d, e),
-                (Y, at),
-            )
-        for a, b in RANGES:
-            yield Call(
-                f"splint {name} {a} {b}",
-                lambda q, a, b, tck=tck: theirs.splint(a, b, tck(q)),
-                (Y, np.float64(a), np.float64(b)),
-            )
-        for n, f in itertools.product((0, 1, 2, -1, 6), ("splder", "splantider")):
-            yield Call(
-                f"{f} {name} {n}",
-                lambda q, x, tck=tck, n=n, f=f: theirs.splev(x, getattr(theirs, f)(tck(q), n)),
-                (Y, INSIDE),
             )
 
 
@@ -305,40 +215,6 @@ def grids() -> Iterator[Call]:
             lambda z, x, m=m: theirs.interpn(GRID, np.stack([z, 2 * z], axis=-1), x, m),
             (Z, PAIRS),
         )
-
-
-def surfaces() -> Iterator[Call]:
-    """Go through ``RectBivariateSpline``."""
-    a, b = np.array([0.3, 1.2, 2.0]), np.array([-0.8, 0.4, 2.4])
-    for kx, ky in itertools.product((1, 2, 3, 4), repeat=2):
-        made = lambda z, kx=kx, ky=ky: theirs.RectBivariateSpline(*GRID, z, kx=kx, ky=ky)
-        for dx, dy, grid in itertools.product(range(4), range(3), (True, False)):
-            yield Call(
-                f"RectBivariateSpline {kx} {ky} {dx} {dy} {grid}",
-                lambda z, a, b, f=made, dx=dx, dy=dy, g=grid: f(z)(a, b, dx, dy, grid=g),
-                (Z, a, b),
-            )
-        for grid in (True, False):
-            yield Call(
-                f"RectBivariateSpline {kx} {ky} outside {grid}",
-                lambda z, a, b, f=made, g=grid: f(z)(a, b, grid=g),
-                (Z, np.array([-1.0, 0.3, 7.0]), np.array([-2.0, 0.5, 6.0])),
-            )
-        yield Call(
-            f"RectBivariateSpline {kx} {ky} falling",
-            lambda z, a, b, f=made: f(z)(a, b),
-            (Z, a[::-1], b),
-        )
-        yield Call(
-            f"RectBivariateSpline {kx} {ky} ev",
-            lambda z, a, b, f=made: f(z).ev(a, b, 1, 0),
-            (Z, a, b),
-        )
-    yield Call(
-        "RectBivariateSpline bbox",
-        lambda z, a, b: theirs.RectBivariateSpline(*GRID, z, bbox=[-1, 3, -2, 5])(a, b),
-        (Z, a, b),
-    )
 
 
 POINTS = np.random.default_rng(5).standard_normal((14, 2))
@@ -451,4 +327,4 @@ def polynomials() -> Iterator[Call]:
         )
 
 
-ALL = (pieces, univariate, forms, lines, grids, surfaces, scattered, polynomials)
+ALL = (pieces, lines, grids, scattered, polynomials)

@@ -70,7 +70,6 @@ MAKERS: dict[str, Any] = {
     "PchipInterpolator": lambda y: interpolate.PchipInterpolator(K, y),
     "make_interp_spline": lambda y: interpolate.make_interp_spline(K, y),
     "interp1d": lambda y: interpolate.interp1d(K, y),
-    "UnivariateSpline": lambda y: interpolate.UnivariateSpline(K, y, s=0),
     "BarycentricInterpolator": lambda y: interpolate.BarycentricInterpolator(K, y),
     "RegularGridInterpolator": lambda y: interpolate.RegularGridInterpolator((K,), y),
 }
@@ -96,8 +95,7 @@ def attributes() -> Iterator[Call]:
     """Go through what objects of polynomials hold, and what they are made into."""
     for maker, make in MAKERS.items():
         for asked, ask in ASKED.items():
-            is_more = maker == "UnivariateSpline" and asked in ("t", "k", "axis", "extrapolate")
-            if not is_more and (asked != "tck" or "BSpline" in maker):
+            if asked != "tck" or "BSpline" in maker:
                 yield Call(
                     f"{maker} {asked}", lambda q, a=ask, m=make: a(m(q)), (Y,), tolerance=1e-9
                 )

@@ -13,8 +13,9 @@ POINTS, PLACES = draw(12, 2), 0.3 * draw(3, 2)
 GX, GY, GZ = np.arange(5.0), np.arange(6.0), draw(5, 6)
 AT2 = np.array([[1.2, 2.3], [2.7, 3.1]])
 
-for _name in ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator"):
+for _name in ("PchipInterpolator", "Akima1DInterpolator"):
     sample(f"interpolate.{_name}", X, Y, AT, call=lambda f, x, y, at: f(x, y)(at))
+sample("interpolate.CubicSpline", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.CubicSpline", Y, AT, call=lambda f, y, at: f(X, y).derivative()(at))
 sample("interpolate.CubicSpline", Y, call=lambda f, y: f(X, y).integrate(0.3, 2.0))
 sample(
@@ -38,22 +39,6 @@ sample("interpolate.make_splprep", Y, call=lambda f, y: f([Y, y], u=X)[0](AT))
 sample("interpolate.BSpline", Y[:6], AT, call=lambda f, c, at: f(KNOTS, c, 3)(at))
 sample("interpolate.BSpline", Y[:6], call=lambda f, c: f(KNOTS, c, 3).integrate(0.2, 2.0))
 sample("interpolate.PPoly", draw(3, 2), AT, call=lambda f, c, at: f(c, [0.0, 1.0, 3.0])(at))
-sample("interpolate.UnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y, s=0)(at))
-sample("interpolate.UnivariateSpline", AT, call=lambda f, at: f(X, Y)(at))
-sample("interpolate.UnivariateSpline", AT, call=lambda f, at: f(X, Y).integral(at[0], at[1]))
-sample("interpolate.LSQUnivariateSpline", AT, call=lambda f, at: f(X, Y, [2.0])(at, 1))
-sample("interpolate.InterpolatedUnivariateSpline", Y, AT, call=lambda f, y, at: f(X, y)(at))
-sample(
-    "interpolate.splrep",
-    Y,
-    AT,
-    call=lambda f, y, at: __import__("scipy").interpolate.splev(at, f(X, y)),
-)
-sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3)))
-sample("interpolate.splev", AT, Y[:6], call=lambda f, at, c: f(at, (KNOTS, c, 3), der=1))
-sample("interpolate.splint", Y[:6], call=lambda f, c: f(0.2, 2.0, (KNOTS, c, 3)))
-sample("interpolate.splder", Y[:6], call=lambda f, c: f((KNOTS, c, 3))[1])
-sample("interpolate.splantider", draw(10), call=lambda f, c: f((KNOTS, c, 3))[1])
 sample("interpolate.interp1d", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample("interpolate.interp1d", Y, AT, call=lambda f, y, at: f(X, y, kind="cubic")(at))
 sample("interpolate.interpn", GZ, AT2, call=lambda f, z, at: f((GX, GY), z, at))
@@ -63,13 +48,6 @@ sample(
     GZ,
     AT2,
     call=lambda f, z, at: f((GX, GY), z, method="cubic")(at),
-)
-sample(
-    "interpolate.RectBivariateSpline",
-    GZ,
-    np.array([1.2, 2.7]),
-    np.array([2.3, 3.1]),
-    call=lambda f, z, a, b: f(GX, GY, z)(a, b, grid=False),
 )
 sample(
     "interpolate.RBFInterpolator", POINTS, draw(12), PLACES, call=lambda f, p, y, at: f(p, y)(at)

@@ -184,7 +184,15 @@ NOT_DIFFERENTIABLE = {
     ),
     "FITPACK's, and other bases: write make_interp_spline, make_lsq_spline, PPoly": (
         *("interpolate.BPoly", "interpolate.NdBSpline", "interpolate.NdPPoly"),
-        *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot"),
+        *("interpolate.spalde", "interpolate.splprep", "interpolate.sproot", "interpolate.splrep"),
+        *(
+            "interpolate.splev",
+            "interpolate.splint",
+            "interpolate.splder",
+            "interpolate.splantider",
+        ),
+        *("interpolate.UnivariateSpline", "interpolate.InterpolatedUnivariateSpline"),
+        *("interpolate.LSQUnivariateSpline", "interpolate.RectBivariateSpline"),
     ),
     "solutions in integers jump": ("optimize.milp", "optimize.quadratic_assignment"),
     "phases or rotations are free": (

@@ -173,3 +173,18 @@ def test_where_elements_stand_is_no_number():
     np.testing.assert_array_equal(program(a).data, f(a).data)
     np.testing.assert_allclose(program(a).data, 2.0 * a.data * a.indices * a.nnz)
     assert len(program.programs) == 1
+
+
+def test_an_index_that_views_what_a_record_has_locked():
+    """SciPy made its view of the index writeable again, which NumPy refused."""
+    owner = np.arange(3)
+    view = owner.view()
+    eye = sparse.csr_array(np.eye(3))
+
+    def f(x):
+        taken = x[owner]  # the record makes the owner read-only
+        a = sparse.csr_array((taken, (np.arange(3), np.arange(3))), shape=(3, 3)) + eye
+        return a[view, view[::-1]].sum() + a[view].sum()
+
+    with chainrules_scipy.install():
+        assert grad(f)(np.ones(3)).tolist() == [1.0, 2.0, 1.0]

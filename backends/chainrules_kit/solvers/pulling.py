@@ -1,0 +1,172 @@
+"""Programs of what is computed at each step of a solution, kept from one call to the next.
+
+To record a step costs fifty times what its program costs. The function of the next call is most
+often another object of the same code: functions are compared by their code and by what stands in
+their cells, and what they look up elsewhere is compared by the program.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any, final
+
+from chainrules_py.extend import Closure, Hole, Tree, default_compiler, kind_of, settled
+
+_MOST = 64
+"""How many programs are kept."""
+_DEEP = 4
+"""How far functions in the cells of functions are compared."""
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_IN_A_ROW = 3
+"""After so many programs that were not used again, a function is not compiled any more."""
+_programs: dict[Any, Any] = {}
+_unused: dict[Any, int] = {}
+
+
+class _Same:
+    """A value that is equal to itself alone, as a key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _form(x: Any, deep: int = _DEEP) -> Any:
+    """Return what two functions have in common that differ in what they captured alone."""
+    if isinstance(x, Closure):
+        return Closure, _form(x.template, deep)
+    if isinstance(x, Hole):
+        return Hole, x.n
+    if isinstance(x, _PLAIN):
+        return type(x), repr(x)
+    if isinstance(x, types.MethodType):
+        return _form(x.__func__, deep), _Same(x.__self__)
+    if isinstance(x, functools.partial):
+        parts = x.func, *x.args, *x.keywords.values()
+        return functools.partial, tuple(x.keywords), tuple([_form(y, deep) for y in parts])
+    if not isinstance(x, types.FunctionType) or not deep:
+        return _Same(x)
+    cells = [_content(cell) for cell in x.__closure__ or ()]
+    stated = [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+    known = tuple([_form(y, deep - 1) for y in (*cells, *stated)])
+    return x.__code__, _Same(x.__globals__), len(cells), known
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # what is not assigned yet
+        return cell
+
+
+@final
+class Program:
+    """A function of a function and of operands, compiled; it is let go where it does not fit.
+
+    Parameters
+    ----------
+    call : callable
+        Called as ``call(f, *operands)``.
+    f : callable
+        What is compiled with it, around the values that it captured.
+    compiled : callable
+        Takes the captured values in place of f.
+    """
+
+    __slots__ = ("_call", "_compiled", "_f", "captured")
+
+    def __init__(self, call: Callable[..., Any], f: Any, compiled: Any) -> None:
+        self._call, self._f, self._compiled = call, f, compiled
+        self.captured = tuple(f.captured) if isinstance(f, Closure) else ()
+
+    def __call__(self, *operands: Any) -> Any:
+        """Call the program, or the function where there is none for these operands."""
+        if self._compiled is not None:
+            try:
+                return self._compiled(self.captured, *operands)
+            except Exception:  # what is to be raised is raised below
+                self._compiled = None
+        return self._call(self._f, *operands)
+
+
+def program_of(
+    call: Callable[..., Any], about: Any, f: Any, operands: Any, check: Callable[[Any], bool]
+) -> Program | None:
+    """Return the program of ``call(about, f, *operands)``, or None if there is none.
+
+    There is none without a compiler, for arrays that are not NumPy's, and for a function that asks
+    for its operands as plain numbers.
+
+    Parameters
+    ----------
+    call : callable
+        A function of a module.
+    about : object
+        What it is given besides, hashable.
+    f : callable
+        What was given by somebody.
+    operands : tuple
+        What it is called with first.
+    check : callable
+        Tells of a result whether it is that of f: a function may have changed that is not among
+        what a program compares.
+    """
+    own = Tree(f).leaves
+    leaves = [*own, *Tree(operands).leaves]
+    if not all([kind_of(x) == "real" and _is_numpys(x) for x in leaves]):
+        return None
+    if (own and not isinstance(f, Closure)) or (compiler := default_compiler()) is None:
+        return None
+    inner = getattr(f, "template", f)
+    kind = call, about, _Same(getattr(inner, "__code__", inner))
+    key, call = (call, about, _form(f)), functools.partial(call, about)
+    f = settled(f)
+    while (compiled := _programs.pop(key, None)) is not None or _unused.get(kind, 0) < _IN_A_ROW:
+        if compiled is None:
+            _unused[kind] = _unused.get(kind, 0) + 1
+            compiled = compiler.compile(_recipe(call, f), strict=True)
+        elif kind in _unused:
+            del _unused[kind]
+        program = Program(call, f, compiled)
+        try:
+            is_right = check(compiled(program.captured, *operands))
+        except Exception:  # it is not recorded, or raises where it is called
+            return None
+        if is_right:
+            _programs[key] = compiled
+            while len(_programs) > _MOST:
+                _programs.pop(next(iter(_programs)), None)
+            return program
+    return None
+
+
+def _recipe(call: Any, f: Any) -> Any:
+    """Return what is compiled; a compiler compares what the function itself looks up."""
+    made: Any = functools.partial(_around, call, f)
+    made.recipe = _around, tuple(_functions_in(f)), {}
+    return made
+
+
+def _functions_in(f: Any, deep: int = _DEEP) -> list[Any]:
+    """List a function, and those in its cells: ours may stand around somebody's."""
+    f = f.template if isinstance(f, Closure) else f
+    cells = f.__closure__ or () if isinstance(f, types.FunctionType) and deep else ()
+    inside = [x for x in map(_content, cells) if callable(x)]
+    return [f, *[y for x in inside for y in _functions_in(x, deep - 1)]]
+
+
+def _around(call: Any, f: Any, captured: Any, *operands: Any) -> Any:
+    return call(f.around(captured) if isinstance(f, Closure) else f, *operands)
+
+
+def _is_numpys(x: Any) -> bool:
+    return type(x) is float or type(x).__module__ == "numpy"
