@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.scope import identifier
-from chainrules_py.extend import TreeDef, flatten, in_own_context, settled, type_info, unflatten
+from chainrules_py.extend import TreeDef, flatten, settled, type_info, unflatten
 from chainrules_py.vocabulary import divide
 
 Shape = tuple[int, ...]
@@ -298,30 +298,6 @@ class Written:
         n = len(rest) - len(self.keywords)
         self.function(z, *rest[:n], **dict(zip(self.keywords, rest[n:], strict=True)))
         return z
-
-
-@final
-class Under:
-    """Function that is called with NumPy's errors handled in a way of its own."""
-
-    __slots__ = ("errors", "function")
-
-    def __init__(self, function: Any, errors: tuple[tuple[str, Any], ...]) -> None:
-        self.function = function
-        self.errors = errors
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return name_of(self.function)
-
-    def __call__(self, /, *operands: Any, **options: Any) -> Any:
-        """Call it so."""
-        return in_own_context(self._call, operands, options)
-
-    def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        with np.errstate(**dict(self.errors)):
-            return self.function(*operands, **options)
 
 
 @final

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import linecache
 import threading
@@ -24,7 +23,7 @@ from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.writer import Writer
-from chainrules_py.extend import TreeDef, alone, flatten, in_own_context, joined, map_leaves
+from chainrules_py.extend import TreeDef, alone, flatten, joined, map_leaves
 from chainrules_py.program import Program
 
 
@@ -212,8 +211,8 @@ class Making:
             [*entry.lines, *lines, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
         )
         run = self._run(compile(source, self._file(source), "exec"), source)
-        if body.in_own_context:
-            run = functools.partial(in_own_context, run)
+        if self.recorder.quiet:
+            run = np.errstate(all="ignore")(run)
         calls = noted, body.program or program
         made = CompiledProgram(run, source, steps, entry.facts, scope, self.guards, calls)
         made.instead, made.static = body.instead, entry.static

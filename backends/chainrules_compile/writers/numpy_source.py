@@ -86,8 +86,7 @@ class NumpyWriting(Speller):
         """Write all calls."""
         self.statements(self.program, self._given, {})
         outputs = [self.text(x) for x in self.program.outputs]
-        silent = any(x is np.errstate for x in self.scope.values())
-        return Body(self.lines, outputs, self.program, silent)
+        return Body(self.lines, outputs, self.program)
 
     def statements(
         self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
