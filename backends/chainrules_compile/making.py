@@ -15,7 +15,6 @@ import numpy as np
 from chainrules_compile.entry import Entry, result_text
 from chainrules_compile.errors import Unfit, Written
 from chainrules_compile.guards import Guards
-from chainrules_compile.labels import labels_of
 from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.recorder import Recorder
@@ -188,7 +187,6 @@ class Making:
             entry.names[value] = scope.name(array, value.name)
         lines = [*recorder.apart(entry.names, scope), self.guards.line(scope)]
         with defects():
-            scope.labels, scope.titles = labels_of(self.f, tree, len(outputs)), recorder.titles
             return self._written(noted, lines, tree)
 
     def _written(

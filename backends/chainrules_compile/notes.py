@@ -93,7 +93,6 @@ class Notes:
         self.inputs: list[Value] = []
         self._by_id: dict[int, Value] = {}
         self._asked: dict[tuple[Any, int], Any] = {}
-        self.titles: dict[str, str] = {}
         self.arguments: dict[str, list[Value]] = {}
         self.words: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}

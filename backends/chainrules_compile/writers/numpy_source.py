@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,6 @@ class NumpyWriting(Speller):
         self._bound, self._locals = dict[int, str](), dict[str, str]()
         self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
         self._count = 0
-        self._titles = {**scope.titles}
-        for x, label in zip(program.outputs, scope.labels, strict=False):
-            if label and isinstance(x, Value):
-                before = self._titles.get(x.name)
-                self._titles[x.name] = label if before is None else f"{before}, {label}"
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
@@ -101,7 +96,6 @@ class NumpyWriting(Speller):
                 dying.setdefault(place, []).append(x)
         wishes = handed_down(program, wishes) if wishes else {}
         fixed = {self.names[x] for x in staying}
-        told = self.telling() if program is self.program else ()
         nobody: list[Value] = []
         for i, call in enumerate(program.calls):
             if wishes:
@@ -111,8 +105,6 @@ class NumpyWriting(Speller):
                 self._inside[results[0]] = call
             else:
                 self._statement(call, uses, dying.get(i, nobody))
-            if i in told:
-                self.wrote(i, call)
             if i in dying or not all(map(uses.__getitem__, results)):
                 self._give_back(call, uses, dying.get(i, nobody), fixed)
 
@@ -176,17 +168,6 @@ class NumpyWriting(Speller):
                 shared = [z for z in last if z is not x and self.names.get(z) == name]
                 if not any([last[z] > i for z in shared]):
                     self._wished[y] = name
-
-    def telling(self) -> Collection[int]:
-        """Return the places of the calls after which `wrote` is to be called."""
-        titles, calls = self._titles, self.program.calls
-        return {i for i, call in enumerate(calls) for x in call.results if x.name in titles}
-
-    def wrote(self, i: int, call: Call) -> None:
-        """Be told that the statements of a call are written: say what their results are called."""
-        said = [self._titles[x.name] for x in call.results if x.name in self._titles]
-        if call.results[0] not in self._inside:
-            self.lines[-1] += f"  # {', '.join(said)}"
 
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""
