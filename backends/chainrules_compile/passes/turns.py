@@ -13,6 +13,7 @@ from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.statistics import with_steps
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 
@@ -87,7 +88,7 @@ def _where(xs: Any, chosen: Any) -> tuple[Any, ...]:
 
 def with_passes(turn: Program) -> Program:
     """Return a turn as the passes leave it, with outputs of its own."""
-    turn = with_own_turns(without_marks(simplified(turn)))
+    turn = with_own_turns(without_marks(simplified(with_steps(turn))))
     turn = without_dead_code(turn)
     turn = without_dead_code(with_parts(turn))
     return with_buffers(with_own_outputs(turn))
@@ -95,4 +96,4 @@ def with_passes(turn: Program) -> Program:
 
 def with_few_passes(turn: Program) -> Program:
     """Return a turn without what is computed twice, or for nobody."""
-    return without_dead_code(with_short_turns(without_marks(simplified(turn))))
+    return without_dead_code(with_short_turns(without_marks(simplified(with_steps(turn)))))
