@@ -11,7 +11,7 @@ import numpy as np
 from chainrules_native.items import Product
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import Shape, UnwritableError, View, contiguous
-from chainrules_native.products import dotted, is_small, transposed
+from chainrules_native.products import is_small, product, transposed
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import reduce
 from chainrules_py import vocabulary as v
@@ -70,7 +70,7 @@ def _contracted(s: Lowering, a: View, b: View, left: list[int], right: list[int]
     k = math.prod([a.shape[d] for d in left])
     one = _as_shape(s, _permuted(a, rows + left), (m, k))
     two = _as_shape(s, _permuted(b, right + columns), (k, n))
-    found = dotted(s, _value((m, n), a.dtype), one, two)
+    found = product(s, _value((m, n), a.dtype), one, two)
     shape, _ = form(y)
     out = found._replace(shape=shape, strides=contiguous(shape, a.dtype.itemsize))
     if shape and out.strides != s.result(y).strides:
@@ -84,7 +84,7 @@ def _inner(s: Lowering, call: Call) -> View:
     first, second = _floats(s, a, b)
     if max(len(first.shape), len(second.shape)) > 2:
         raise UnwritableError
-    return dotted(s, y, first, transposed(second) if len(second.shape) == 2 else second)
+    return product(s, y, first, transposed(second) if len(second.shape) == 2 else second)
 
 
 # ------------------------------------------------------------------------------------- einsum
@@ -132,7 +132,7 @@ def _sorted(name: str, wanted: str) -> str:
 def _spread_product(
     s: Lowering, y: Value, views: list[View], names: list[str], wanted: str
 ) -> View:
-    """Lower a product of each with each: NumPy adds it to a zero, which takes the sign of one."""
+    """Lower a product of each with each."""
     sizes = {
         c: n
         for view, name in zip(views, names, strict=True)
@@ -144,7 +144,7 @@ def _spread_product(
         given.append(s.held(view._replace(shape=shape, strides=tuple(strides))))
     if form(y)[0] != shape or not shape:
         raise UnwritableError
-    return s.computed(y, tuple(given), "{0} * {1} + 0", [views[0].dtype] * 2)
+    return s.computed(y, tuple(given), "{0} * {1}", [views[0].dtype] * 2)
 
 
 def _matrices(s: Lowering, y: Value, views: list[View], names: list[str], wanted: str) -> View:
