@@ -34,8 +34,14 @@ _STRONG = """def {name}(c, p):
         product = numpy.multiply(c, p)
     return numpy.where((c == 0) & ~numpy.isfinite(p), product.dtype.type(0), product)[()]
 """
+_STACKED = """def {name}(*parts, back):
+    rows = [*parts[:-1], *parts[-1]][:: -1 if back else 1]
+    return (numpy.stack if type(rows[0]) is numpy.ndarray else numpy.array)(rows)
+"""
 _TEXTS = {
     "equal": _ANSWERS,
+    "rows_of": "def {name}(x, *, first, last):\n    return list(x[first:last])\n",
+    "stacked_rows": _STACKED,
     "divide_numpy": _QUOTIENT,
     "strong_multiply_numpy": _STRONG,
     "expand_dims_numpy": "{name} = numpy.expand_dims\n",

@@ -50,8 +50,8 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
     loop: Any = call.function
     body: Program = loop.body
     _, carried, _ = loop.split(body.inputs)
-    ends, _, lists = loop.outputs(call.results)
-    following, _, kept = loop.outputs(body.outputs)
+    ends, lists = loop.outputs(call.results)
+    following, kept = loop.outputs(body.outputs)
     places = {x: i for i, x in enumerate(carried)}
     goes_on = [x in used for x in ends]
     keeps = [x in used for x in lists]
@@ -76,7 +76,7 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
             *needed[: loop.same], *goes_on, *needed[n:]
         ]))  # fmt: skip
     made = dataclasses.replace(
-        loop, body=turn, same=count, carried=sum(goes_on), last=0, backwards=backwards
+        loop, body=turn, same=count, carried=sum(goes_on), backwards=backwards
     )
     operands = _where(call.operands, [*needed[: loop.same], *goes_on, *needed[n:]])
     return Call(made, operands, {}, (*_where(ends, goes_on), *_where(lists, keeps)))

@@ -14,7 +14,6 @@ from chainrules_compile.calls import (
     is_finite,
     sum_to,
 )
-from chainrules_compile.loops import joined
 from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shorter import (
     is_matrix,
@@ -309,24 +308,6 @@ def _where(s: Speller, call: Call) -> str | None:
         return None
     where = s.scope.name(direct(np.where), "where")
     return f"{where}({', '.join(map(s.text, call.operands))})"
-
-
-@spells(joined)
-def _joined(s: Speller, call: Call) -> str | None:
-    texts = []
-    for x, cut in zip(call.operands, call.options["cuts"], strict=True):
-        if cut is None:
-            texts.append(s.text(x))
-        else:
-            bounds = ["" if n is None else str(n) for n in (cut.start, cut.stop, cut.step)]
-            if bounds[2] == "1":
-                bounds = [bounds[0] if cut.start else "", bounds[1]]
-            texts.append(f"{s.text(x)}[{':'.join(bounds)}]")
-    if len(texts) == 1:
-        return texts[0]
-    cuts = call.options["cuts"]
-    parts = [t if cut is None else f"*{t}" for t, cut in zip(texts, cuts, strict=True)]
-    return f"[{', '.join(parts)}]"
 
 
 @spells(is_finite)
