@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from chainrules_compile.scope import identifier
-from chainrules_py.extend import TreeDef, flatten, in_own_context, settled, type_info, unflatten
+from chainrules_py.extend import TreeDef, flatten, settled, type_info, unflatten
 from chainrules_py.vocabulary import divide
 
 Shape = tuple[int, ...]
@@ -204,38 +204,6 @@ _count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 _vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
 
 
-def spread(x: Any, *, before: int, times: int, shape: Shape) -> Any:
-    """Return an array of a shape, with another repeated along neighbouring axes.
-
-    Before these there are so many elements, and so many along them.
-    """
-    return x.reshape(before, 1, -1).repeat(times, 1).reshape(shape)
-
-
-def selected(mask: Any, x: Any, *, other: bool = False) -> Any:
-    """Return an array with zeros where a mask says no, or where it says yes.
-
-    By the bits of its elements: ``np.where`` takes a branch for each, four times as long.
-    """
-    integers = np.int64 if x.dtype.itemsize == 8 else np.int32
-    bits = mask.astype(integers)
-    if other:
-        np.subtract(bits, 1, bits)
-    else:
-        np.negative(bits, bits)
-    np.bitwise_and(x.view(integers), bits, bits)
-    return bits.view(x.dtype)
-
-
-def chosen(mask: Any, x: Any, y: Any) -> Any:
-    """Return the elements of one array where a mask says yes, of another elsewhere: by bits."""
-    integers = np.int64 if x.dtype.itemsize == 8 else np.int32
-    bits, other = mask.astype(integers), y.view(integers)
-    np.negative(bits, bits)
-    np.bitwise_and(np.bitwise_xor(x.view(integers), other), bits, bits)
-    return np.bitwise_xor(bits, other, bits).view(x.dtype)
-
-
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)
@@ -298,30 +266,6 @@ class Written:
         n = len(rest) - len(self.keywords)
         self.function(z, *rest[:n], **dict(zip(self.keywords, rest[n:], strict=True)))
         return z
-
-
-@final
-class Under:
-    """Function that is called with NumPy's errors handled in a way of its own."""
-
-    __slots__ = ("errors", "function")
-
-    def __init__(self, function: Any, errors: tuple[tuple[str, Any], ...]) -> None:
-        self.function = function
-        self.errors = errors
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return name_of(self.function)
-
-    def __call__(self, /, *operands: Any, **options: Any) -> Any:
-        """Call it so."""
-        return in_own_context(self._call, operands, options)
-
-    def _call(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        with np.errstate(**dict(self.errors)):
-            return self.function(*operands, **options)
 
 
 @final

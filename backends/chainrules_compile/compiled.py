@@ -316,7 +316,7 @@ class Compiled(Generic[P, R]):
         if program.scope.save is not None:
             write = functools.partial(program.scope.save, self.__name__)
             return written(path, write, f"a program for {self._target}")
-        text = module_of(self.__name__, program.source, program.scope, self._f)
+        text = module_of(self.__name__, program.source, program.scope)
         return written(path, lambda place: write_module(place, text))
 
     def _newest(self) -> CompiledProgram:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.calls import Under, dot_to, is_finite, sum_to
+from chainrules_compile.calls import dot_to, is_finite, sum_to
 from chainrules_compile.fields import fields_of
 from chainrules_compile.noted import Noted, Subscripts
 from chainrules_py import Primitive
@@ -97,7 +97,6 @@ def is_settled(function: Any) -> bool:
     Of what nobody states it, they may not: a library's function that is no word, a word that
     another library than NumPy computes, or one of people's.
     """
-    function = function.function if type(function) is Under else function
     if isinstance(function, Primitive):
         if function.shape_from_data or function is read:
             return False
@@ -112,7 +111,6 @@ def is_foreign(function: Any) -> bool:
 
     NumPy's functions whose form hangs on numbers give arrays of their own, in C order.
     """
-    function = function.function if type(function) is Under else function
     if isinstance(function, Primitive):
         return function is not read and not _is_ours(function, _computing(function))
     home = getattr(getattr(function, "__objclass__", function), "__module__", None) or ""

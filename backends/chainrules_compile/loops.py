@@ -5,7 +5,7 @@ A rolled program is a `Program` as any other, in which a call of a `Loop` stands
     h, kept = loop(w, h0, xs)  # Call(Loop(body, turns, ...), (w, h0, xs), {}, (h, kept))
 
 Lists (values of the class `list`) have one object for each turn. Beside loops, only functions of
-this module's take and give them: `joined`, `rows_of` and `stacked_rows`.
+this module's take and give them: `rows_of` and `stacked_rows`.
 """
 
 from __future__ import annotations
@@ -24,29 +24,27 @@ from chainrules_py.program import Call, Program, Value
 class Loop:
     """Function that runs a program so many times.
 
-    It takes what is the same in all turns, then the first of each carried value, then sequences of
-    as many objects as there are turns: lists, or tuples of operands. It gives the last of each
-    carried value, then of other values, then lists of what each turn gave.
+    It takes what is the same in all turns, then the first of each carried value, then lists of as
+    many objects as there are turns. It gives the last of each carried value, then lists of what
+    each turn gave.
 
     Attributes
     ----------
     body : Program
         One turn. Its inputs are in the order of the operands. Its outputs are the next carried
-        values, those of which the last is given, and those that are kept.
+        values, and those that are kept.
     turns : int
         How often it runs.
-    same, carried, last : int
-        How many inputs are the same, how many are carried, and how many outputs are given as they
-        were in the last turn.
+    same, carried : int
+        How many inputs are the same, and how many are carried.
     backwards : tuple of bool
-        For each sequence, whether the last object comes first.
+        For each list, whether the last object comes first.
     """
 
     body: Program
     turns: int
     same: int
     carried: int
-    last: int
     backwards: tuple[bool, ...]
 
     @property
@@ -55,29 +53,27 @@ class Loop:
         return f"loop_of_{self.turns}"
 
     def split(self, xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-        """Return what is the same, what is carried, and the sequences, of inputs or operands."""
+        """Return what is the same, what is carried, and the lists, of inputs or operands."""
         n = self.same + self.carried
         return xs[: self.same], xs[self.same : n], xs[n:]
 
-    def outputs(self, xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-        """Return what is carried, what is last, and what is kept, of outputs or results."""
-        n = self.carried + self.last
-        return xs[: self.carried], xs[self.carried : n], xs[n:]
+    def outputs(self, xs: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return what is carried, and what is kept, of outputs or results."""
+        return xs[: self.carried], xs[self.carried :]
 
     def __call__(self, *operands: Any) -> Any:
         """Run all turns, call by call; writers do better."""
         same, first, sequences = self.split(operands)
         carried: Any = first
-        last: Any = ()
         ways = zip(sequences, self.backwards, strict=True)
         rows = [reversed(x) if back else iter(x) for x, back in ways]
-        kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried + self.last :]]
+        kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried :]]
         for each in zip(*rows, strict=True) if rows else [()] * self.turns:
             found = run(self.body, (*same, *carried, *each))
-            carried, last, new = self.outputs(found)
+            carried, new = self.outputs(found)
             for values, x in zip(kept, new, strict=True):
                 values.append(x)
-        results: list[Any] = [*carried, *last, *kept]
+        results: list[Any] = [*carried, *kept]
         return tuple(results) if len(results) > 1 else results.pop()
 
 
@@ -93,14 +89,6 @@ def run(program: Program, given: tuple[Any, ...]) -> tuple[Any, ...]:
         else:
             found.update(zip(call.results, y, strict=True) if call.results else ())
     return Call(None, program.outputs, {}, ()).replaced(found).operands
-
-
-def joined(*parts: Any, cuts: tuple[slice | None, ...]) -> list[Any]:
-    """Return a list of values, and of parts of lists."""
-    found: list[Any] = []
-    for x, cut in zip(parts, cuts, strict=True):
-        found += [x] if cut is None else x[cut]
-    return found
 
 
 def rows_of(x: Any, *, first: int, last: int) -> list[Any]:
@@ -125,9 +113,10 @@ def stacked_parts(*parts: Any, back: bool) -> Any:
     return whole[::-1].copy("K") if back else whole
 
 
-def stacked_rows(rows: list[Any], *, back: bool) -> Any:
-    """Return an array with a row for each of a list; the last first where they lie backwards."""
-    rows = rows[::-1] if back else rows
+def stacked_rows(*parts: Any, back: bool) -> Any:
+    """Return an array of some rows, and of those of a list; the last first if they lie backwards."""
+    *first, kept = parts
+    rows = [*first, *kept][:: -1 if back else 1]
     return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import linecache
 import threading
@@ -16,7 +15,6 @@ import numpy as np
 from chainrules_compile.entry import Entry, result_text
 from chainrules_compile.errors import Unfit, Written
 from chainrules_compile.guards import Guards
-from chainrules_compile.labels import labels_of
 from chainrules_compile.passes import Pass
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.recorder import Recorder
@@ -24,7 +22,7 @@ from chainrules_compile.refusals import defects
 from chainrules_compile.results import check_results, raise_first
 from chainrules_compile.scope import Scope
 from chainrules_compile.writers.writer import Writer
-from chainrules_py.extend import TreeDef, alone, flatten, in_own_context, joined, map_leaves
+from chainrules_py.extend import TreeDef, alone, flatten, joined, map_leaves
 from chainrules_py.program import Program
 
 
@@ -189,7 +187,6 @@ class Making:
             entry.names[value] = scope.name(array, value.name)
         lines = [*recorder.apart(entry.names, scope), self.guards.line(scope)]
         with defects():
-            scope.labels, scope.titles = labels_of(self.f, tree, len(outputs)), recorder.titles
             return self._written(noted, lines, tree)
 
     def _written(
@@ -212,8 +209,8 @@ class Making:
             [*entry.lines, *lines, *body.lines, f"return {result_text(tree, body.outputs, scope)}"]
         )
         run = self._run(compile(source, self._file(source), "exec"), source)
-        if body.in_own_context:
-            run = functools.partial(in_own_context, run)
+        if self.recorder.quiet:
+            run = np.errstate(all="ignore")(run)
         calls = noted, body.program or program
         made = CompiledProgram(run, source, steps, entry.facts, scope, self.guards, calls)
         made.instead, made.static = body.instead, entry.static

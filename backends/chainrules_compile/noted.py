@@ -79,10 +79,6 @@ class Noted:
         assert self.noted is not None
         return self.noted
 
-    def __named__(self, label: str) -> None:
-        """Be called something, beside the line that makes it."""
-        self.recorder.titles[self.current.name] = label
-
     # -- questions that a program answers anew at each call, and must answer alike
 
     def __bool__(self) -> bool:

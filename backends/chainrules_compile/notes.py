@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile._private import error_state
-from chainrules_compile.calls import Apart, Gathered, Under, as_now, expect, expect_form
+from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
 from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
 from chainrules_compile.layouts import is_compact, layout_of
@@ -81,6 +80,8 @@ class Notes:
         The rows that are zeros in place of nothing, of arrays of what the turns of a scan gave.
     overlaps : bool
         Whether somebody asked if two arrays have elements in common.
+    quiet : bool
+        Whether the function had NumPy, or Python, say nothing of undefined numbers for a while.
     """
 
     def __init__(self) -> None:
@@ -92,7 +93,6 @@ class Notes:
         self.inputs: list[Value] = []
         self._by_id: dict[int, Value] = {}
         self._asked: dict[tuple[Any, int], Any] = {}
-        self.titles: dict[str, str] = {}
         self.arguments: dict[str, list[Value]] = {}
         self.words: set[Primitive[..., Any]] = set()
         self._owners: dict[int, weakref.ref[Noted]] = {}
@@ -103,9 +103,9 @@ class Notes:
         self.overlaps, self.sums = False, set[Value]()
         self.gone: dict[Value, frozenset[int]] = {}
         self.given: list[Any] = []
-        self._state = error_state.get()
         self._errors: dict[str, Any] = {**np.geterr()}
         self._filters = warnings.filters
+        self.quiet = False
 
     def arguments_of(self, x: Noted) -> tuple[str, ...]:
         """Return the arguments that a value was computed of; none where one is large."""
@@ -210,9 +210,9 @@ class Notes:
         x, y = joined((x, y))
         p = x.payload if type(x) in CLASSES else x
         q = y.payload if type(y) in CLASSES else y
-        usual = error_state.get() is self._state and warnings.filters is self._filters
-        if not usual or type(p) not in _OPERANDS or type(q) not in _OPERANDS:
+        if type(p) not in _OPERANDS or type(q) not in _OPERANDS:
             return self.compute(function, function, (x, y), {})
+        self.check_errors()
         a = x if p is x else x.noted if x.recorder is self else None
         b = y if q is y else y.noted if y.recorder is self else None
         if a is None or b is None or type(a) is np.ndarray or type(b) is np.ndarray:
@@ -238,8 +238,7 @@ class Notes:
         """Compute a call by a function of its own, and note it."""
         operands = joined(operands)
         options = {name: joined(x) for name, x in options.items()}
-        if error_state.get() is not self._state or warnings.filters is not self._filters:
-            function = self._under(function)
+        self.check_errors()
         try:
             y = self._computed(function, by, operands, options)
         except (RecordingError, Unfit, TypeError, AttributeError, NotImplementedError):
@@ -249,21 +248,26 @@ class Notes:
             raise
         return y
 
-    def _under(self, function: Any) -> Any:
-        """Return a function that is called as errors are handled now: otherwise than outside."""
-        if error_state.get() is self._state and warnings.filters is self._filters:
-            return function
+    def check_errors(self) -> None:
+        """Note that errors of numbers are ignored here; raise where they are raised, or handled.
+
+        Raises
+        ------
+        Unfit
+            A program computes without these.
+        """
         now: dict[str, Any] = {**np.geterr()}
-        filters = warnings.filters
-        if now != self._errors:
-            if any([now[k] not in ("ignore", "warn", self._errors[k]) for k in now]):
-                msg = "np.errstate has errors raised, or handled, in the function"
-                raise Unfit(msg)
-            return Under(function, tuple(now.items()))
-        if filters is not self._filters and any([f[0] == "error" for f in filters]):
+        if now == self._errors and warnings.filters is self._filters:
+            return
+        if any([now[k] not in ("ignore", "warn", before) for k, before in self._errors.items()]):
+            msg = "np.errstate has errors raised, or handled, in the function"
+            raise Unfit(msg)
+        if warnings.filters is not self._filters and any(
+            [each[0] == "error" for each in warnings.filters]
+        ):
             msg = "warnings are made errors in the function"
             raise Unfit(msg)
-        return function
+        self.quiet = True
 
     def _computed(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]

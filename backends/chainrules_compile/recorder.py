@@ -248,7 +248,7 @@ class Recorder(Notes):
         return self._writes.get(id(x.payload), 0)
 
     def _check_writable(self, x: Noted) -> None:
-        self._under(None)
+        self.check_errors()
         parent = self.mine(x)
         while (reading := parent.reading) is not None:
             shape, strides = parent.payload.shape, parent.payload.strides

@@ -48,12 +48,6 @@ class Scope(UserDict[str, Any]):
         have these; a writer may know a faster one than the expressions of Python.
     save : callable or None
         Writes the program under a name to a folder, where the target has a form of its own.
-    labels : list of str
-        What each result is called beside the line that makes it; empty for nothing.
-    titles : dict
-        The same of values in between, by their names in the program.
-    tests : list of callable
-        Each tells whether something outside is no more as it was, as a program asks before it runs.
     locals : set of str
         Names of values in the source so far, which no object gets.
     """
@@ -70,9 +64,6 @@ class Scope(UserDict[str, Any]):
         self.arrays: type = np.ndarray
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
-        self.labels: list[str] = []
-        self.tests: list[Callable[[], bool]] = []
-        self.titles: dict[str, str] = {}
         self.locals: set[str] = set()
 
     def made(self, factory: Any, args: tuple[Any, ...], hint: str) -> str:

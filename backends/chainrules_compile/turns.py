@@ -17,7 +17,7 @@ from chainrules_compile.calls import expect, is_finite
 from chainrules_compile.errors import MISS, RecordingError
 from chainrules_compile.facts import classes
 from chainrules_compile.layouts import layout_of
-from chainrules_compile.loops import Loop, joined, rows_of, stacked_rows
+from chainrules_compile.loops import Loop, rows_of, stacked_rows
 from chainrules_compile.noted import Noted
 from chainrules_compile.notes import ELSEWHERE
 from chainrules_compile.passes.turns import with_own_turns
@@ -274,7 +274,7 @@ class Turns:
             raise Changing
         sequences, lists = self._sequences(left)
         n, backwards = len(left), (self.back,) * len(sequences)
-        loop = Loop(body, n, len(same), len(turn.carried), 0, backwards)
+        loop = Loop(body, n, len(same), len(turn.carried), backwards)
         pairs = zip(turn.held, self.carry, strict=True)
         firsts = [self._laid(x) for h, x in pairs if h is not None]
         operands = (*same, *map(recorder.operand, firsts), *sequences)
@@ -309,13 +309,10 @@ class Turns:
     def _stacked(self, first: list[Any], kept: Value, rows: list[Any]) -> Any:
         """Note the array of what the turns of a loop gave, after those that stand before it."""
         recorder: Any = self.recorder
-        whole = Value(recorder._name(), list, memory=ELSEWHERE)
-        cuts = {"cuts": (*[None] * len(first), slice(None))}
         operands = (*[recorder.operand(x) for x in first], kept)
-        recorder.calls.append(Call(joined, operands, cuts, (whole,)))
-        payload = stacked_rows([*map(plain_one, first), *rows], back=self.back)
+        payload = stacked_rows(*map(plain_one, first), rows, back=self.back)
         value = recorder._value(payload, recorder._name(), None)
-        recorder.calls.append(Call(stacked_rows, (whole,), {"back": self.back}, (value,)))
+        recorder.calls.append(Call(stacked_rows, operands, {"back": self.back}, (value,)))
         return recorder._noted(payload, value, None, None)
 
 

@@ -1,7 +1,4 @@
-"""Words that NumPy computes in several steps: means, variances, outer products, tiles, and others.
-
-Each is lowered as the steps that NumPy takes, in their order, so it has NumPy's bits.
-"""
+"""Words of several steps: outer products, traces, tiles, what is taken, and shares of means."""
 
 from __future__ import annotations
 
@@ -13,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import axes_of
 from chainrules_native._private import UMATH, loop_named
 from chainrules_native.items import Copy, Gather
 from chainrules_native.lowering import Lowering, form, is_array
-from chainrules_native.memory import Shape, UnwritableError, View, numpy_order
+from chainrules_native.memory import UnwritableError, View
 from chainrules_native.rearranged import argument_of, only
 from chainrules_native.sums import reduce
 from chainrules_native.text import raw_type
@@ -25,60 +21,11 @@ from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
 
-def _like(view: View, shape: Shape) -> Value:
-    """Return a value of another shape, whose axes lie in the order of a view's."""
-    step, strides = view.dtype.itemsize, [0] * len(shape)
-    for d in reversed(numpy_order(view.shape, view.strides)):
-        strides[d], step = step, step * shape[d]
-    layout = tuple([t for n, t in zip(shape, strides, strict=True) if n != 1])
-    return Value("", np.ndarray, shape, view.dtype, layout=layout)
-
-
 def _floats(x: Any) -> np.dtype[Any]:
     """Return the dtype of an array with elements, of floating numbers."""
     if not is_array(x) or 0 in form(x)[0] or form(x)[1].char not in "fd":
         raise UnwritableError
     return form(x)[1]
-
-
-def _divided(s: Lowering, y: Value, total: View, n: int) -> View:
-    if n >= 2**24:
-        raise UnwritableError  # in single precision this is another number
-    return s.computed(y, (s.held(total),), f"{{0}} / {n}", [total.dtype])
-
-
-def _mean(s: Lowering, call: Call) -> View:
-    only(call, "axis", "keepdims")
-    (x,), (y,) = call.operands, call.results
-    _floats(x)
-    axes, view = axes_of(call.options.get("axis"), len(form(x)[0])), s.view(x)
-    n = math.prod([view.shape[d] for d in axes])
-    return _divided(s, y, reduce(s, np.add, view, y, axes), n)
-
-
-def _var(s: Lowering, call: Call) -> View:
-    only(call, "axis", "keepdims", "correction", "ddof")
-    (x,), (y,) = call.operands, call.results
-    dtype, view = _floats(x), s.view(x)
-    axes = axes_of(call.options.get("axis"), len(view.shape))
-    n = math.prod([view.shape[d] for d in axes])
-    freedom = n - call.options.get("correction", call.options.get("ddof", 0))
-    if type(freedom) is not int or freedom < 1:
-        raise UnwritableError
-    kept = tuple([1 if d in axes else m for d, m in enumerate(view.shape)])
-    mean = _like(view, kept)
-    s.views[mean] = _divided(s, _like(view, kept), reduce(s, np.add, view, mean, axes), n)
-    apart, squares = _like(view, view.shape), _like(view, view.shape)
-    s.views[apart] = s.computed(apart, (x, mean), "{0} - {1}", [dtype] * 2)
-    s.views[squares] = s.computed(squares, (apart,), "{0} * {0}", [dtype])
-    return _divided(s, y, reduce(s, np.add, s.view(squares), y, axes), freedom)
-
-
-def _std(s: Lowering, call: Call) -> View:
-    (y,) = call.results
-    var = dataclasses.replace(y, name="")
-    s.views[var] = _var(s, dataclasses.replace(call, results=(var,)))
-    return s.elementwise(y, np.sqrt, (var,))
 
 
 def shared(s: Lowering, call: Call) -> Call:
@@ -128,19 +75,6 @@ def _trace(s: Lowering, call: Call) -> View:
     if not found.size:
         raise UnwritableError
     return reduce(s, np.add, s.view(x).part(found, memory), y, (found.ndim - 1,))
-
-
-def _diff(s: Lowering, call: Call) -> View:
-    only(call, "axis", "n")
-    (x,), (y,) = call.operands, call.results
-    _floats(x)
-    view, axis = s.view(x), call.options.get("axis", -1) % len(form(x)[0])
-    if call.options.get("n", 1) != 1 or view.shape[axis] < 2:
-        raise UnwritableError
-    shape = (*view.shape[:axis], view.shape[axis] - 1, *view.shape[axis + 1 :])
-    low = view._replace(shape=shape)
-    high = low._replace(offset=view.offset + view.strides[axis])
-    return s.elementwise(y, np.subtract, (s.held(high), s.held(low)))
 
 
 def _tile(s: Lowering, call: Call) -> View:
@@ -210,12 +144,8 @@ def _clipped(s: Lowering, call: Call) -> View:
 
 
 COMPOSED: dict[Any, Callable[[Lowering, Call], View]] = {
-    **dict.fromkeys((v.mean, np.mean), _mean),
-    **dict.fromkeys((v.var, np.var), _var),
-    **dict.fromkeys((v.std, np.std), _std),
     **dict.fromkeys((v.outer, np.outer), _outer),
     v.trace: _trace,
-    **dict.fromkeys((v.diff, np.diff), _diff),
     **dict.fromkeys((v.tile, np.tile), _tile),
     **dict.fromkeys((v.take, np.take), _take),
     **dict.fromkeys((v.clip, np.clip), _clipped),

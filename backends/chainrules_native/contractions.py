@@ -1,4 +1,4 @@
-"""Contractions along any axes, as products of matrices, and norms."""
+"""Contractions along any axes, as products of matrices."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.passes.values import axes_of
-from chainrules_native.items import Copy, Product
-from chainrules_native.lowering import Lowering, form, is_array, strides_like
+from chainrules_native.items import Product
+from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import Shape, UnwritableError, View, contiguous
-from chainrules_native.products import dotted, is_small, transposed
+from chainrules_native.products import is_small, product, transposed
 from chainrules_native.rearranged import argument_of, only
-from chainrules_native.sums import reduce, times
+from chainrules_native.sums import reduce
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
@@ -71,7 +70,7 @@ def _contracted(s: Lowering, a: View, b: View, left: list[int], right: list[int]
     k = math.prod([a.shape[d] for d in left])
     one = _as_shape(s, _permuted(a, rows + left), (m, k))
     two = _as_shape(s, _permuted(b, right + columns), (k, n))
-    found = dotted(s, _value((m, n), a.dtype), one, two)
+    found = product(s, _value((m, n), a.dtype), one, two)
     shape, _ = form(y)
     out = found._replace(shape=shape, strides=contiguous(shape, a.dtype.itemsize))
     if shape and out.strides != s.result(y).strides:
@@ -85,7 +84,7 @@ def _inner(s: Lowering, call: Call) -> View:
     first, second = _floats(s, a, b)
     if max(len(first.shape), len(second.shape)) > 2:
         raise UnwritableError
-    return dotted(s, y, first, transposed(second) if len(second.shape) == 2 else second)
+    return product(s, y, first, transposed(second) if len(second.shape) == 2 else second)
 
 
 # ------------------------------------------------------------------------------------- einsum
@@ -133,7 +132,7 @@ def _sorted(name: str, wanted: str) -> str:
 def _spread_product(
     s: Lowering, y: Value, views: list[View], names: list[str], wanted: str
 ) -> View:
-    """Lower a product of each with each: NumPy adds it to a zero, which takes the sign of one."""
+    """Lower a product of each with each."""
     sizes = {
         c: n
         for view, name in zip(views, names, strict=True)
@@ -145,7 +144,7 @@ def _spread_product(
         given.append(s.held(view._replace(shape=shape, strides=tuple(strides))))
     if form(y)[0] != shape or not shape:
         raise UnwritableError
-    return s.computed(y, tuple(given), "{0} * {1} + 0", [views[0].dtype] * 2)
+    return s.computed(y, tuple(given), "{0} * {1}", [views[0].dtype] * 2)
 
 
 def _matrices(s: Lowering, y: Value, views: list[View], names: list[str], wanted: str) -> View:
@@ -181,54 +180,8 @@ def _matrices(s: Lowering, y: Value, views: list[View], names: list[str], wanted
     return s.laid_out(_permuted(whole, [order.index(c) for c in wanted]), y)
 
 
-# -------------------------------------------------------------------------------------- norms
-
-
-def _norm(s: Lowering, call: Call) -> View:
-    """Lower the root of a sum of squares, in the order in which NumPy adds them."""
-    only(call, "axis", "keepdims", "ord")
-    (x, *rest), (y,) = call.operands, call.results
-    axis, kind = call.options.get("axis"), call.options.get("ord")
-    one = type(axis) is int or call.function is v.vector_norm
-    if rest or kind not in ((None, 2) if one else (None,)):
-        raise UnwritableError
-    (view,) = _floats(s, x)
-    if axis is None:
-        total = _squared(s, view)
-        return s.elementwise(y, np.sqrt, (total,))
-    if type(axis) is tuple and len(axis) != 2:
-        raise UnwritableError
-    squares = times(s, view, view, strides_like(view, view.dtype.itemsize))
-    axes = axes_of(axis, len(view.shape))
-    kept = _like_reduced(y)
-    s.views[kept] = reduce(s, np.add, squares, kept, axes)
-    return s.elementwise(y, np.sqrt, (kept,))
-
-
-def _like_reduced(y: Value) -> Value:
-    return Value("", y.type, y.shape, y.dtype, layout=y.layout)
-
-
-def _squared(s: Lowering, view: View) -> Value:
-    """Lower the sum of squares of all elements, by BLAS in the order of memory, without gaps."""
-    n, step, char = view.size, view.dtype.itemsize, view.dtype.char
-    strides, dtype = strides_like(view, step), view.dtype
-    if any([m > 1 and u != t for m, u, t in zip(view.shape, view.strides, strides, strict=True)]):
-        made = s.new(view.shape, dtype, strides)
-        s.add(Copy(made, view))
-        view = made
-    row = view._replace(shape=(1, n), strides=(n * step, step))
-    column = view._replace(shape=(n, 1), strides=(step, step))
-    loop = s.loop(np.matmul, f"{char}{char}->{char}")
-    y = Value("", dtype.type, (), dtype)
-    s.views[y] = out = s.new((), dtype, ())
-    s.add(Product(out._replace(shape=(1, 1), strides=(step, step)), row, column, loop))
-    return y
-
-
 CONTRACTIONS: dict[Any, Callable[[Lowering, Call], View]] = {
     **dict.fromkeys((v.tensordot, np.tensordot), _tensordot),
     **dict.fromkeys((v.inner, np.inner), _inner),
     **dict.fromkeys((v.einsum, np.einsum), _einsum),
-    **dict.fromkeys((v.vector_norm, np.linalg.norm), _norm),
 }

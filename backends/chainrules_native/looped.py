@@ -15,7 +15,6 @@ import numpy as np
 from chainrules_compile.loops import (
     Loop,
     block_of_rows,
-    joined,
     part_of_rows,
     rows_of,
     stacked_parts,
@@ -69,7 +68,7 @@ class Turning:
         self.rewritten = call
         self.lowering = Lowering()
         loop, body = self.loop, self.loop.body
-        if loop.last or not all(map(is_known, body.outputs)) or body.constants:
+        if not all(map(is_known, body.outputs)) or body.constants:
             raise UnwritableError
         same, first, each_of = loop.split(body.inputs)
         self.lies = dict(zip(each_of, lies, strict=True))
@@ -241,65 +240,44 @@ def with_turnings(whole: Program, threads: int) -> Program:
     if not found:
         return whole
     calls: list[Call] = []
-    arrays: dict[Value, tuple[Value, ...]] = {}
+    arrays: dict[Value, Value] = {}
     for i, call in enumerate(whole.calls):
         if call.function is rows_of:
             calls.append(call)
             (rows,) = call.results
             (x,) = call.operands
-            arrays[rows] = (Value(f"{rows.name}_rows", np.ndarray, memory=x),)
+            arrays[rows] = Value(f"{rows.name}_rows", np.ndarray, memory=x)
             part = block_of_rows if _lies(made, rows) is None else part_of_rows
-            calls.append(Call(part, call.operands, call.options, arrays[rows]))
+            calls.append(Call(part, call.operands, call.options, (arrays[rows],)))
         elif i in found:
             calls.append(_rewritten(call, found[i], arrays))
-        elif call.function is joined and call.operands[-1] in arrays:
-            arrays[call.results[0]] = (*call.operands[:-1], *arrays[call.operands[-1]])
-        elif call.function is stacked_rows and call.operands[0] in arrays:
-            parts = arrays[call.operands[0]]
+        elif call.function is stacked_rows and call.operands[-1] in arrays:
+            parts = (*call.operands[:-1], arrays[call.operands[-1]])
             calls.append(Call(stacked_parts, parts, call.options, call.results))
         else:
             calls.append(call)
     return without_dead_code(changed(whole, calls=tuple(calls)))
 
 
-def _rewritten(call: Call, turning: Turning, arrays: dict[Value, tuple[Value, ...]]) -> Call:
+def _rewritten(call: Call, turning: Turning, arrays: dict[Value, Value]) -> Call:
     """Return the call of a loop with arrays for lists."""
-    same, first, sequences = turning.loop.split(call.operands)
-    ends, _, lists = turning.loop.outputs(call.results)
+    same, first, rows = turning.loop.split(call.operands)
+    ends, lists = turning.loop.outputs(call.results)
     for x in lists:
-        arrays[x] = (Value(f"{x.name}_rows", np.ndarray),)
-    rows = [arrays[x][0] for x in sequences]
-    kept = [arrays[x][0] for x in lists]
-    turning.rewritten = Call(turning, (*same, *first, *rows), {}, (*ends, *kept))
+        arrays[x] = Value(f"{x.name}_rows", np.ndarray)
+    operands = (*same, *first, *map(arrays.__getitem__, rows))
+    results = (*ends, *map(arrays.__getitem__, lists))
+    turning.rewritten = Call(turning, operands, {}, results)
     return turning.rewritten
 
 
 def are_rows(whole: Program, call: Call) -> bool:
     """Tell whether the lists of a loop are rows of arrays, and become arrays."""
     loop: Loop = call.function
-    made, uses, calls = whole.definitions(), whole.uses(), whole.calls
-    _, _, sequences = loop.split(call.operands)
-    for x in sequences:
-        if type(x) is not Value or x not in made or made[x].function is not rows_of:
-            return False
-
-    def stacked(x: Value) -> bool:
-        users = [calls[i] if i < len(calls) else None for i in uses[x]]
-        return all(
-            [
-                user is not None
-                and (
-                    user.function is stacked_rows
-                    or (
-                        user.function is joined
-                        and user.operands[-1] is x
-                        and user.options["cuts"][-1] == slice(None)
-                        and not any(user.options["cuts"][:-1])
-                        and stacked(user.results[0])
-                    )
-                )
-                for user in users
-            ]
-        )
-
-    return all(map(stacked, loop.outputs(call.results)[2]))
+    made, uses = whole.definitions(), whole.uses()
+    calls = (*whole.calls, Call(None, (), {}, ()))
+    _, _, rows = loop.split(call.operands)
+    users = [calls[i] for x in loop.outputs(call.results)[1] for i in uses[x]]
+    if not all([user.function is stacked_rows for user in users]):
+        return False
+    return all([x in made and made[x].function is rows_of for x in rows])

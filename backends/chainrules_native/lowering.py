@@ -64,8 +64,6 @@ class Lowering:
         The number of each loop of NumPy's, by ufunc and types.
     may_leave : bool
         Whether calls can stay NumPy's, as in a program that is saved none can.
-    masks : dict
-        For each mask that was lowered, which item finds its places, and where these are.
     vectors : set of (str, int)
         The functions of vectors that are called, and of elements of how many bytes.
     asked : dict
@@ -83,7 +81,7 @@ class Lowering:
         self.loops: dict[tuple[np.ufunc, str], int] = {}
         self.asked: dict[Value, Value] = {}
         self.infinite: set[Value] = set()
-        self.masks: dict[Any, tuple[int, Item, list[View]]] = {}
+        self._known: dict[Any, tuple[int, Item, list[View]]] = {}
         self._groups: dict[int, int] = {}
         self._joined: list[Group] = []
 
@@ -171,6 +169,15 @@ class Lowering:
             view.version.item = len(self.items)
         self.add(Kernel(text, outs, given, may_miss))
 
+    def know(self, key: Any, views: list[View]) -> None:
+        """Remember what the last item has made, under a key."""
+        self._known[key] = len(self.items) - 1, self.items[-1], views
+
+    def known(self, key: Any) -> list[View] | None:
+        """Return what an item has made under a key, unless that item was given up."""
+        at, item, views = self._known.get(key, (0, None, None))
+        return views if at < len(self.items) and self.items[at] is item else None
+
     def held(self, view: View) -> Value:
         """Return a value that stands for a view."""
         x = Value("", np.ndarray, view.shape, view.dtype)
@@ -222,19 +229,13 @@ class Lowering:
     def _of_complex(
         self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...], wanted: list[np.dtype[Any]]
     ) -> View:
-        """Lower a call of a ufunc on complex numbers, by NumPy's loop: no operand has gaps."""
+        """Lower a call of a ufunc on complex numbers, by NumPy's loop."""
         if len(xs) > 3 or ufunc is np.power:
             raise UnwritableError
-        shape, dtype = form(y)
-        if math.prod(shape) == 1 and ufunc in (np.multiply, np.square):
-            raise UnwritableError  # how one number is rounded depends on how NumPy steps over it
-        loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + dtype.char)
+        loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + form(y)[1].char)
         given = []
         for x, kind in zip(xs, wanted, strict=True):
             if type(x) is Value and form(x)[1] == kind:
-                view = self.view(x)
-                if view.shape and not (view.shape == shape and dense(shape, view.strides, kind)):
-                    raise UnwritableError  # there NumPy's loops round otherwise
                 given.append(x)
             else:
                 made = Value("", np.ndarray, form(x)[0] if type(x) is Value else (), kind)

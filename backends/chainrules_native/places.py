@@ -107,9 +107,9 @@ def _indices(
 def _places_of(s: Lowering, mask: View, n: int) -> list[View]:
     """Lower the places where a mask is true, along each of its axes; there have to be so many."""
     key = mask.version, mask.offset, mask.shape, mask.strides, n
-    known = s.masks.get(key)
-    if known is not None and known[0] < len(s.items) and s.items[known[0]] is known[1]:
-        return known[2]
+    known = s.known(key)
+    if known is not None:
+        return known
     k, kind, dtype = len(mask.shape), raw_type(mask.dtype), np.dtype(np.int64)
     # NumPy's lie side by side.
     places = [s.new((n, k), dtype)._replace(shape=(n,), strides=(8 * k,)) for _ in range(k)]
@@ -119,7 +119,7 @@ def _places_of(s: Lowering, mask: View, n: int) -> list[View]:
         f"    if (n < {n}) {{ {writes} }} n++; }}\n  *s = n != {n};\n"
     )
     s.kernel(text, places, [mask], may_miss=True)
-    s.masks[key] = len(s.items) - 1, s.items[-1], places
+    s.know(key, places)
     return places
 
 

@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_native.items import Operation, Product
-from chainrules_native.lowering import Lowering, argument, form, is_array
-from chainrules_native.memory import UnwritableError, View, axes_in_order, contiguous
+from chainrules_native.items import Product
+from chainrules_native.lowering import Lowering, form, is_array
+from chainrules_native.memory import UnwritableError, View, contiguous
 from chainrules_native.sums import reduce, times
-from chainrules_native.text import c_type
 from chainrules_py.program import Call, Value
 
 
-def product(
-    s: Lowering, y: Value, a: View, b: View, *, chars: str = "fd", rows: bool = False
-) -> View:
-    """Lower a product as ``np.matmul`` computes it, of dtypes that have one of these characters.
+def product(s: Lowering, y: Value, a: View, b: View, *, rows: bool = False) -> View:
+    """Lower a product as ``np.matmul`` computes it; what it gives may be all rows of a batch.
 
-    What it gives may be all rows of a batch.
+    What BLAS does not take as it lies is copied before, as `dot` does.
     """
     shape, dtype = form(y)
-    if not (a.dtype == b.dtype == dtype) or dtype.char not in chars:
+    if not (a.dtype == b.dtype == dtype) or dtype.char not in "fdFD":
         raise UnwritableError
+    of_vectors = len(a.shape) == len(b.shape) == 2 and a.shape[0] == b.shape[1] == 1
+    a, b = [x if len(x.shape) > 2 or _is_flat(x, of_vectors) else s.copy(x) for x in (a, b)]
     loop = s.loop(np.matmul, f"{dtype.char}{dtype.char}->{dtype.char}")
     out = s.result(y)
     step = dtype.itemsize
@@ -65,14 +64,9 @@ _THIN = 8
 
 def multiplied(s: Lowering, y: Value, a: View, b: View) -> View:
     """Lower a product of each element of arrays that are spread over one shape."""
-    shape, dtype = form(y)
-    if not (a.dtype == b.dtype == dtype) or dtype.kind != "f":
+    if not (a.dtype == b.dtype == form(y)[1]) or a.dtype.kind != "f":
         raise UnwritableError
-    out = s.result(y)
-    axes = axes_in_order(out.shape, out.strides)
-    given = [argument(x.broadcast(shape), axes) for x in (a, b)]
-    s.operate(Operation(out, [*given], "{0} * {1}", types=(c_type(dtype),) * 2), out.size)
-    return out
+    return s.computed(y, (s.held(a), s.held(b)), "{0} * {1}", [a.dtype] * 2)
 
 
 def stood_up(x: View) -> View:
@@ -105,21 +99,6 @@ def flattened(x: View) -> View:
     return x._replace(shape=(x.size,), strides=(step,))
 
 
-def dotted(s: Lowering, y: Value, a: View, b: View, *, rows: bool = False) -> View:
-    """Lower a product as ``dot`` computes it, which copies what does not lie flat.
-
-    Raises
-    ------
-    UnwritableError
-        Where it multiplies by a number, which gives a zero another sign.
-    """
-    if len(a.shape) + len(b.shape) < 4 and 1 in (*a.shape, *b.shape):
-        raise UnwritableError
-    of_vectors = len(a.shape) == len(b.shape) == 2 and a.shape[0] == b.shape[1] == 1
-    given = [x if _is_flat(x, of_vectors) else s.copy(x) for x in (a, b)]
-    return product(s, y, *given, rows=rows)
-
-
 def _is_flat(x: View, is_vector: bool) -> bool:
     step = x.dtype.itemsize
     if len(x.shape) == 1 or is_vector:
@@ -134,7 +113,7 @@ def _matmul(s: Lowering, call: Call) -> View:
     if call.options or not all([is_array(x) for x in call.operands]):
         raise UnwritableError
     a, b = [s.view(x) for x in call.operands]
-    return product(s, call.results[0], a, b, chars="fdFD")
+    return product(s, call.results[0], a, b)
 
 
 def _dot(s: Lowering, call: Call) -> View:
@@ -144,7 +123,7 @@ def _dot(s: Lowering, call: Call) -> View:
         raise UnwritableError
     if max(len(form(a)[0]), len(form(b)[0])) > 2:
         raise UnwritableError
-    return dotted(s, call.results[0], s.view(a), s.view(b))
+    return product(s, call.results[0], s.view(a), s.view(b))
 
 
 def _axes(x: Any) -> int:
@@ -163,9 +142,8 @@ def _left(s: Lowering, call: Call) -> View:
     if n == 1 and m > 2:
         raise UnwritableError
     if m == 2 and len(view.shape) == n > 2:
-        return dotted(s, y, tall(view), transposed(other), rows=True)
-    write = dotted if m == 2 and n < 3 else product
-    return write(s, y, view, transposed(other))
+        return product(s, y, tall(view), transposed(other), rows=True)
+    return product(s, y, view, transposed(other))
 
 
 def _right(s: Lowering, call: Call) -> View:
@@ -187,11 +165,8 @@ def _right(s: Lowering, call: Call) -> View:
             view = tall(view)
         else:
             raise UnwritableError
-        write = product if m == 1 else dotted
-        return write(s, y, view if m == 1 else transposed(other), other if m == 1 else view)
-    if m == 1:
-        return dotted(s, y, view, other)
-    return (dotted if n == m == 2 else product)(s, y, transposed(other), view)
+        return product(s, y, *((view, other) if m == 1 else (transposed(other), view)))
+    return product(s, y, *((view, other) if m == 1 else (transposed(other), view)))
 
 
 def _vdot(s: Lowering, call: Call) -> View:

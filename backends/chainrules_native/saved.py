@@ -1,7 +1,8 @@
 """Saved programs: a folder of C that builds without this library, NumPy or Python.
 
 NumPy's loops are not there, so functions are the C library's and products are added one after the
-other: numbers differ from the program's in their last bits. Arrays are passed in C order.
+other: numbers differ from the program's in their last bits. Arrays are passed in C order. Names
+begin with ``compiled_``, or with that of the function, so that they are nobody else's.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ import numpy as np
 from chainrules_compile.calls import name_of
 from chainrules_compile.errors import RecordingError
 from chainrules_compile.save import write_module
-from chainrules_compile.scope import Scope
+from chainrules_compile.scope import Scope, identifier
 from chainrules_native.emit import emit
 from chainrules_native.items import Copy, Literal
 from chainrules_native.lowering import Lowering, form
 from chainrules_native.memory import Buffer, UnwritableError, Version, View, contiguous
-from chainrules_native.naming import name_of_function, names_of_parameters
 from chainrules_native.text import c_type, headed, literal
-from chainrules_native.unrolled import unrolled
 from chainrules_native.vectors import C_NAMES
 from chainrules_native.words import lower
 from chainrules_py.program import Program, Value
@@ -63,8 +62,6 @@ class _Saving:
                 )
                 raise RecordingError(msg) from None
         self.results = [self._output(x) for x in program.outputs]
-        python = names_of_parameters([name for name, _ in self.arguments])
-        self.arguments = [(x, view) for x, (_, view) in zip(python, self.arguments, strict=True)]
 
     def _input(self, x: Value, name: str, known: Any) -> None:
         k = len(self.lowering.inputs)
@@ -120,7 +117,7 @@ def save(
     RecordingError
         If not all of it can be written in C.
     """
-    saving, name = _Saving(unrolled(program), names, scope), name_of_function(name)
+    saving, name = _Saving(program, names, scope), f"compiled_{identifier(name)}"
     text, work = emit(saving.lowering.items, saving.results, f"{name}_run")
     source = _source(saving, name, text, work)
     folder.mkdir(parents=True, exist_ok=True)
@@ -281,7 +278,7 @@ def _fit(x, name, dtype, shape):
     return np.require(y, requirements="CA") if shape else y.item()
 
 
-def _call(*xs):
+def _compiled_call(*xs):
     given = [_fit(x, *form) for x, form in zip(xs, _GIVEN)]
     results = [np.empty(shape, dtype) for dtype, shape in _RESULTS]
     if _run(*[y.ctypes.data if type(y) is np.ndarray else y for y in (*given, *results)]):
@@ -290,7 +287,7 @@ def _call(*xs):
 
 
 def {name}({parameters}):
-    return _call({parameters})
+    return _compiled_call({parameters})
 
 
 _run = _build(pathlib.Path(__file__).resolve().with_suffix(".c"))

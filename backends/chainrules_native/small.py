@@ -1,7 +1,7 @@
 """Dense systems of up to 64 rows in double precision: factors, solutions, and their derivatives.
 
 NumPy takes as long to begin as these take in C. What is larger is a line of NumPy between
-functions.
+functions. A matrix and its transpose are factored once for all that is asked of them.
 """
 
 from __future__ import annotations
@@ -71,22 +71,41 @@ def _cholesky(s: Lowering, call: Call) -> View:
     return _called(s, "cholesky", s.result(y), [view], view.shape[0])
 
 
+def _factors(s: Lowering, view: View) -> tuple[View, bool]:
+    """Return the factors of a matrix, and whether they are those of its transpose."""
+    turned = view.strides[0] < view.strides[1]
+    matrix, (n, _) = transposed(view) if turned else view, view.shape
+    key = "factors", matrix.version, matrix.offset, matrix.strides
+    found = s.known(key)
+    if found is None:
+        found = [s.new((n * n + n + 1,), _DOUBLE)]
+        s.kernel(f"  small_factors({_lies(1, matrix)}, a0, {n});\n", found, [matrix])
+        s.know(key, found)
+    return found[0], turned
+
+
 def _inverse(s: Lowering, call: Call) -> View:
     only(call)
     (x,), (y,) = call.operands, call.results
-    view = _matrix(s, x)
-    return _called(s, "inverse", s.result(y), [view], view.shape[0])
+    (factors, turned), out = _factors(s, _matrix(s, x)), s.result(y)
+    lies = _lies(0, transposed(out) if turned else out)
+    s.kernel(f"  *s = small_inverse(a1, {lies}, {out.shape[0]});\n", [out], [factors], True)
+    return out
 
 
-def _solved(s: Lowering, a: View, b: View, y: Value) -> View:
-    return _called(s, "solve", s.result(y), [a, b], a.shape[0], _columns(b))
+def _solved(s: Lowering, a: View, b: View, out: View) -> View:
+    factors, turned = _factors(s, a)
+    numbers = f"{a.shape[0]}, {_columns(b)}, {int(turned)}"
+    text = f"  *s = small_solve(a1, {_lies(2, b)}, {_lies(0, out)}, {numbers});\n"
+    s.kernel(text, [out], [factors, b], True)
+    return out
 
 
 def _solve(s: Lowering, call: Call) -> View:
     only(call)
     (a, b), (y,) = call.operands, call.results
     view = _matrix(s, a)
-    return _solved(s, view, _right(s, b, view.shape[0]), y)
+    return _solved(s, view, _right(s, b, view.shape[0]), s.result(y))
 
 
 def _solve_triangular(s: Lowering, call: Call) -> View:
@@ -119,7 +138,7 @@ def _solve_pull(s: Lowering, call: Call) -> View:
     b, solution = _right(s, y_bar, n), _right(s, y, n)
     if vector != (len(b.shape) == 1) or b.shape != solution.shape:
         raise UnwritableError
-    right = _called(s, "solve", s.new(b.shape, _DOUBLE), [view, b], n, _columns(b))
+    right = _solved(s, view, b, s.new(b.shape, _DOUBLE))
     minus = Value("", np.ndarray, b.shape, _DOUBLE, layout=_layout(right))
     s.views[minus] = s.elementwise(minus, np.negative, (s.held(right),))
     if vector:
@@ -146,9 +165,9 @@ def _pushed(s: Lowering, call: Call) -> View:
 def _slogdet(s: Lowering, call: Call) -> list[View]:
     only(call)
     view = _matrix(s, call.operands[0])
-    sign, log = [s.result(y) for y in call.results]
-    text = f"  small_log_det({_lies(2, view)}, (double*)a0, (double*)a1, {view.shape[0]});\n"
-    s.kernel(text, [sign, log], [view])
+    (factors, _), (sign, log) = _factors(s, view), [s.result(y) for y in call.results]
+    text = f"  small_log_det(a2, (double*)a0, (double*)a1, {view.shape[0]});\n"
+    s.kernel(text, [sign, log], [factors])
     return [sign, log]
 
 

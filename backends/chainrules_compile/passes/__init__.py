@@ -13,12 +13,14 @@ from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.rows import with_added_rows
 from chainrules_compile.passes.short_sums import with_short_sums
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.statistics import with_steps
 from chainrules_compile.passes.turns import with_own_turns
 from chainrules_py.program import Program
 
 Pass = Callable[[Program], Program]
 
 PASSES: dict[str, Pass] = {
+    "statistics": with_steps,
     "simplify": simplified,
     "recall": without_marks,
     "dead code": without_dead_code,

@@ -13,6 +13,7 @@ from chainrules_compile.passes.ownership import with_own_outputs
 from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.recall import without_marks
 from chainrules_compile.passes.simplify import simplified
+from chainrules_compile.passes.statistics import with_steps
 from chainrules_compile.passes.values import changed
 from chainrules_py.program import Call, Program, Value
 
@@ -49,8 +50,8 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
     loop: Any = call.function
     body: Program = loop.body
     _, carried, _ = loop.split(body.inputs)
-    ends, _, lists = loop.outputs(call.results)
-    following, _, kept = loop.outputs(body.outputs)
+    ends, lists = loop.outputs(call.results)
+    following, kept = loop.outputs(body.outputs)
     places = {x: i for i, x in enumerate(carried)}
     goes_on = [x in used for x in ends]
     keeps = [x in used for x in lists]
@@ -75,7 +76,7 @@ def _pruned(call: Call, used: set[Value], passes: Pass) -> Call:
             *needed[: loop.same], *goes_on, *needed[n:]
         ]))  # fmt: skip
     made = dataclasses.replace(
-        loop, body=turn, same=count, carried=sum(goes_on), last=0, backwards=backwards
+        loop, body=turn, same=count, carried=sum(goes_on), backwards=backwards
     )
     operands = _where(call.operands, [*needed[: loop.same], *goes_on, *needed[n:]])
     return Call(made, operands, {}, (*_where(ends, goes_on), *_where(lists, keeps)))
@@ -87,7 +88,7 @@ def _where(xs: Any, chosen: Any) -> tuple[Any, ...]:
 
 def with_passes(turn: Program) -> Program:
     """Return a turn as the passes leave it, with outputs of its own."""
-    turn = with_own_turns(without_marks(simplified(turn)))
+    turn = with_own_turns(without_marks(simplified(with_steps(turn))))
     turn = without_dead_code(turn)
     turn = without_dead_code(with_parts(turn))
     return with_buffers(with_own_outputs(turn))
@@ -95,4 +96,4 @@ def with_passes(turn: Program) -> Program:
 
 def with_few_passes(turn: Program) -> Program:
     """Return a turn without what is computed twice, or for nobody."""
-    return without_dead_code(with_short_turns(without_marks(simplified(turn))))
+    return without_dead_code(with_short_turns(without_marks(simplified(with_steps(turn)))))

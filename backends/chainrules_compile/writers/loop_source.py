@@ -68,8 +68,8 @@ class _LoopWriting:
         loop: Loop = call.function
         self.loop = loop
         self.same, self.carried, self.each = loop.split(loop.body.inputs)
-        self.next, self.last, self.kept = loop.outputs(loop.body.outputs)
-        self.ends, self.lasts, self.lists = loop.outputs(call.results)
+        self.next, self.kept = loop.outputs(loop.body.outputs)
+        self.ends, self.lists = loop.outputs(call.results)
         self.variables: list[str] = []
         self.ranges: list[str] = []
         self.start: list[str] = []
@@ -91,7 +91,7 @@ class _LoopWriting:
         carries = [names[x] for x in self.carried]
         wishes = {y: x for x, y in zip(self.carried, self.next, strict=True) if type(y) is Value}
         to.statements(loop.body, {*self.same, *self.carried}, wishes)
-        moved = self._end_of_turn(carries)
+        self._end_of_turn(carries)
         if not to.lines:
             to.lines.append("pass")
         inside, to.lines = to.lines, outside
@@ -99,8 +99,6 @@ class _LoopWriting:
         to.lines += ["    " + line.replace("\n", "\n    ") for line in inside]
         for y, name in zip(self.ends, carries, strict=True):
             names[y] = name
-        for y, x in zip(self.lasts, self.last, strict=True):
-            names[y] = moved.get(names[x], names[x])
         self._give_back()
 
     def _carry(self, x: Value, first: Value) -> None:
@@ -118,43 +116,28 @@ class _LoopWriting:
         So does a large one in any case: to take it from its list costs as much as a call of 20 ns.
         """
         to, name = self.to, self.to.new(x)
-        listed = type(operand) is Value
-        alone = listed and operand in self.dying and self.call.values.count(operand) == 1
+        alone = operand in self.dying and self.call.values.count(operand) == 1
         if alone and is_array(x) and (self.lists or size(x) > LARGE):
             if not back:
                 to.lines.append(f"{to.names[operand]}.reverse()")
             self.start.append(f"{name} = {to.names[operand]}.pop()")
             return
-        text = to.names[operand] if listed else self._tuple(operand)
+        text = to.names[operand]
         self.variables.append(name)
         self.ranges.append(f"{self._builtin(reversed)}({text})" if back else text)
-
-    def _tuple(self, operands: tuple[Any, ...]) -> str:
-        if any([type(x) is Value for x in operands]):
-            return self.to.text(operands)
-        return self.to.scope.name(operands, "numbers", ("numbers", tuple(map(repr, operands))))
 
     def _builtin(self, function: Any) -> str:
         return self.to.scope.name(function, function.__name__)
 
-    def _end_of_turn(self, carries: list[str]) -> dict[str, str]:
-        """Write what a turn leaves for others; return the other names that values got for it."""
-        to, names = self.to, self.to.names
+    def _end_of_turn(self, carries: list[str]) -> None:
+        """Write what a turn leaves for others."""
+        to = self.to
         for x, y in zip(self.kept, self.lists, strict=True):
-            to.lines.append(f"{names[y]}.append({to.text(x)})")
+            to.lines.append(f"{to.names[y]}.append({to.text(x)})")
         pairs = [(c, to.text(x)) for c, x in zip(carries, self.next, strict=True)]
-        pairs = [(c, text) for c, text in pairs if c != text]
-        written = {c for c, _ in pairs}
-        moved: dict[str, str] = {}
-        for x in self.last:
-            name = names[x]
-            if name in written and name not in moved:
-                moved[name] = to.unused("last")
-                to.lines.append(f"{moved[name]} = {name}")
-        if pairs:
+        if pairs := [(c, text) for c, text in pairs if c != text]:
             left, right = zip(*pairs, strict=True)
             to.lines.append(f"{', '.join(left)} = {', '.join(right)}")
-        return moved
 
     def _header(self) -> str:
         if not self.variables:
@@ -168,7 +151,7 @@ class _LoopWriting:
         """Give back the names of one turn that mean nothing any more."""
         to, names = self.to, self.to.names
         made = {y for call in self.loop.body for y in call.results}
-        living = {names[y] for y in (*self.ends, *self.lasts)}
+        living = {names[y] for y in self.ends}
         for x in dict.fromkeys([y for y in (*self.next, *self.kept) if y in made]):
             name = names[x]
             if name in living or name in to.free:

@@ -10,7 +10,6 @@ import numpy as np
 from chainrules_compile.calls import double, over, over_silently, plain_number, root
 from chainrules_compile.passes.values import is_array
 from chainrules_compile.plain import PLAIN, power, power_range, power_silently
-from chainrules_compile.writers.lists import listed
 from chainrules_compile.writers.spelling import Speller, spells
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call
@@ -57,11 +56,6 @@ def _plain_number(s: Speller, call: Call) -> str | None:
     if is_array(x):
         return f"{text}.item()"
     return f"{s.bound(float)}{text if text[0] == '(' else f'({text})'}"
-
-
-@spells(listed)
-def _listed(s: Speller, call: Call) -> str | None:
-    return f"{s.text(call.operands[0])}.tolist()"
 
 
 @spells(double)

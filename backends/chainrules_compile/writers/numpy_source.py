@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,6 @@ from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.guards import guard_line
-from chainrules_compile.writers.joining import Joining
-from chainrules_compile.writers.lists import as_written
 from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
 from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
@@ -44,7 +42,7 @@ _BY_NAME = (np.maximum, np.minimum)
 
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
-    return NumpyWriting(as_written(program), names, scope).body()
+    return NumpyWriting(program, names, scope).body()
 
 
 write.loops = True  # type: ignore[attr-defined]
@@ -69,13 +67,7 @@ class NumpyWriting(Speller):
         self._wished, self._inside = dict[Value, str](), dict[Value, Call]()
         self._bound, self._locals = dict[int, str](), dict[str, str]()
         self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
-        self.joining = Joining()
-        self._dying, self._count = list[Value](), 0
-        self._titles = {**scope.titles}
-        for x, label in zip(program.outputs, scope.labels, strict=False):
-            if label and isinstance(x, Value):
-                before = self._titles.get(x.name)
-                self._titles[x.name] = label if before is None else f"{before}, {label}"
+        self._count = 0
         for x, array in program.constants.items():
             self.names[x] = scope.name(array, x.name)
         self._given = set(self.names)
@@ -86,8 +78,7 @@ class NumpyWriting(Speller):
         """Write all calls."""
         self.statements(self.program, self._given, {})
         outputs = [self.text(x) for x in self.program.outputs]
-        silent = any(x is np.errstate for x in self.scope.values())
-        return Body(self.lines, outputs, self.program, silent)
+        return Body(self.lines, outputs, self.program)
 
     def statements(
         self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
@@ -105,7 +96,6 @@ class NumpyWriting(Speller):
                 dying.setdefault(place, []).append(x)
         wishes = handed_down(program, wishes) if wishes else {}
         fixed = {self.names[x] for x in staying}
-        told = self.telling() if program is self.program else ()
         nobody: list[Value] = []
         for i, call in enumerate(program.calls):
             if wishes:
@@ -115,14 +105,11 @@ class NumpyWriting(Speller):
                 self._inside[results[0]] = call
             else:
                 self._statement(call, uses, dying.get(i, nobody))
-            if i in told:
-                self.wrote(i, call)
             if i in dying or not all(map(uses.__getitem__, results)):
                 self._give_back(call, uses, dying.get(i, nobody), fixed)
 
     def _statement(self, call: Call, uses: Mapping[Value, list[int]], dying: list[Value]) -> None:
         """Write one call, at which some values die."""
-        self._dying = dying
         if type(call.function) is Loop:
             write_loop(self, call, dying)
         elif not call.results:
@@ -182,18 +169,6 @@ class NumpyWriting(Speller):
                 if not any([last[z] > i for z in shared]):
                     self._wished[y] = name
 
-    def telling(self) -> Collection[int]:
-        """Return the places of the calls after which `wrote` is to be called."""
-        titles, calls = self._titles, self.program.calls
-        return {i for i, call in enumerate(calls) for x in call.results if x.name in titles}
-
-    def wrote(self, i: int, call: Call) -> None:
-        """Be told that the statements of a call are written: say what their results are called."""
-        said = [self._titles[x.name] for x in call.results if x.name in self._titles]
-        if call.results[0] not in self._inside:
-            self.lines[-1] += f"  # {', '.join(said)}"
-            self.joining.wrote(None, self.lines, 0)
-
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""
         name, n = hint, 1
@@ -237,10 +212,8 @@ class NumpyWriting(Speller):
             if writes(function):
                 self._write(function, call, result, False)
             else:
-                text = self.call(call, joining=True)
+                text = self.call(call)
                 self.lines.append(f"{self.new(result)} = {text}")
-                if type(function) is np.ufunc and not call.options:
-                    self.joining.made(result, function, text[:-1], self.lines[-1])
             return
         place, function = function.place, function.function
         if writes(function):
@@ -248,12 +221,8 @@ class NumpyWriting(Speller):
             return
         name = self.names[result] = self.names[call.operands[place]]
         like = None if takes_whole_numbers(function) else result
-        given = self._given_to(call.operands, like)
-        calls = self.joining.joined(call, given, self.lines, self._inside)
-        text = f"{self.bound(function)}({', '.join(given)}"
-        self.lines.append(f"{text}, {'out=' if function in _BY_NAME else ''}{name})")
-        self.joining.made(result, function, text, self.lines[-1])
-        self.joining.wrote(result, self.lines, calls)
+        given = [*self._given_to(call.operands, like), f"{'out=' * (function in _BY_NAME)}{name}"]
+        self.lines.append(f"{self.bound(function)}({', '.join(given)})")
 
     def _write(self, word: Any, call: Call, result: Value, into: bool) -> None:
         """Write ``x[i] = y`` and its like, to a copy if x lives on."""
@@ -283,10 +252,8 @@ class NumpyWriting(Speller):
             rest[n:] = [f"{k}={t}" for k, t in zip(word.keywords, rest[n:], strict=True)]
             self.lines.append(f"{self.bound(word.function)}({', '.join([name, *rest])})")
         elif word is store:
-            part = f"{name}[{self.index(call.options['index'], arrays)}]"
-            joins = into and not arrays and y in self._dying
-            if not joins or not self.joining.stored(call, part, self.lines):
-                self.lines.append(f"{part} = {self.text(y)}")
+            place = self.index(call.options["index"], arrays)
+            self.lines.append(f"{name}[{place}] = {self.text(y)}")
         elif word is not add_along_axis and not any(map(is_array, arrays)):
             self._add(word, name, result, call.options["index"], y, arrays)
         else:
@@ -317,8 +284,8 @@ class NumpyWriting(Speller):
 
     # ------------------------------------------------------------------------------ expressions
 
-    def call(self, call: Call, joining: bool = False) -> str:
-        """Return a call as an expression, maybe with the call of the line before in it."""
+    def call(self, call: Call) -> str:
+        """Return a call as an expression."""
         function, xs = call.function, call.operands
         sign = OPERATORS.get(function)
         if sign is not None:
@@ -328,10 +295,7 @@ class NumpyWriting(Speller):
             named = function not in SPELLINGS and is_plain(function)
             plain = self._plain[function] = self.bound(function) if named else ""
         if plain and not call.options:
-            given = self._given_to(xs, call.results[0])
-            if joining:
-                self.joining.joined(call, given, self.lines, self._inside)
-            return f"{plain}({', '.join(given)})"
+            return f"{plain}({', '.join(self._given_to(xs, call.results[0]))})"
         ufunc = isinstance(function, np.ufunc)
         spelling = SPELLINGS.get(function)
         if spelling is None and not ufunc:

@@ -10,26 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from chainrules_compile.calls import (
-    chosen,
     dot_to,
     is_finite,
-    selected,
-    spread,
     sum_to,
 )
-from chainrules_compile.loops import joined
 from chainrules_compile.passes.values import axes_of, is_array, is_contiguous, size
 from chainrules_compile.writers.shorter import (
     is_matrix,
     is_vector,
-    many_of_both,
-    many_or_zero,
-    repeated,
     rolled_places,
     rolls_by_places,
     takes_rows,
 )
-from chainrules_compile.writers.zeros import zeros_of
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import type_info
 from chainrules_py.program import Call, Value
@@ -291,18 +283,6 @@ def _read(s: Speller, call: Call) -> str | None:
     return f"{s.text(x)}[{s.index(call.options['index'], arrays)}]"
 
 
-@spells(spread)
-def _spread_first(s: Speller, call: Call) -> str | None:
-    (x,), options = call.operands, call.options
-    before, times, shape = options["before"], options["times"], options["shape"]
-    text, behind = s.text(x), size(x) // before
-    if behind == 1:
-        return f"{text}.repeat({times}).reshape({s.text(shape)})"
-    text = text if x.shape == (before, 1, behind) else f"{text}.reshape({before}, 1, {behind})"
-    again = "" if shape == (before, times, behind) else f".reshape({s.text(shape)})"
-    return f"{text}.repeat({times}, 1){again}"
-
-
 @spells(v.full_like)
 def _full(s: Speller, call: Call) -> str | None:
     options, (y,) = call.options, call.results
@@ -322,44 +302,12 @@ def _zeros_like(s: Speller, call: Call) -> str | None:
     return _zeros(s, y) if is_array(y) and is_array(x) and is_contiguous(x) else None
 
 
-@spells(zeros_of)
-def _zeros_at_once(s: Speller, call: Call) -> str | None:
-    shapes = call.options["shapes"]
-    each = s.scope.name(map, "map")
-    return f"{each}({s.bound(np.zeros)}, ({shapes[0]},) * {len(shapes)})"
-
-
 @spells(v.where, np.where)
 def _where(s: Speller, call: Call) -> str | None:
     if not is_array(call.results[0]) or len(call.operands) != 3 or call.options:
         return None
-    mask, x, y = call.operands
-    if many_or_zero(mask, x, y, call.results[0]):
-        return f"{s.bound(selected)}({s.text(mask)}, {s.text(x)})"
-    if many_or_zero(mask, y, x, call.results[0]):
-        return f"{s.bound(selected)}({s.text(mask)}, {s.text(y)}, other=True)"
-    if many_of_both(mask, x, y, call.results[0]):
-        return f"{s.bound(chosen)}({', '.join(map(s.text, call.operands))})"
     where = s.scope.name(direct(np.where), "where")
     return f"{where}({', '.join(map(s.text, call.operands))})"
-
-
-@spells(joined)
-def _joined(s: Speller, call: Call) -> str | None:
-    texts = []
-    for x, cut in zip(call.operands, call.options["cuts"], strict=True):
-        if cut is None:
-            texts.append(s.text(x))
-        else:
-            bounds = ["" if n is None else str(n) for n in (cut.start, cut.stop, cut.step)]
-            if bounds[2] == "1":
-                bounds = [bounds[0] if cut.start else "", bounds[1]]
-            texts.append(f"{s.text(x)}[{':'.join(bounds)}]")
-    if len(texts) == 1:
-        return texts[0]
-    cuts = call.options["cuts"]
-    parts = [t if cut is None else f"*{t}" for t, cut in zip(texts, cuts, strict=True)]
-    return f"[{', '.join(parts)}]"
 
 
 @spells(is_finite)
@@ -424,13 +372,6 @@ def _matmul(s: Speller, call: Call) -> str | None:
     if alike and not call.options and all([is_matrix(x) or is_vector(x) for x in (a, b)]):
         return f"{s.text(a)}.dot({s.text(b)})"
     return f"{s.text(a)} @ {s.text(b)}" if call.function is operator.matmul else None
-
-
-@spells("sum_transpose_numpy")
-def _spread(s: Speller, call: Call) -> str | None:
-    """Write what is spread along neighbouring axes as rows that are repeated."""
-    how = repeated(call)
-    return None if how is None else _spread_first(s, how)
 
 
 @spells("matmul_left_numpy")

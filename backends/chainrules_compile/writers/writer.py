@@ -20,8 +20,6 @@ class Body(NamedTuple):
         The expressions of the program's outputs.
     program : Program, optional
         The program as it was written, where the writer has made another of it: a rolled one, say.
-    in_own_context : bool
-        Whether the statements set something of the context, as `np.errstate` does.
     instead : str
         Why the statements are NumPy's and not the target's; empty where they are the target's.
     """
@@ -29,7 +27,6 @@ class Body(NamedTuple):
     lines: list[str]
     outputs: list[str]
     program: Program | None = None
-    in_own_context: bool = False
     instead: str = ""
 
 

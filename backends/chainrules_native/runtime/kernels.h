@@ -53,65 +53,70 @@ SOMETIMES int small_cholesky(MATRIX(a), MATRIX(y), I n) {
     for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) ENTRY(y, i, j) = j > i ? 0.0 : m[i][j];
     return 0;
 }
-/* The factors of a matrix in its place, by the largest of each column; 0 where one is zero. */
-SOMETIMES int small_factors(small_square m, I* order, I n) {
-    int sign = 1;
+/* The factors of a matrix, by the largest of each column; behind them in which order its rows stand,
+   and the sign of that, which is 0 where a factor is zero. */
+SOMETIMES void small_factors(MATRIX(a), char* to, I n) {
+    double *m = (double*)to, *order = m + n * n, *sign = order + n;
+    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) m[i * n + j] = ENTRY(a, i, j);
     for (I i = 0; i < n; i++) order[i] = i;
+    *sign = 1;
     for (I k = 0; k < n; k++) {
         I p = k;
-        for (I i = k + 1; i < n; i++) if (fabs(m[i][k]) > fabs(m[p][k])) p = i;
-        if (m[p][k] == 0) return 0;
+        for (I i = k + 1; i < n; i++) if (fabs(m[i * n + k]) > fabs(m[p * n + k])) p = i;
+        if (m[p * n + k] == 0) { *sign = 0; return; }
         if (p != k) {
-            sign = -sign;
-            I t = order[p]; order[p] = order[k]; order[k] = t;
-            for (I j = 0; j < n; j++) { double x = m[p][j]; m[p][j] = m[k][j]; m[k][j] = x; }
+            *sign = -*sign;
+            double t = order[p]; order[p] = order[k]; order[k] = t;
+            for (I j = 0; j < n; j++) { t = m[p * n + j]; m[p * n + j] = m[k * n + j]; m[k * n + j] = t; }
         }
         for (I i = k + 1; i < n; i++) {
-            double x = m[i][k] /= m[k][k];
-            for (I j = k + 1; j < n; j++) m[i][j] -= x * m[k][j];
+            double x = m[i * n + k] /= m[k * n + k];
+            for (I j = k + 1; j < n; j++) m[i * n + j] -= x * m[k * n + j];
         }
     }
-    return sign;
 }
-SOMETIMES void small_loaded(small_square m, MATRIX(a), I n) {
-    for (I i = 0; i < n; i++) for (I j = 0; j < n; j++) m[i][j] = ENTRY(a, i, j);
-}
-/* Solve for one column x, in the order of the factors. */
-SOMETIMES void small_substituted(small_square m, double* x, I n) {
-    for (I i = 1; i < n; i++) for (I j = 0; j < i; j++) x[i] -= m[i][j] * x[j];
+/* Solve for one column x by the factors, or by those of the transposed matrix. */
+SOMETIMES void small_substituted(double* m, double* x, I n, int turned) {
+    if (turned) {
+        for (I i = 0; i < n; i++) {
+            x[i] /= m[i * n + i];
+            for (I j = i + 1; j < n; j++) x[j] -= m[i * n + j] * x[i];
+        }
+        for (I i = n - 1; i > 0; i--) for (I j = 0; j < i; j++) x[j] -= m[i * n + j] * x[i];
+        return;
+    }
+    for (I i = 1; i < n; i++) for (I j = 0; j < i; j++) x[i] -= m[i * n + j] * x[j];
     for (I i = n - 1; i >= 0; i--) {
-        for (I j = i + 1; j < n; j++) x[i] -= m[i][j] * x[j];
-        x[i] /= m[i][i];
+        for (I j = i + 1; j < n; j++) x[i] -= m[i * n + j] * x[j];
+        x[i] /= m[i * n + i];
     }
 }
-SOMETIMES int small_solve(MATRIX(a), MATRIX(b), MATRIX(y), I n, I columns) {
-    small_square m; I order[SMALL]; double x[SMALL];
-    small_loaded(m, a, ar, ac, n);
-    if (!small_factors(m, order, n)) return 1;
+SOMETIMES int small_solve(char* f, MATRIX(b), MATRIX(y), I n, I columns, int turned) {
+    double *m = (double*)f, *order = m + n * n, x[SMALL];
+    if (!order[n]) return 1;
     for (I k = 0; k < columns; k++) {
-        for (I i = 0; i < n; i++) x[i] = ENTRY(b, order[i], k);
-        small_substituted(m, x, n);
-        for (I i = 0; i < n; i++) ENTRY(y, i, k) = x[i];
+        for (I i = 0; i < n; i++) x[i] = ENTRY(b, turned ? i : (I)order[i], k);
+        small_substituted(m, x, n, turned);
+        for (I i = 0; i < n; i++) ENTRY(y, turned ? (I)order[i] : i, k) = x[i];
     }
     return 0;
 }
-SOMETIMES int small_inverse(MATRIX(a), MATRIX(y), I n) {
-    small_square m; I order[SMALL]; double x[SMALL];
-    small_loaded(m, a, ar, ac, n);
-    if (!small_factors(m, order, n)) return 1;
+SOMETIMES int small_inverse(char* f, MATRIX(y), I n) {
+    double *m = (double*)f, *order = m + n * n, x[SMALL];
+    if (!order[n]) return 1;
     for (I k = 0; k < n; k++) {
         for (I i = 0; i < n; i++) x[i] = order[i] == k;
-        small_substituted(m, x, n);
+        small_substituted(m, x, n, 0);
         for (I i = 0; i < n; i++) ENTRY(y, i, k) = x[i];
     }
     return 0;
 }
-SOMETIMES void small_log_det(MATRIX(a), double* sign, double* log_, I n) {
-    small_square m; I order[SMALL];
-    small_loaded(m, a, ar, ac, n);
-    int s = small_factors(m, order, n);
-    double sum = s ? 0.0 : -INFINITY;
-    for (I i = 0; s && i < n; i++) { sum += log(fabs(m[i][i])); if (m[i][i] < 0) s = -s; }
+SOMETIMES void small_log_det(char* f, double* sign, double* log_, I n) {
+    double *m = (double*)f, s = m[n * n + n], sum = s ? 0.0 : -INFINITY;
+    for (I i = 0; s && i < n; i++) {
+        sum += log(fabs(m[i * n + i]));
+        if (m[i * n + i] < 0) s = -s;
+    }
     *sign = s; *log_ = sum;
 }
 SOMETIMES int small_solve_triangle(MATRIX(a), MATRIX(b), MATRIX(y), I n, I columns, int upper, int unit) {

@@ -19,7 +19,7 @@ from chainrules_tape.inspect.kept_calls import KeptCall
 
 
 def name(x: Any, label: str) -> Any:
-    """Give a value a name: in listings, compiled sources, and ``checkpoint(f, save=[label])``.
+    """Give a value a name: in listings, and ``checkpoint(f, save=[label])``.
 
     Parameters
     ----------
@@ -44,8 +44,6 @@ def name(x: Any, label: str) -> Any:
     if isinstance(x, BareVariable):
         x.tape.note().names[x.place] = label
         name(x.payload, label)
-    elif (told := getattr(type(x), "__named__", None)) is not None:
-        told(x, label)
     return x
 
 

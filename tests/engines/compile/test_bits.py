@@ -97,7 +97,7 @@ def test_brackets_stand_where_the_order_would_be_another_without(inner, outer):
 
 @pytest.mark.parametrize("n", [3, 300])
 @pytest.mark.parametrize("turns", [1, 100])
-def test_a_call_that_writes_stands_where_the_next_takes_what_it_wrote(n, turns):
+def test_a_program_writes_over_what_it_needs_no_more(n, turns):
     def f(x, y):
         for _ in range(turns):
             z = np.maximum(np.tanh(x * y + x), y) * 0.5
@@ -113,17 +113,14 @@ def test_a_call_that_writes_stands_where_the_next_takes_what_it_wrote(n, turns):
             x, y = rng.normal(size=(2, n))
             assert same(compiled(x, y), g(x, y))
         assert len(compiled.programs) == 1
-        lines = [line for line in compiled.source.splitlines() if " v" in line]
-        assert any([re.search(r"(v\d+)\), (\w+, )?(out=)?\1\)$", line) for line in lines])
-        assert max([line.count("(") for line in lines]) < 8
+        assert re.search(r"\(.*(v\d+).*, (out=)?\1\)\n", compiled.source)
 
 
-def test_calls_in_one_line_are_saved_and_shown_where_they_raise(tmp_path):
+def test_lines_are_saved_and_shown_where_they_raise(tmp_path):
     f = lambda x: np.sum(np.exp(np.cosh(x * 2.0 + 1.0) * 0.5) - x)
     compiled, x = compile(f), np.linspace(0.0, 1.0, 4)
     compiled(x)
     line = next(line for line in compiled.source.splitlines() if "cosh(" in line).strip()
-    assert re.fullmatch(r"exp\(multiply\(cosh\(add\(.*", line)
     with np.errstate(all="raise"), pytest.raises(FloatingPointError) as found:
         compiled.programs[0].run(x * 1e9)
     assert traceback.extract_tb(found.tb)[-1].line == line

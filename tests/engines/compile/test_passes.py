@@ -303,8 +303,8 @@ def test_parameters_keep_their_names_from_functions():
 
 def test_all_of_them_in_order():
     assert " ".join(PASSES) == (
-        "simplify recall dead code parts dead parts turns plain numbers short sums rows "
-        "own outputs lifetimes"
+        "statistics simplify recall dead code parts dead parts turns plain numbers "
+        "short sums rows own outputs lifetimes"
     )
 
 

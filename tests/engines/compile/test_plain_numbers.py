@@ -43,6 +43,7 @@ def test_plain_numbers_have_the_bits_and_classes_of_numpys(way, kind):
                 assert same(g(*given), make(*given)), (a, b)
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
 @pytest.mark.parametrize("way", WAYS)
 def test_derivatives_of_plain_numbers(way):
     f, x = WAYS[way], np.linspace(0.5, 2.0, 3)
@@ -136,7 +137,7 @@ def test_what_numpy_computes_of_pythons_numbers_is_given_these(name):
             assert same(g(x, y), wanted), (x, y)
 
 
-def test_numbers_of_one_vector_are_read_as_a_list():
+def test_numbers_of_one_vector():
     def many(y, i):
         total = y[-1] * 0.5
         for k in range(len(y) - 1):
@@ -155,9 +156,6 @@ def test_numbers_of_one_vector_are_read_as_a_list():
                 for y in (draw.normal(size=n), draw.normal(size=2 * n)[::-2]):
                     for _ in range(2):
                         assert same(compiled(y), g(y))
-                text = compiled.programs[0].source
-                assert (".tolist()" in text) == (f is many or n == 5)
-                assert ("y.item(" in text) != (".tolist()" in text)
 
 
 def test_a_product_with_one_is_the_other():

@@ -341,8 +341,7 @@ def test_elements_of_two_arrays_are_chosen_with_their_bits(n, dtype):
     x[5:900:7], x[6:900:7], y[3:900:5], y[4:900:5] = np.nan, -np.inf, -np.nan, np.inf
     f = lambda x, y: np.where(x > y, x, y * y)
     with np.errstate(invalid="ignore", over="ignore"):
-        source = alike(f, x, y)[0]
-        assert ("chosen(" in source) == (2048 <= n <= 1 << 17)
+        alike(f, x, y)
         alike(f, x[::-1], y)
         alike(lambda x, y: np.where(x > y, x, 0.5), x, y)
         alike(lambda x, y: np.where((x > y)[:1], x, y), x, y)
@@ -350,7 +349,7 @@ def test_elements_of_two_arrays_are_chosen_with_their_bits(n, dtype):
         alike(lambda x, y: np.sum(np.where(x > 0, np.sin(x), np.tanh(y))), x, y)
         if n == 6000:
             a, b = x.reshape(60, 100).T, y.reshape(100, 60)
-            assert "chosen(" not in alike(lambda x, y: np.where(x.T > 0, x.T, y.T), a, b.copy())[0]
+            alike(lambda x, y: np.where(x.T > 0, x.T, y.T), a, b.copy())
 
 
 @pytest.mark.parametrize("f", [rectified, rectified_otherwise, shared, means])
@@ -362,11 +361,7 @@ def test_zeros_of_masks_and_what_sums_spread(f, shape, dtype):
     if f is not means:
         x[0, 0, 0, 0], x[-1, 0, 0, 0] = np.nan, np.inf
     with np.errstate(invalid="ignore"):
-        sources = alike(f, x, np.broadcast_to(y, shape).copy())
-    if f is rectified:
-        assert ("selected(" in sources[0]) == (x.size >= 1024)
-    if f is shared and shape == (20, 4, 10, 6):
-        assert ".reshape(20, 1, 6).repeat(40, 1)" in sources[1]
+        alike(f, x, np.broadcast_to(y, shape).copy())
 
 
 @pytest.mark.parametrize("backwards", [False, True])

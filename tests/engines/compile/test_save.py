@@ -8,7 +8,6 @@ import operator
 import shutil
 import struct
 import sys
-import types
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,7 @@ import pytest
 import chainrules_tape as ct
 from chainrules_compile import RecordingError, compile
 from chainrules_compile.constants import Constants
-from chainrules_py import vocabulary as v
-from chainrules_py.extend import see
-from chainrules_py.vocabulary.views import Index
+from chainrules_compile.results import close
 from tests.engines.compile.shadow import same
 from tests.engines.compile.test_compiled import CASES, REDUCTIONS
 
@@ -53,11 +50,11 @@ def bits(x: Any) -> Any:
         return float, struct.pack("d", x)
     if type(x) is complex:
         return complex, struct.pack("dd", x.real, x.imag)
-    if type(x) in (tuple, list, Index):
+    if type(x) in (tuple, list):
         return type(x), [bits(y) for y in x]
     if type(x) is dict:
         return dict, [(bits(key), bits(y)) for key, y in x.items()]
-    if type(x) in (slice, range):
+    if type(x) is slice:
         return type(x), bits((x.start, x.stop, x.step))
     return type(x), x
 
@@ -69,8 +66,8 @@ PLAIN = (
     *(*REALS, *[complex(a, b) for a in REALS for b in REALS]),
     *(0, -7, 1 << 62, 1 << 20000, -(1 << 20000), True, False, None, ..., NotImplemented),
     *("", "a'\"\\\n\u2026", b"\x00\xff'", (), (1,), (NAN, -0.0), [], [INF, [complex(0.0, NAN)]]),
-    *({}, {"a": NAN, 2: (slice(None), ...)}, {1, 2}, set(), frozenset({"a"}), range(2, 9, 3)),
-    *(slice(None), slice(np.int64(1), None, -2), slice(1.0, NAN), Index(((slice, 1, None, None),))),
+    *({}, {"a": NAN, 2: (slice(None), ...)}),
+    *(slice(None), slice(np.int64(1), None, -2), slice(1.0, NAN)),
 )
 SCALARS: tuple[Any, ...] = (
     *[np.dtype(k).type(x) for k in KINDS for x in (0, 1)],
@@ -103,7 +100,7 @@ NAMED = (
         float.conjugate,
         float.__add__,
     ),
-    *(list[int], tuple[float, ...], np.random.Generator, types.SimpleNamespace, struct.pack, np),
+    np,
 )
 CONSTANTS = {
     f"{kind} {i}": x
@@ -117,11 +114,8 @@ def test_constants_keep_their_bits(name):
     constants = Constants()
     text = constants.text(CONSTANTS[name])
     imports = "".join([f"import {module}\n" for module in sorted(constants.imports)])
-    given = alone("\n".join([imports, *constants.lines, f"x = {text}"]))["x"]
-    if name.startswith("plain") and type(CONSTANTS[name]) is Index:
-        assert list(given) == list(CONSTANTS[name])
-    else:
-        assert bits(given) == bits(CONSTANTS[name])
+    given = alone(f"{imports}\nx = {text}")["x"]
+    assert bits(given) == bits(CONSTANTS[name])
 
 
 @pytest.mark.parametrize("x", NAMED, ids=range(len(NAMED)))
@@ -167,19 +161,10 @@ def check(tmp_path, f, args):
         wanted = compiled(*args)
     compiled.save(tmp_path / "saved.py")
     text = (tmp_path / "saved.py").read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) < 1000
     with np.errstate(all="ignore"):
         found = alone(text)[compiled.__name__](*args)
-    assert same(found, wanted), text
-
-
-def cubed(a):
-    return a**3
-
-
-def of_a_number(a, b):
-    """Words for Python's numbers, some of which are functions that hold another."""
-    y = a**b + v.log(a) * v.sin(a) + v.cbrt(v.exp(b)) / v.tanh(a) + v.floor(a) * b
-    return y + v.log1p(b) * v.asinh(a) + a % b
+    assert close(found, wanted), text
 
 
 def in_silence(x):
@@ -188,15 +173,10 @@ def in_silence(x):
 
 
 PROGRAMS = {
-    "a power of a number": (ct.value_and_grad(cubed), (2.0,)),
-    "a power between": (ct.value_and_grad(lambda a: a**2.5), (2.0,)),
-    "two numbers": (ct.value_and_grad(of_a_number, (0, 1)), (1.5, 0.4)),
-    "a quotient": (ct.value_and_grad(lambda a: np.exp(a) / a), (2.0,)),
-    "words within": (ct.value_and_grad(lambda a: v.clip(v.sinc(a), 0.1, 0.9) * a), (0.2,)),
-    "words of complex numbers": (v.sinc, (0.7 + 0.2j,)),
-    "clip": (ct.grad(lambda x: np.sum(np.clip(x, -0.5, 0.5))), (X,)),
     "infinite": (lambda x: np.real(x * complex(0.0, INF)), (X,)),
-    "real transform": (ct.grad(lambda x: np.sum(np.abs(np.fft.rfft(x)) ** 2)), (X,)),
+    "solve": (ct.value_and_grad(lambda b: np.sum(np.linalg.solve(np.eye(6) + 0.1, b) ** 2)), (X,)),
+    "largest": (ct.value_and_grad(lambda x: np.max(x) ** 2), (X,)),
+    "spread": (ct.grad(lambda b: np.sum(np.tanh(X[:, None] * MANY[0, 0, :5] + b) ** 2)), (X[:5],)),
     "errors handled": (in_silence, (X,)),
     "dates": (lambda x: x - np.datetime64("2020-01-01"), (np.array(["2020-03-01"], "M8[D]"),)),
     "single complex": (lambda x: x * np.complex64(1 + 2j), (X,)),
@@ -204,7 +184,7 @@ PROGRAMS = {
     "columns": (lambda x, m=MANY[0].T: x @ m[:6], (X,)),
     "constants": (lambda x: (x, NAN, -0.0, np.float32(INF), (None, "a", slice(1, None))), (X,)),
 }
-REFUSED = ("dataclass", "list in a tuple")
+REFUSED = ("dataclass", "list in a tuple", "eigh", "sort", "kept result")
 ALL = {
     **PROGRAMS,
     **{f"case: {name}": case for name, case in CASES.items() if name not in REFUSED},
@@ -219,30 +199,10 @@ def test_programs_that_are_saved_have_their_bits(tmp_path, name):
     check(tmp_path, *ALL[name])
 
 
-def test_numbers_are_not_those_of_another_library_that_is_known(tmp_path):
-    """Its arrays beside numbers, and NumPy's, are as near to two numbers."""
-    pytest.importorskip("jax.numpy").ones(2)
-    importlib.import_module("chainrules_jax")
-    see(v.clip_above, (complex, complex))
-    check(tmp_path, *PROGRAMS["words within"])
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_others_are_refused_in_words(tmp_path, name):
     with pytest.raises(RecordingError, match="NumPy alone cannot have"):
         check(tmp_path, *CASES[name])
-
-
-FACTOR = 2.0
-
-
-def with_a_global(x):
-    return x * FACTOR
-
-
-def test_copied_functions_have_the_globals_of_now(tmp_path, monkeypatch):
-    monkeypatch.setitem(globals(), "FACTOR", 3.0)
-    check(tmp_path, lambda x: np.piecewise(x, [x < 0], [with_a_global, 0.0]), (X,))
 
 
 CAPTURED = {

@@ -236,7 +236,7 @@ def test_what_nobody_uses_of_a_loop_goes():
     )
     inputs = (array("W"), array("H"), array("G"), Value("X", list), Value("Z", list))
     ends = (array("D"), array("B"), Value("C", list), Value("E", list))
-    call = Call(Loop(body, 5, 1, 2, 0, (False, True)), inputs, {}, ends)
+    call = Call(Loop(body, 5, 1, 2, (False, True)), inputs, {}, ends)
     p = with_own_turns(Program("f", inputs, (call,), (ends[0], ends[2])))
     (call,) = p
     loop = call.function

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from chainrules_native import calls
 from chainrules_py import vocabulary as v
 from chainrules_tape import hvp, value_and_grad
 from tests.engines.native.near import near
@@ -85,6 +86,24 @@ def test_small_systems_are_c(n):
     table = SMALL if n > 1 else {k: f for k, f in SMALL.items() if "[1]" not in k}
     table = {k: f for k, f in table.items() if n > 1 or k != "of ones on the diagonal"}
     check(all_of(table), a, a * 1.5, a.T, np.asfortranarray(a))
+
+
+def gaussian(a, b):
+    x = np.linalg.solve(a, b)
+    return np.sum(b * x) + np.linalg.slogdet(a)[1] + np.sum(np.linalg.solve(a.T, b * x) ** 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 64])
+def test_a_matrix_and_its_transpose_are_factored_once(n, monkeypatch):
+    texts, loaded = [], calls.loaded
+    monkeypatch.setattr(calls, "loaded", lambda text, n: texts.append(text) or loaded(text, n))
+    a, b = RNG.standard_normal((n, n)) + 2.0 * np.eye(n), RNG.standard_normal(n)
+    f = value_and_grad(gaussian, (0, 1))
+    g = compiled(f)
+    for x in (a, np.asfortranarray(a), a[::-1].copy()):
+        assert near(g(x, b), f(x, b))
+    assert all([text.count(" small_factors(a") == 1 for text in texts])
+    assert texts
 
 
 def test_other_factors_and_stacks_stay_numpy_s():
