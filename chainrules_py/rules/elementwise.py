@@ -9,6 +9,7 @@ Python's own ``/`` raises there.
 import math
 
 from chainrules_py.primitives.primitive import primitive
+from chainrules_py.registry.bind.partials import QUOTIENTS
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
@@ -72,10 +73,37 @@ from chainrules_py.vocabulary import (
 scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
 scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")
 scalar_rule(multiply, lambda _z, _x, y: y, lambda _z, x, _y: x, complex="holomorphic")
+
+
+@primitive
+def over_again(z, y, /):
+    """z / y for a quotient z = x / y."""
+    return divide(z, y)
+
+
+QUOTIENTS.append(over_again)
+
+
+@rule(over_again, batched="broadcast")
+def over_again_rule(z, y):
+    """dq = dz / y - q (dy / y): not q / y times dy, of which the first may be 0 by underflow."""
+    q, inverse = over_again(z, y), divide(1, y)
+    times = lambda t, p: strong_multiply(t, conj(p))
+    return q, (
+        LinearMap(strong_multiply, times, inverse),
+        LinearMap(
+            lambda t, q, p: strong_multiply(strong_multiply(t, p), -q),
+            lambda t, q, p: strong_multiply(strong_multiply(t, conj(p)), conj(-q)),
+            q,
+            inverse,
+        ),
+    )
+
+
 scalar_rule(
     divide,
     lambda _z, _x, y: divide(1, y),
-    lambda z, _x, y: divide(-z, y),
+    lambda z, _x, y: over_again(-z, y),
     singular=True,
     complex="holomorphic",
 )
@@ -153,24 +181,55 @@ def log_of_base(y, x, p):
     return log(x + (flat if type(flat) is bool else astype(flat, dtype=y.dtype)))
 
 
+BENT = (
+    "a root or length is 0, where its second derivative is not determined, and that of what is "
+    "even in it, as its square or its cosine, is given as 0: write a function of the sum of squares"
+)
+
+
+def power_in_slope(x, q):
+    """Compute x**q for a first derivative, and report the second one of a root at 0."""
+    if type(q) is float and -1 < q < 0 and issubclass(type(x), Tracer):
+        report(equal(x, 0), message=BENT)
+    return pow(x, q)
+
+
 # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
 # numbers: NumPy has no negative powers of integers.
 scalar_rule(
     pow,
-    lambda _y, x, p: strong_multiply(p, pow(x, p - 1.0)),
+    lambda _y, x, p: strong_multiply(p, power_in_slope(x, p - 1.0)),
     lambda y, x, p: strong_multiply(y, log_of_base(y, x, p)),
     singular=True,
     complex="holomorphic",
 )
 scalar_rule(square, lambda _y, x: 2 * x, complex="holomorphic")
-scalar_rule(sqrt, lambda y, _x: divide(0.5, y), singular=True, complex="holomorphic")
 scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
 
 
-BENT = (
-    "a length is 0, where its second derivative is not determined, and is given as 0: of what is "
-    "even in it, as its square or its cosine, write a function of the sum of squares"
+@primitive
+def over_root(c, y, /):
+    """c / y for a root y."""
+    return divide(c, y)
+
+
+QUOTIENTS.append(over_root)
+
+
+def bend_of_root(q, y):
+    """-q / y, which is asked for by second derivatives alone."""
+    report(y == 0, message=BENT)
+    return divide(-q, y)
+
+
+scalar_rule(
+    over_root,
+    lambda _q, _c, y: divide(1, y),
+    lambda q, _c, y: bend_of_root(q, y),
+    singular=True,
+    complex="holomorphic",
 )
+scalar_rule(sqrt, lambda y, _x: over_root(0.5, y), singular=True, complex="holomorphic")
 
 
 @primitive

@@ -154,7 +154,7 @@ class Run:
             del under_way[outside:]
             notes.pop(self.level, None)
             if objects and (made := objects.pop(self.level, None)) is not None:
-                made.warn(getattr(self, "tape", None))
+                made.warn()
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
@@ -334,8 +334,7 @@ class Recorded(Run):
         for i in self.inputs:
             bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
-        whole = not consume and notes is None and tape.folds is None
-        if whole and any(map(is_lost, found)) and can_repair(self):
+        if not consume and any(map(is_lost, found)) and can_repair(self):
             return found_again(self, seeds, many, watch)
         return found
 
