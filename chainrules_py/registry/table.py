@@ -354,9 +354,9 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                 )
             found.opaque = composite is None
             if composite is not None:
-                found.implement(f, types=(object,) * n)
-                written = Source.function(composite.word)
-                enter(Statement(found, (object,) * n, None, written, None))
+                anything = (object,) * len(found.operands)
+                found.implement(f, types=anything)
+                enter(Statement(found, anything, None, Source.function(composite.word), None))
                 for each in on_change:
                     each()
             if type(f) is types.FunctionType:
