@@ -32,6 +32,7 @@ from chainrules_py.errors import (
     NanError,
     NoRuleError,
     NotDifferentiableError,
+    PackageWarning,
     ProjectionError,
     RuleError,
     TracerError,
@@ -47,7 +48,7 @@ from chainrules_py.registry.pens import (
     rule,
     scalar_rule,
 )
-from chainrules_py.registry.removal import overriding, unregister
+from chainrules_py.registry.removal import overriding, settle, unregister
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.boundary import ignore_derivatives
 from chainrules_py.tangents.linear_map import LinearMap, identity
@@ -87,6 +88,7 @@ __all__ = [
     "NotDifferentiableError",
     "NotImplementedTangent",
     "Numeric",
+    "PackageWarning",
     "Primitive",
     "ProjectionError",
     "ReverseMode",
@@ -118,6 +120,7 @@ __all__ = [
     "rule",
     "rules_for",
     "scalar_rule",
+    "settle",
     "space",
     "strict",
     "unregister",

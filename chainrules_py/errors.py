@@ -127,8 +127,8 @@ class ConvergenceError(ChainRulesError, ArithmeticError):
 class ContractError(ChainRulesError):
     """Two packages were built for different versions of the contract between them.
 
-    Raised while a backend or an engine is loaded, naming both numbers. Upgrade the older of the
-    two.
+    Raised where a package of another contract states its first rule, naming both numbers, and where
+    an engine is asked for that is not installed. Upgrade the older of the two.
     """
 
 
@@ -155,6 +155,14 @@ class LostDerivativeWarning(UserWarning):
     Issued when a function caught the error that a derivative would be lost, or when its result
     depends on nothing that is differentiated. The message names the lines; `strict` turns the first
     into an error, and ``unused="zero"`` silences the second.
+    """
+
+
+class PackageWarning(UserWarning):
+    """A package that brings rules, or a library, could not be loaded.
+
+    Issued once, when something is first differentiated that it brings derivatives for. The message
+    names the package and what happened; mend, upgrade or uninstall it.
     """
 
 

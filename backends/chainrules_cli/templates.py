@@ -178,18 +178,18 @@ def new_package(name: str, about: str) -> dict[str, str]:
     package = f'''\
         """Derivatives of {about}."""
 
-        from {name} import rules
+        chainrules_contract = 1  # with chainrules_py: stated above the rules, which need it
+
+        from {name} import rules  # noqa: E402
 
         __all__ = ["rules"]
-
-        chainrules_contract = 1  # the version of the contract with chainrules_py
         '''
     rules = f'''\
         """Rules, a statement each; they are in force as soon as {about} is differentiated."""
 
         from chainrules_py import primitive, scalar_rule
 
-        # from {about} import some_function        # a primitive, or a ufunc
+        # from {about} import some_function        # a ufunc, or a primitive
         # scalar_rule(some_function, lambda y, x: ...)
         '''
     tests = f'''\

@@ -157,7 +157,7 @@ def _on(module: str, library: Backend) -> _Place:
     """Return a whole engine with the arrays of a library."""
     if library.missing:
         raise NotJudgedError(library.missing)
-    table = plugins.load(module, plugins.ENGINES).transformations.table
+    table = plugins.load(module).transformations.table
     own = exporter(library.name).transformations if library.name in exporters() else None
     places = Transformations(table, library.asarray)
     return lambda f: f, places if own is None else places._replace(context=own.context)

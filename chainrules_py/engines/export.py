@@ -42,12 +42,12 @@ def exporter(name: str) -> Any:
     """
     for known, module in plugins.announced(EXPORTERS):
         if known == name:
-            found = plugins.load(module, EXPORTERS)
+            found = plugins.load(module)
             if found is not None:
                 return found
             msg = (
-                f"{module}, which exports to {name}, could not be imported: "
-                f"{plugins.failures[module]}; pip install chainrules-py[{name}]"
+                f"{module}, which exports to {name}, {plugins.failures[module]}; "
+                f"pip install chainrules-py[{name}]"
             )
             raise ContractError(msg)
     known_names = ", ".join(exporters()) or "none"
@@ -91,6 +91,6 @@ def export(
         return exporter(to).export(f, **options)
     if to is None:
         known = plugins.announced(EXPORTERS)
-        found = {name: plugins.load(module, EXPORTERS) for name, module in known}
+        found = {name: plugins.load(module) for name, module in known}
         return {name: e.export(f, **options) for name, e in found.items() if e is not None}
     return {name: exporter(name).export(f, **options) for name in to}

@@ -14,10 +14,11 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chainrules_py.errors import ContractError, NoRuleError
+from chainrules_py.errors import ContractError, NoRuleError, PackageWarning
 from chainrules_py.values.structure import _when_seen
 from chainrules_py.values.type_info import when_registered
 
@@ -42,8 +43,11 @@ class Layer(enum.IntEnum):
 
 
 _seen: set[str] = set()
+_warned: set[str] = set()
 failures: dict[str, str] = {}
-"""Packages that announced themselves and could not be imported, with the reason."""
+"""Packages that announced themselves and could not be loaded, with what happened."""
+preferred: dict[Any, str] = {}
+"""The package that `settle` prefers, by function; for all others under None."""
 
 
 @functools.cache
@@ -140,17 +144,64 @@ def layer_of(module: str | None) -> Layer:
     >>> layer_of("chainrules_py.rules.linalg.matrices").name, layer_of("__main__").name
     ('CORE', 'USER')
     """
-    name = module or ""
-    root = name.partition(".")[0]
+    root = (module or "").partition(".")[0]
     # The standard library's functions are what the core computes Python's numbers by. Both spare
     # the import of the core a look at the disk.
     if root == "chainrules_py" or root in sys.stdlib_module_names:
         return Layer.CORE
-    while name:
-        if name in _layers():
-            return _layers()[name]
+    return _layers().get(package_of(module), Layer.USER)
+
+
+def package_of(module: str | None) -> str:
+    """Return the announced module that a module is, or is in; empty if there is none."""
+    name = module or ""
+    while name and name not in _layers():
         name = name.rpartition(".")[0]
-    return Layer.USER
+    return name
+
+
+def owner_of(module: str | None) -> Layer | str:
+    """Return whose statements a module makes: its layer, or its package where there are several.
+
+    Statements of one owner replace one another, or are refused; those of two packages of rules are
+    both kept, and no order decides between them.
+    """
+    layer = layer_of(module)
+    return package_of(module) if layer is Layer.THIRD_PARTY else layer
+
+
+def contested(name: str, places: dict[Any, str]) -> str:
+    """Say of which packages the statements about a function exclude each other, and what to do."""
+    lines = [f"{name} has derivatives of several packages, and none comes before the others:"]
+    lines += [f"  {package}, at {where}" for package, where in sorted(places.items())]
+    return "\n".join([*lines, f'write settle({name}, prefer="{min(places)}"), or uninstall one'])
+
+
+def check_contract(module: str | None) -> None:
+    """Check, before a module states anything, the contract that its package states.
+
+    Raises
+    ------
+    ContractError
+        If it is another than ours, or is not stated before the rules are.
+    """
+    if not (module or "").startswith("chainrules_"):
+        package = package_of(module)
+        if package in sys.modules:
+            _check_package(package, sys.modules[package])
+
+
+def _check_package(package: str, found: Any) -> None:
+    stated = getattr(found, "chainrules_contract", None)
+    if stated == CONTRACT or (stated is None and package.startswith("chainrules_")):
+        return
+    write = (
+        f"write chainrules_contract = {CONTRACT} in {package}, above what imports its rules"
+        if stated is None
+        else f"install a version of {package} made for contract {CONTRACT}"
+    )
+    msg = f"{package} states chainrules_contract = {stated!r}, and this core keeps {CONTRACT}"
+    raise ContractError(f"{msg}; {write}")
 
 
 def nothing_computes(
@@ -164,9 +215,12 @@ def nothing_computes(
         f"nothing computes {name}({shown}); {instead}, or write @{name}.implement above a "
         f"function with these annotations"
     )
-    for package, reason in failures.items():
-        msg += f"\n  {package} announced itself and could not be imported: {reason}"
-    return NoRuleError(msg)
+    return NoRuleError("\n  ".join([msg, *not_loaded()]))
+
+
+def not_loaded() -> list[str]:
+    """Say of each package that could not be loaded why; what is missing may be in one of them."""
+    return [f"{package} {reason}" for package, reason in failures.items()]
 
 
 def see(f: Any, classes: Iterable[type]) -> bool:
@@ -191,12 +245,23 @@ def see_libraries(f: Any, classes: Iterable[type]) -> bool:
 
 
 def see_roots(roots: set[str]) -> bool:
-    """Load what announced itself for root modules; tell, as `see` does, whether there was any."""
+    """Load what announced itself for root modules; tell, as `see` does, whether there was any.
+
+    A package that cannot be loaded is a warning, once.
+    """
     loaded = False
     for root in sorted(roots - _seen):
+        before = {*failures}
         for group in (BACKENDS, RULES):
             loaded |= _load_announced(group, root)
         _seen.add(root)  # only now: whoever comes in between waits at the import instead
+        for package in failures.keys() - before - _warned:
+            _warned.add(package)
+            msg = (
+                f"{package} brings derivatives for {root}, and {failures[package]}; what it states "
+                f"after that is missing: import {package} to see where, or uninstall it"
+            )
+            warnings.warn(msg, PackageWarning, stacklevel=2)
     return loaded
 
 
@@ -301,7 +366,7 @@ def see_helpers(classes: Iterable[type]) -> bool:
 def _load_announced(group: str, root: str) -> bool:
     modules = [module for name, module in announced(group) if name == root]
     for module in modules:
-        load(module, group)
+        load(module)
     return bool(modules)
 
 
@@ -336,16 +401,11 @@ def _root(thing: Any) -> str:
     return module_of(thing).partition(".")[0]
 
 
-def load(module: str, group: str) -> Any:
-    """Import an announced module and check the contract that it states.
+def load(module: str) -> Any:
+    """Import an announced module and check the contract that it states; None if it cannot be.
 
-    A module that cannot be imported is listed in `failures` and breaks nobody else's lookups. One
-    that can be at the second try met an error from outside, as a handler of a signal raises it.
-
-    Raises
-    ------
-    ContractError
-        If it states another contract than ours.
+    Then it is listed in `failures`, and breaks nobody else's lookups. One that can be imported at
+    the second try met an error from outside, as a handler of a signal raises it.
     """
     if module in failures:
         return None
@@ -357,16 +417,14 @@ def load(module: str, group: str) -> Any:
         try:
             importlib.import_module(module)
         except Exception:
-            failures[module] = f"{type(error).__name__}: {error}"
+            failures[module] = f"could not be imported: {type(error).__name__}: {error}"
             return None
         raise
-    stated = getattr(found, "chainrules_contract", None)
-    if stated != CONTRACT:
-        msg = (
-            f"{module} (entry point of {group}) states chainrules_contract = {stated!r}, and this "
-            f"core keeps {CONTRACT}; install a version of {module} made for contract {CONTRACT}"
-        )
-        raise ContractError(msg)
+    try:
+        _check_package(module, found)
+    except ContractError as error:
+        failures[module] = f"could not be loaded: {error}"
+        return None
     return found
 
 
@@ -393,7 +451,7 @@ def default_engine() -> Any:
     if (host := _hosting.get()) is not None:
         return host
     for _, module in announced(ENGINES):
-        if (engine := load(module, ENGINES)) is not None:
+        if (engine := load(module)) is not None:
             return engine
     return None
 

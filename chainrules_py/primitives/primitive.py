@@ -30,7 +30,14 @@ from chainrules_py.primitives.dispatch import (
     operand_types,
     where_defined,
 )
-from chainrules_py.primitives.plugins import layer_of, nothing_computes, see, see_about, see_helpers
+from chainrules_py.primitives.plugins import (
+    check_contract,
+    layer_of,
+    nothing_computes,
+    see,
+    see_about,
+    see_helpers,
+)
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
@@ -220,6 +227,7 @@ class Primitive(Generic[P, R]):
         # the library or nothing: it is whoever enters it that speaks for it.
         written = isinstance(implementation, FunctionType)
         module = implementation.__module__ if written else sys._getframe(1).f_globals["__name__"]
+        check_contract(module)
         self._methods.add(signature, varargs, lambda: layer_of(module), implementation)
         invalidate()
         return implementation

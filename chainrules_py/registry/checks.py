@@ -56,7 +56,7 @@ def find_primal(
     if primal is not None:
         return primal
     try:
-        if f in aliases:
+        if f in aliases and not hasattr(f, "nin"):
             msg = (
                 f"{pen}({name}){at}: {name} is written in words ({aliases[f].word!r}), not itself "
                 f"a word; state rules for the words, or g = primitive({name}) for a word of its own"

@@ -55,9 +55,7 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
         if any([issubclass(cls, (list, tuple)) for cls in operands]):
             lines.append("  a list or tuple is a structure; where numbers are meant, np.array(x)")
         lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
-    for module, reason in plugins.failures.items():
-        lines.append(f"  {module} announced itself and could not be imported: {reason}")
-    return "\n".join(lines)
+    return "\n  ".join(["\n".join(lines), *plugins.not_loaded()])
 
 
 def _stated_lines(statements: list[Statement], mode: str) -> list[str]:
@@ -163,9 +161,7 @@ class Explanation:
             )
             state += f", requires {set(s.requires)}" if s.requires else ""
             lines.append(f"   not  {signature_text(s.signature)} {state}  {s.where}")
-        for module, reason in plugins.failures.items():
-            lines.append(f"   !!   {module} could not be imported: {reason}")
-        return "\n".join(lines)
+        return "\n   !!   ".join(["\n".join(lines), *plugins.not_loaded()])
 
 
 def _how(s: Statement) -> str:

@@ -9,30 +9,41 @@ from typing import Any
 
 from chainrules_py.errors import RuleError
 from chainrules_py.primitives.dispatch import checked_annotation
+from chainrules_py.primitives.plugins import (
+    RULES,
+    announced,
+    owner_of,
+    preferred,
+    see,
+)
+from chainrules_py.primitives.rows.alias import choose_rows
 from chainrules_py.registry.checks import Types
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.pens import rule
-from chainrules_py.registry.statement import Statement
-from chainrules_py.registry.table import name_of, remove
+from chainrules_py.registry.statement import Source, Statement
+from chainrules_py.registry.table import name_of, primal_of, remove, stated
 
 _blocks = itertools.count(2)
 """The layers of blocks, each over all that was stated before it; below is ``override=True``."""
 
 
 def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
-    """Take back what was stated about a function, of all types or of these.
+    """Take back what the caller's layer stated about a function, or all statements of some types.
 
     Parameters
     ----------
     f : callable
         The function.
     *types : type
-        The types that the statements are dispatched on; without any, all statements go.
+        The types that the statements are dispatched on, whoever stated them. Without any, what the
+        layer of the calling module stated goes: in a program what programs stated, in a package of
+        rules what that package stated.
 
     Returns
     -------
     list of Statement
-        What was taken out; `chainrules_py.extend.enter` puts each back.
+        What was taken out, which prints with its place; `chainrules_py.extend.enter` puts each
+        back.
 
     Raises
     ------
@@ -53,14 +64,53 @@ def unregister(f: Callable[..., Any], *types: Any) -> list[Statement]:
     (12.0,)
     """
     wanted = tuple([checked_annotation(t, "an operand", f, True) for t in types])
-    mine = [s for s in rules_for(f) if s.override < 2]  # those of blocks go with their blocks
-    found = [s for s in mine if not types or s.signature == wanted]
+    caller = owner_of(Source.caller("unregister", 2).module)
+    known = [s for s in rules_for(f) if s.override < 2]  # those of blocks go with their blocks
+    found = [s for s in known if (s.signature == wanted if types else s.owner == caller)]
     if not found:
-        shown = ", ".join(map(str, types))
-        msg = f"nothing is stated about {name_of(f)}({shown}); rules_for({name_of(f)}) lists all"
+        shown = f"({', '.join(map(str, types))})" if types else " here"
+        msg = f"nothing is stated about {name_of(f)}{shown}; rules_for({name_of(f)}) lists all"
+        if known and not types:
+            msg += ", and unregister with the types of one takes that"
         raise RuleError(msg)
     remove(found)
     return found
+
+
+def settle(f: Callable[..., Any] | None = None, *, prefer: str) -> None:
+    """Choose among packages of rules that state derivatives of one function for the same types.
+
+    Parameters
+    ----------
+    f : callable, optional
+        The function; by default all of which several packages have rules.
+    prefer : str
+        The package whose rules are taken, as the error names it. Rules of your own come before
+        those of any package.
+
+    Raises
+    ------
+    RuleError
+        If there is no package of rules of that name.
+
+    Examples
+    --------
+    >>> settle(print, prefer="anybody")
+    Traceback (most recent call last):
+    chainrules_py.errors.RuleError: no package of rules is called 'anybody', there are none
+    """
+    known = sorted({module for _, module in announced(RULES)})
+    if prefer not in known:
+        msg = f"no package of rules is called {prefer!r}, there are {', '.join(known) or 'none'}"
+        raise RuleError(msg)
+    see(f, ())
+    preferred[f] = prefer
+    choose_rows(f)
+    primals = stated if f is None else filter(None, [primal_of(f)])
+    for primal in list(primals):
+        if f is not None:
+            preferred[primal] = prefer
+        remove((), primal.stated[0])
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any, final
 
 from chainrules_py.config import Capability
 from chainrules_py.primitives.dispatch import signature_text, where_defined
-from chainrules_py.primitives.plugins import Layer, layer_of, see_about
+from chainrules_py.primitives.plugins import Layer, layer_of, owner_of, see_about
 from chainrules_py.primitives.primitive import Primitive
 
 MODES = ("forward", "reverse")
@@ -143,6 +143,15 @@ class Statement:
         return self._layer
 
     @property
+    def owner(self) -> Layer | str:
+        """Whose it is, told apart among the packages of the layer of third parties."""
+        return owner_of(self.source.module) if self.layer is Layer.THIRD_PARTY else self.layer
+
+    def has_place_of(self, other: Statement) -> bool:
+        """Tell whether nothing but the order, or a preference, could decide between the two."""
+        return _place(self) == _place(other) and bool({*self.modes} & {*other.modes})
+
+    @property
     def where(self) -> str:
         """``file:line`` of what was written."""
         return self.source.where
@@ -166,6 +175,10 @@ class Statement:
         shown = self.signature if self.varargs is None else (*self.signature, self.varargs)
         types, modes = signature_text(shown), "/".join(self.modes)
         return f"<rule {self.primal.__name__}{types} {modes} at {self.where}>"
+
+
+def _place(s: Statement) -> tuple[Any, ...]:
+    return s.signature, s.varargs, s.requires, s.override, s.transposed, s.layer
 
 
 def _stated(primal: Primitive[..., Any], module: str, *place: Any) -> Statement:

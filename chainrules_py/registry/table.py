@@ -9,17 +9,24 @@ from __future__ import annotations
 import contextlib
 import types
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import Any
 
 from chainrules_py.config import Capability, Config, meets
-from chainrules_py.errors import RuleError, describe
+from chainrules_py.errors import AmbiguousRuleError, RuleError, describe
 from chainrules_py.primitives.dispatch import Cache, MethodTable, invalidate, lock
-from chainrules_py.primitives.plugins import module_of, see_about, see_libraries
+from chainrules_py.primitives.plugins import (
+    check_contract,
+    contested,
+    module_of,
+    preferred,
+    see_about,
+    see_libraries,
+)
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
-from chainrules_py.registry.statement import MODES, Rule, Statement
+from chainrules_py.registry.statement import MODES, Rule, Source, Statement
 from chainrules_py.values.forgetting import named
 from chainrules_py.values.kinds import ArrayOf, erased
 
@@ -45,26 +52,17 @@ def enter(statement: Statement) -> None:
     Raises
     ------
     RuleError
-        If the same layer has another statement of the same signature.
+        If the same layer has another statement of the same signature. Of two packages of rules
+        both are kept, and a call that finds them is an error: see `settle`.
+    ContractError
+        If the package that states it was written for another contract, or states none.
     """
+    check_contract(statement.source.module)
     with lock:
         present = statement.primal.stated[0]
         kept = []
         for other in present:
-            clash = (
-                other.signature,
-                other.varargs,
-                other.requires,
-                other.override,
-                other.transposed,
-            ) == (
-                statement.signature,
-                statement.varargs,
-                statement.requires,
-                statement.override,
-                statement.transposed,
-            ) and (set(other.modes) & set(statement.modes) and other.layer == statement.layer)
-            if not clash:
+            if not other.has_place_of(statement) or other.owner != statement.owner:
                 kept.append(other)
             elif other.modes != statement.modes or not statement.source.replaces(other.source):
                 msg = (
@@ -116,7 +114,7 @@ def _table(
             table: MethodTable[Statement] = MethodTable(primal.__name__)
             kin: dict[Any, list[Statement]] = {}
             # At equal signature and layer, a rule that asks for more comes later and stays.
-            for s in sorted(statements, key=lambda s: len(s.requires)):
+            for s in sorted(_not_outdone(statements), key=lambda s: len(s.requires)):
                 if mode in s.modes and meets(can, s.requires) and s.override == layer:
                     if ArrayOf not in map(type, (*s.signature, s.varargs)):
                         table.add(s.signature, s.varargs, s.rank, s)
@@ -132,6 +130,26 @@ def _table(
                     table.add(s.signature, s.varargs, made.rank + 1, made)
             tables[key] = table
         return tables[key]  # type: ignore[no-any-return]
+
+
+def _not_outdone(statements: Sequence[Statement]) -> list[Statement]:
+    """Leave out what stands where the package that somebody prefers states another."""
+    found = [s for s in statements if s.owner == preferred.get(s.primal, preferred.get(None))]
+    return [s for s in statements if s in found or not any(map(s.has_place_of, found))]
+
+
+def _check_alone(found: Statement, mode: str) -> None:
+    """Check that no other package states what was found, for the same types.
+
+    Raises
+    ------
+    AmbiguousRuleError
+        If one does, and nobody prefers either.
+    """
+    primal = found.primal
+    same = [s for s in _not_outdone(primal.stated[0]) if mode in s.modes and s.has_place_of(found)]
+    if len({s.owner for s in same}) > 1:
+        raise AmbiguousRuleError(contested(primal.__name__, {s.owner: s.where for s in same}))
 
 
 def _is_within(s: Statement, made: Statement) -> bool:
@@ -158,6 +176,7 @@ def _best(
     for layer in sorted({s.override for s in primal.stated[0] if s.override <= top}, reverse=True):
         found = _table(primal, mode, can, layer, plain and layer == top).resolve(operands)
         if found is not None:
+            _check_alone(found, mode)
             return found
     return None
 
@@ -310,26 +329,36 @@ def declared_directly(f: Any) -> Primitive[..., Any] | None:
 
 
 def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
-    """Declare a primitive for a function whose calls only explicit use of its rules can see."""
+    """Declare a primitive for a function whose calls only explicit use of its rules can see.
+
+    Or for a ufunc. Where that is written in words, these go on for types without a rule.
+    """
     with lock:
         found = declared_directly(f)
         if found is None:
-            n = getattr(f, "nin", None)
+            n: Any = getattr(f, "nin", None)
+            composite = aliases.get(f)
             if n is None:
                 found = Primitive(f)
             else:  # a ufunc: its operands are those that are not for the result
-                declaration = _UFUNCS[n](f)
+                declaration = _UFUNCS[n](f if composite is None else composite.word)
                 declaration.__name__ = declaration.__qualname__ = f.__name__
                 found = primitive(declaration)
                 names = dict.fromkeys(found.operands)
-                alias(
+                aliases[f] = alias(
                     f,
                     to=found,
                     parameters=names | UFUNC_KEYWORDS,
                     refuse=tuple(UFUNC_KEYWORDS),
                     positional=tuple(names),
                 )
-            found.opaque = True
+            found.opaque = composite is None
+            if composite is not None:
+                anything = (object,) * len(found.operands)
+                found.implement(f, types=anything)
+                enter(Statement(found, anything, None, Source.function(composite.word), None))
+                for each in on_change:
+                    each()
             if type(f) is types.FunctionType:
                 f.__dict__["__primitive__"] = found
             else:

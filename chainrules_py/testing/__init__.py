@@ -55,7 +55,7 @@ sample_tests: Callable[..., Callable[..., None]]
 _OUTSIDE = {
     "check_everywhere": "chainrules_everywhere",
     "check_grads": "chainrules_everywhere.grads",
-    "sample_tests": "chainrules_pytest.samples",
+    "sample_tests": "chainrules_py.testing.from_samples",
 }
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.plugins import BACKENDS, announced, failures, see
+from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases
+from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases, replaced
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
@@ -129,6 +129,7 @@ def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
 
 
 _sites: dict[Any, Site] = {}
+replaced.append(lambda f: _sites.pop(f, None))
 _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
@@ -479,6 +480,4 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
         "chainrules_py.composites.functional"
     )
     msg = f"{name} has no derivative here: it is no alias of a word. {write}"
-    for module, reason in failures.items():
-        msg += f"\n  {module} announced itself and could not be imported: {reason}"
-    raise NotDifferentiableError(msg)
+    raise NotDifferentiableError("\n  ".join([msg, *not_loaded()]))

@@ -144,6 +144,8 @@ class Made(functools.partial[Any]):
     """A function that is pickled as the call that made it, or by the name that it has itself."""
 
     recipe: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+    returned: Callable[[inspect.Signature], Any] | None = None
+    """What annotates the result, where it is another than that of the function it stands for."""
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -151,9 +153,11 @@ class Made(functools.partial[Any]):
 
         # `inspect.getfullargspec` follows no `__wrapped__`, and takes what has `__get__` for C.
         try:
-            return inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
+            found = inspect.signature(self.__wrapped__)  # type: ignore[attr-defined]
         except ValueError as error:  # of what is built in
             raise AttributeError(*error.args) from None
+        of = self.returned
+        return found if of is None else found.replace(return_annotation=of(found))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -24,7 +24,6 @@ PACKAGES = (
     "chainrules_pictures",
     "chainrules_everywhere",
     "chainrules_hypothesis",
-    "chainrules_pytest",
     "chainrules_scipy",
     "chainrules_tape",
     "chainrules_tools",

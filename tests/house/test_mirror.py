@@ -35,7 +35,6 @@ PLACES = {
     "backends/chainrules_native": "tests/engines/native",
     "backends/chainrules_numpy": "tests/libraries/numpy",
     "backends/chainrules_pandas": "tests/libraries/pandas",
-    "backends/chainrules_pytest": "tests/testing",
     "backends/chainrules_scipy": "tests/libraries/scipy",
     "backends/chainrules_kit/solvers": "tests/engines/kit/solvers",
     "backends/chainrules_strict": "tests/libraries/strict",
@@ -399,7 +398,6 @@ ELSEWHERE = (
     ),
     ("backends/chainrules_diagnosis/*", "tests/testing/test_diagnosis.py", ROOM),
     ("backends/chainrules_everywhere/*", "tests/testing/test_everywhere.py", ROOM),
-    ("backends/chainrules_pytest/*", "tests/testing/test_plugin.py", "it is the plugin"),
     # -------------------------------------------------------------------------------- the tape
     (
         "backends/chainrules_tape/assembly.py",
@@ -515,7 +513,6 @@ TOPICS = {
     "tests/testing/planted/test_wrong.py": "wrong rules, each called by its name",
     "tests/testing/test_missed.py": "what was missed, or called wrong without reason",
     "tests/testing/test_planted.py": "what can be asked besides one default call",
-    "tests/testing/test_plugin.py": "chainrules_pytest",
     "tests/tape/test_counts.py": "what operations cost, counted",
     "tests/tape/fast/test_unplugged.py": "the tape without each file of the room, bit for bit",
     "tests/tape/functions/test_handed_in.py": "every wrong form, in every door",

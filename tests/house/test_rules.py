@@ -193,7 +193,7 @@ def test_ordinary_names_are_words_or_builtins():
 
 def test_plugin_knows_the_backends():
     """It lists them again, for it may not import the list."""
-    from chainrules_pytest import _LIBRARIES
+    from chainrules_py.testing.plugin import _LIBRARIES
 
     known = {b.name: b.library for b in backends()}
     assert {n: m for n, m in _LIBRARIES.items() if n in known} == known

@@ -6,19 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
-PROJECT = """
-import sys
-
-early = [m for m in ("chainrules_py", "numpy", "array_api_strict") if m in sys.modules]
-
-
-def test_nothing_is_imported_by_the_plugin():
-    assert early == []
-"""
-
+ROOT = Path(__file__).resolve().parents[2]
 USED = """
 import numpy as np
 import pytest
@@ -38,30 +31,33 @@ def test_backend(backend):
 """
 
 
-def pytest_in(folder, *arguments, env=None):
-    """Another pytest, in a folder of its own; it finds the plugin by its entry point."""
+def pytest_in(folder, *arguments, env=None, plugin=True):
+    """Another pytest, in a folder of its own, with no plugin but this one."""
     command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-p", "no:cacheprovider"]
+    command += ["-p", "chainrules_py.testing.plugin"] * plugin
+    quiet = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [*command, *arguments, str(folder)],
         capture_output=True,
         text=True,
         check=False,
         cwd=folder,
-        env={**os.environ, "PYTEST_ADDOPTS": "", **(env or {})},
+        env={**os.environ, **quiet, **(env or {})},
     )
 
 
 def run(folder, text):
     (folder / "test_it.py").write_text(text, encoding="utf-8")
-    # Other plugins that are installed may import what they like; only this one is looked at.
-    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return pytest_in(folder, "-p", "chainrules_pytest", env=env)
+    return pytest_in(folder)
 
 
-def test_plugin_imports_no_core_and_no_array_library(tmp_path):
-    done = run(tmp_path, PROJECT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "rules x checks" not in done.stdout
+def test_it_is_active_only_where_it_is_asked_for(tmp_path):
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert "pytest11" not in groups
+    (tmp_path / "test_it.py").write_text("import sys\n\n\ndef test_it(): ...\n", encoding="utf-8")
+    assert "1 passed" in pytest_in(tmp_path, plugin=False).stdout
+    assert "--chainrules-json" in pytest_in(tmp_path, "--help").stdout
+    assert "--chainrules-json" not in pytest_in(tmp_path, "--help", plugin=False).stdout
 
 
 def test_fixture_and_markers(tmp_path):
@@ -186,7 +182,7 @@ CHECKED = ["-m", "not slow", "--chainrules-json=made/found.json"]
     "workers",
     [
         pytest.param([], id="one process"),
-        pytest.param(["-n", "2"], id="xdist", marks=pytest.mark.slow),
+        pytest.param(["-p", "xdist", "-n", "2"], id="xdist", marks=pytest.mark.slow),
     ],
 )
 def test_package_gets_its_tests_by_one_line(package, workers):

@@ -25,9 +25,9 @@ from chainrules_py.testing import (
 )
 from chainrules_py.testing.check import CHECKS, DERIVED
 from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.from_samples import NIGHTLY, sample_tests
 from chainrules_py.testing.run import CHEAP, words_of
 from chainrules_py.testing.samples.sample import ENTERED
-from chainrules_pytest.samples import NIGHTLY, sample_tests
 
 STRICT = ("array_api_strict", "array_api_strict:device1")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, final, overload
 
 from chainrules_kit import check_same, deliver_many, many_directions, samples
 from chainrules_py import NotDifferentiableError, ZeroTangent, ignore_derivatives, is_zero
@@ -23,6 +23,7 @@ from chainrules_py.extend import (
 from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.answer import unit, units
 from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers
+from chainrules_tape.functions.derivative import Gradient, describe_derivative
 from chainrules_tape.functions.run import (
     ForwardRun,
     LinearRun,
@@ -31,7 +32,10 @@ from chainrules_tape.functions.run import (
 from chainrules_tape.functions.zeros import can_repair, is_lost, may_repair, strong_pass
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
+T = TypeVar("T")
+X = TypeVar("X", bound=Any)  # by which type checkers take the parameter of a lambda for Any
 
 
 def vjp(
@@ -219,8 +223,19 @@ def linearize(
 
 
 Unused: TypeAlias = Literal["warn", "zero", "none", "raise"]
+Dense: TypeAlias = Literal["warn", "zero", "raise"]
 
 
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[X, Q], R],
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: bool = False,
+    guard: GuardMode = "lock",
+    unused: Dense = "warn",
+) -> Gradient[X, Q, tuple[R, X]]: ...
+@overload
 def value_and_grad(
     f: Callable[P, R],
     argnums: Numbers = None,
@@ -231,7 +246,18 @@ def value_and_grad(
     unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
-) -> Callable[P, tuple[R, Any]]:
+) -> Callable[P, tuple[R, Any]]: ...
+def value_and_grad(
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+    guard: GuardMode = "lock",
+    unused: Unused = "warn",
+    by_name: bool = False,
+    sparse: bool = False,
+) -> Callable[..., Any]:
     """Make a function that computes the value of f together with its gradient; see `grad`.
 
     With ``has_aux`` the value is ``(result, aux)``.
@@ -243,29 +269,27 @@ def value_and_grad(
     """
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
     settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
-    call = _differentiating(f, argnums, True, **settings)
-    return made(call, f, value_and_grad, argnums, **settings)  # type: ignore[no-any-return]
+    arguments = Arguments(f, argnums, argnames, by_name)
+    call = _differentiating(f, arguments, True, has_aux, guard, unused, sparse)
+    found = made(call, f, value_and_grad, argnums, **settings)
+    return describe_derivative(found, "value and gradient", f"(value, gradient){_LIKE}", arguments)
 
 
 # One function for both, in one piece: a call of ours is a tenth of the least gradient.
 def _differentiating(
     f: Callable[..., Any],
-    argnums: Numbers,
+    arguments: Arguments,
     with_value: bool,
-    *,
-    argnames: Names,
     has_aux: bool,
     guard: GuardMode,
     unused: Unused,
-    by_name: bool,
     sparse: bool,
 ) -> Callable[..., Any]:
     """Build the function that gives the gradient of f, or its value and its gradient."""
-    arguments = Arguments(f, argnums, argnames, by_name)
     if unused not in ("warn", "zero", "none", "raise"):
         msg = f"unused={unused!r}; write 'warn', 'zero', 'none' or 'raise'"
         raise NotDifferentiableError(msg)
-    names, alone = arguments.names_of_chosen, arguments.alone and not by_name
+    names, alone = arguments.names_of_chosen, arguments.alone and not arguments.by_name
 
     def differentiated(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = operands, f
@@ -300,6 +324,34 @@ def _differentiating(
     return differentiated
 
 
+@overload
+def grad(
+    f: Gradient[X, Q, Any],
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    guard: GuardMode = "lock",
+    unused: Dense = "warn",
+) -> Gradient[X, Q, X]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[X, Q], Any],
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[False] = False,
+    guard: GuardMode = "lock",
+    unused: Dense = "warn",
+) -> Gradient[X, Q, X]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[X, Q], tuple[Any, T]],
+    argnums: Literal[0] | None = None,
+    *,
+    has_aux: Literal[True],
+    guard: GuardMode = "lock",
+    unused: Dense = "warn",
+) -> Gradient[X, Q, tuple[X, T]]: ...
+@overload
 def grad(
     f: Callable[P, Any],
     argnums: Numbers = None,
@@ -310,7 +362,18 @@ def grad(
     unused: Unused = "warn",
     by_name: bool = False,
     sparse: bool = False,
-) -> Callable[P, Any]:
+) -> Callable[P, Any]: ...
+def grad(
+    f: Callable[..., Any],
+    argnums: Numbers = None,
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+    guard: GuardMode = "lock",
+    unused: Unused = "warn",
+    by_name: bool = False,
+    sparse: bool = False,
+) -> Callable[..., Any]:
     """Make the function that computes the gradient of f, whose result is one real number.
 
     Parameters
@@ -367,8 +430,14 @@ def grad(
     """
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "guard": guard}
     settings |= {"unused": unused, "by_name": by_name, "sparse": sparse}
-    call = _differentiating(f, argnums, False, **settings)
-    return made(call, f, grad, argnums, **settings)  # type: ignore[no-any-return]
+    arguments = Arguments(f, argnums, argnames, by_name)
+    call = _differentiating(f, arguments, False, has_aux, guard, unused, sparse)
+    found = made(call, f, grad, argnums, **settings)
+    typed = not (has_aux or by_name or sparse or unused == "none")
+    return describe_derivative(found, "gradient", f"the gradient{_LIKE}", arguments, typed)
+
+
+_LIKE = ", with the structure of what it is taken in"
 
 
 def pulled(

@@ -50,6 +50,7 @@ from chainrules_tape.functions.arguments import (
     can_vary,
     check_varies,
 )
+from chainrules_tape.functions.derivative import describe_derivative
 from chainrules_tape.functions.grad import jvp, pulled, vjp
 from chainrules_tape.functions.own_spaces import projected_rows
 from chainrules_tape.functions.run import (
@@ -126,7 +127,8 @@ def jacobian(
         return (whole, run.aux) if has_aux else whole
 
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "holomorphic": holomorphic}
-    return made(jacobian_of, f, jacobian, argnums, mode, **settings)  # type: ignore[no-any-return]
+    found = made(jacobian_of, f, jacobian, argnums, mode, **settings)
+    return describe_derivative(found, "Jacobian", "arrays of shape y.shape + x.shape", arguments)
 
 
 def hessian(
@@ -194,7 +196,9 @@ def hessian(
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, second_run.aux) if has_aux else whole
 
-    return made(hessian_of, f, hessian, argnums, argnames=argnames, has_aux=has_aux)  # type: ignore[no-any-return]
+    found = made(hessian_of, f, hessian, argnums, argnames=argnames, has_aux=has_aux)
+    gives = "arrays of shape y.shape + x1.shape + x2.shape"
+    return describe_derivative(found, "Hessian", gives, arguments)
 
 
 def hvp(

@@ -7,12 +7,21 @@ how keywords come to be ignored in silence.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any
 
-from chainrules_py.errors import RuleError, UnsupportedKeywordError
-from chainrules_py.primitives.dispatch import invalidate
+from chainrules_py.errors import AmbiguousRuleError, RuleError, UnsupportedKeywordError
+from chainrules_py.primitives.dispatch import invalidate, where_defined
+from chainrules_py.primitives.plugins import (
+    Layer,
+    check_contract,
+    contested,
+    layer_of,
+    owner_of,
+    preferred,
+)
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
 
@@ -122,7 +131,11 @@ _READ = ("defaults", "gathers_lists", "hands_on", "leftover", "names", "position
 class Alias:
     """Alias in one row: a library's function, the word it is, and the fate of its keywords."""
 
-    __slots__ = ("_direct", "_given", "fewer", "gather", "lower", "native", "word", *_READ)
+    module: str  # which made the row
+    __slots__ = (
+        *("_direct", "_given", "fewer", "gather", "lower", "module", "native", "word"),
+        *_READ,
+    )
 
     def __init__(
         self,
@@ -189,6 +202,11 @@ class Alias:
         # A keyword that a newer release of the library brought: refused where it is used, so that
         # it is not ignored, and so that the release does not take every other function with it.
         return frozenset(lost)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether these packages state it."""
+        return self.module.startswith("chainrules_")
 
     @property
     def __name__(self) -> str:
@@ -433,7 +451,57 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 """The keywords of every ufunc, with their defaults: none of them has a derivative."""
 
 aliases: dict[Any, Alias] = {}
-"""The rows, by the function that is aliased."""
+replaced: list[Callable[[Any], object]] = []
+"""Called with a function whose row is replaced by another one: who keeps it lets it go."""
+_of_packages: dict[Any, dict[Any, Alias]] = {}
+"""The rows of packages of rules by function and package."""
+
+
+class Contested(Alias):
+    """Rows of several packages for one function: who asks which word it is gets an error."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: dict[Any, Alias]) -> None:
+        (self.native, self.module), *_ = [(row.native, row.module) for row in rows.values()]
+        self.rows = rows
+
+    @property
+    def word(self) -> Any:  # type: ignore[override]
+        """The word: there is none that comes before the others."""
+        places = {package: where_defined(row.word) for package, row in self.rows.items()}
+        raise AmbiguousRuleError(contested(self.__name__, places))
+
+    def __repr__(self) -> str:
+        return f"<rows of {' and '.join(self.rows)} for {self.__name__}>"
+
+
+def _enter(row: Alias) -> None:
+    """Put a row where it counts: what a user states comes first, then packages of rules."""
+    native, known = row.native, aliases.get(row.native)
+    if known is None or (known.is_ours and row.is_ours):
+        aliases[native] = row
+        return
+    if layer_of(row.module) is Layer.THIRD_PARTY:
+        rows = _of_packages.setdefault(native, {})
+        if not isinstance(known, Contested) and isinstance(known.word, Primitive):
+            theirs = [s.owner for s in known.word.stated[0] if s.layer is Layer.THIRD_PARTY]
+            rows.update(dict.fromkeys(theirs, known))
+        rows[owner_of(row.module)] = row
+    if layer_of(row.module) >= layer_of(known.module):
+        aliases[native] = row
+        choose_rows(native)
+
+
+def choose_rows(native: Any = None) -> None:
+    """Have the row of the package that is preferred count, for a function or for all."""
+    for f in tuple(_of_packages) if native is None else (native,):
+        rows = _of_packages.get(f, {})
+        if len(rows) > 1 and layer_of(aliases[f].module) is Layer.THIRD_PARTY:
+            wanted = preferred.get(f, preferred.get(None, ""))
+            aliases[f] = rows.get(wanted) or Contested(rows)
+        for forget in replaced:
+            forget(f)
 
 
 def alias(
@@ -488,6 +556,8 @@ def alias(
         row.read()
     if isinstance(to, Primitive) and to.__wrapped__ is native:
         to.opaque = True  # without a rule for the operands: to call it is to come here again
-    aliases[native] = row
+    row.module = sys._getframe(1).f_globals["__name__"]
+    check_contract(row.module)
+    _enter(row)
     invalidate()
     return row

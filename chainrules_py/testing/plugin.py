@@ -1,8 +1,7 @@
 """The pytest plugin: markers, a test per array library, and what the samples came to.
 
-pytest imports it at its start in every project where chainrules_py is installed. It is therefore
-a package of its own, which imports neither chainrules_py nor an array library until a fixture is
-used, or samples have run.
+``pytest -p chainrules_py.testing.plugin`` turns it on, or ``addopts`` in the project's settings: it
+is active nowhere else.
 """
 
 from __future__ import annotations

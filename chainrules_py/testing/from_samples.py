@@ -14,7 +14,7 @@ from typing import Any, final
 import pytest
 
 from chainrules_py import RuleError
-from chainrules_py.extend import name_of
+from chainrules_py.registry.table import name_of
 from chainrules_py.testing import Backend, Outcome, RuleCheckError
 from chainrules_py.testing.data.build import Instance
 from chainrules_py.testing.report.summary import Depth, told

@@ -1,0 +1,199 @@
+"""Packages of rules that clash, cannot be imported, or were written for another contract.
+
+Each is installed as an outsider would install it: a folder in the path, with its announcement. What
+is wrong with one is seen at the call that it would have served, and takes no other rule along.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.core.primitives.test_plugins import distribution, run
+
+
+def package(folder, name, rules, contract="chainrules_contract = 1\n"):
+    """A package whose rules stand in a module of their own, as `new-package` writes it."""
+    head = "import scipy.special as sp\nfrom chainrules_py import *\n"
+    distribution(folder, name, {}, f"[chainrules_py.rules]\nscipy = {name}\n")
+    (folder / name).mkdir()
+    (folder / name / "__init__.py").write_text(f"{contract}from {name} import rules\n")
+    (folder / name / "rules.py").write_text(head + rules)
+
+
+HEAD = """
+import warnings
+import numpy as np, scipy.special as sp
+import chainrules_py as cr
+from chainrules_tape import grad
+
+def said(f, *xs):
+    "What a gradient is, or its error, and what was warned of."
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            got = float(grad(lambda *xs: f(*xs))(*xs))
+        except cr.ChainRulesError as error:
+            got = f"{type(error).__name__}: {error}"
+    return got, [str(w.message) for w in seen if w.category is cr.PackageWarning]
+"""
+
+
+def told(folder, program):
+    return run(folder, "exec(" + repr(HEAD + program) + ")").splitlines()
+
+
+def slope(f, number, n=1):
+    return f"scalar_rule(sp.{f}, {', '.join([f'lambda y, *xs: {number}'] * n)})\n"
+
+
+@pytest.mark.parametrize(
+    "f, operands",
+    [("owens_t", "0.3, 0.7"), ("agm", "1.0, 2.0"), ("voigt_profile", "1.0, 1.0, 1.0")],
+)
+def test_a_package_may_have_a_rule_for_a_ufunc_and_one_that_is_written_in_words(
+    tmp_path, f, operands
+):
+    n = operands.count(",") + 1
+    package(tmp_path, "thirds", slope(f, 77.0, n))
+    lines = told(tmp_path, f"print(said(sp.{f}, {operands}), said(sp.erf, 0.0))")
+    assert lines == [f"(77.0, []) ({2 / 3.141592653589793**0.5}, [])"]
+
+
+def test_a_rule_for_a_function_written_in_words_holds_for_its_types_alone(tmp_path):
+    state = (
+        "@rule(sp.agm)\ndef agm_rule(a: float, b: float):\n    return 0.0, (identity, identity)\n"
+    )
+    package(tmp_path, "thirds", state)
+    program = """
+a = np.array([1.0, 3.0])
+slope = grad(lambda a: np.sum(sp.agm(a, 2.0)))(a)
+h = 1e-6
+differences = (sp.agm(a + h, 2) - sp.agm(a - h, 2)) / (2 * h)
+print(said(sp.agm, 1.0, 2.0)[0], np.abs(slope - differences).max() < 1e-8)
+"""
+    assert told(tmp_path, program) == ["1.0 True"]
+
+
+@pytest.mark.parametrize("names", [("aaa", "zzz"), ("zzz", "aaa")], ids=["", "other way round"])
+def test_of_two_packages_with_one_rule_none_wins_by_its_name(tmp_path, names):
+    """It is an error at the call, and only there; the user decides."""
+    for name, number, other in zip(names, (2.0, 3.0), ("erfcx", "dawsn"), strict=True):
+        package(tmp_path, name, slope("owens_t", number, 2) + slope(other, number))
+    program = """
+print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
+print(*said(sp.owens_t, 0.3, 0.7), sep="\\n")
+cr.settle(sp.owens_t, prefer="zzz"); print(said(sp.owens_t, 0.3, 0.7))
+cr.settle(sp.owens_t, prefer="aaa"); print(said(sp.owens_t, 0.3, 0.7))
+cr.settle(prefer="zzz"); print(said(sp.owens_t, 0.3, 0.7))
+cr.scalar_rule(sp.owens_t, *[lambda y, h, a: 5.0] * 2); print(said(sp.owens_t, 0.3, 0.7))
+"""
+    lines = told(tmp_path, program)
+    assert lines[0] == "(2.0, []) (3.0, [])"
+    error = "\n".join(lines[1:-5])
+    assert "AmbiguousRuleError: owens_t has derivatives of several packages" in error
+    assert all(f"{name}, at" in error and f"{name}/rules.py:3" in error for name in names)
+    assert 'write settle(owens_t, prefer="aaa")' in error
+    assert lines[-5] == "[]"
+    numbers = dict(zip(names, (2.0, 3.0), strict=True))
+    z, a = numbers["zzz"], numbers["aaa"]
+    assert lines[-4:] == [f"({z}, [])", f"({a}, [])", f"({a}, [])", "(5.0, [])"]
+
+
+def test_of_two_packages_with_primitives_for_one_function_none_wins_by_its_name(tmp_path):
+    word = """
+from chainrules_py.extend import alias
+@primitive
+def mean(x1, x2, /):
+    return sp.agm(x1, x2)
+scalar_rule(mean, lambda y, a, b: {0}, lambda y, a, b: {0})
+alias(sp.agm, to=mean)
+"""
+    package(tmp_path, "aaa", word.format(2.0))
+    package(tmp_path, "zzz", word.format(3.0) + slope("erfcx", 4.0))
+    package(tmp_path, "mmm", slope("agm", 6.0, 2) + slope("dawsn", 8.0))
+    program = """
+print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
+print(*said(sp.agm, 1.0, 2.0), sep="\\n")
+cr.settle(sp.agm, prefer="zzz"); print(said(sp.agm, 1.0, 2.0))
+cr.settle(sp.agm, prefer="aaa"); print(said(sp.agm, 1.0, 2.0))
+"""
+    lines = told(tmp_path, program)
+    assert lines[0] == "(4.0, []) (8.0, [])"
+    assert "AmbiguousRuleError: agm has derivatives of several packages" in lines[1]
+    assert lines[-2:] == ["(3.0, [])", "(2.0, [])"]
+
+
+def test_a_package_that_cannot_be_imported_is_a_warning_at_the_first_call_it_would_serve(tmp_path):
+    package(tmp_path, "broken", slope("erfcx", 2.0) + "import nothing_of_that_name\n")
+    package(tmp_path, "sound", slope("dawsn", 3.0))
+    program = """
+print(said(np.sin, 0.0))
+print(said(sp.owens_t, 0.3, 0.7)[1])
+print(said(sp.erfcx, 1.0), said(sp.dawsn, 1.0))
+print(cr.explain(sp.erfcx, 1.0))
+"""
+    lines = told(tmp_path, program)
+    assert lines[0] == "(1.0, [])"
+    assert lines[1].startswith(
+        '["broken brings derivatives for scipy, and could not be imported: ModuleNotFoundError: '
+    )
+    assert lines[1].count("import broken to see where, or uninstall it") == 1
+    assert lines[2] == "(2.0, []) (3.0, [])"  # what it stated before counts
+    assert "   !!   broken could not be imported: ModuleNotFoundError" in "\n".join(lines[3:])
+
+
+@pytest.mark.parametrize(
+    "contract, expected",
+    [
+        (
+            "chainrules_contract = 2\n",
+            "states chainrules_contract = 2, and this core keeps 1; in",
+        ),
+        ("", "states chainrules_contract = None, and this core keeps 1; write chainrules_contract"),
+    ],
+    ids=["another", "none"],
+)
+def test_a_package_of_another_contract_is_a_warning_and_none_of_its_rules_counts(
+    tmp_path, contract, expected
+):
+    package(tmp_path, "older", slope("owens_t", 2.0, 2), contract)
+    package(tmp_path, "sound", slope("dawsn", 3.0))
+    program = """
+got, seen = said(sp.owens_t, 0.3, 0.7)
+print(got == 2.0, seen)
+print(said(sp.owens_t, 0.3, 0.7)[1], said(sp.dawsn, 1.0))
+"""
+    lines = told(tmp_path, program)
+    assert lines[0].startswith("False [")
+    assert expected in lines[0]
+    assert lines[1] == "[] (3.0, [])"
+
+
+def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path):
+    package(tmp_path, "older", "", "chainrules_contract = 2\n")
+    lines = told(tmp_path, "print(said(sp.dawsn, 0.0))")
+    assert "older brings derivatives for scipy, and could not be loaded: older states" in lines[0]
+    assert lines[0].startswith("(1.0, [")
+
+
+def test_unregister_takes_what_the_caller_stated(tmp_path):
+    package(
+        tmp_path,
+        "thirds",
+        slope("owens_t", 2.0, 2) + "def back():\n    return unregister(sp.owens_t)\n",
+    )
+    program = """
+cr.scalar_rule(sp.owens_t, lambda y, h, a: 5.0, lambda y, h, a: 5.0)
+print(said(sp.owens_t, 0.3, 0.7)[0], *cr.unregister(sp.owens_t), said(sp.owens_t, 0.3, 0.7)[0])
+try:
+    cr.unregister(sp.owens_t)
+except cr.RuleError as error:
+    print(error)
+import thirds.rules
+print(*thirds.rules.back(), said(sp.owens_t, 0.0, 0.7)[0] == 2.0)
+"""
+    lines = told(tmp_path, program)
+    assert lines[0].startswith("5.0 <rule owens_t(Numeric, Numeric) forward/reverse at <string>:")
+    assert lines[0].endswith("> 2.0")
+    assert lines[1].startswith("nothing is stated about owens_t here; rules_for(owens_t) lists")
+    assert "thirds/rules.py:3> False" in lines[2]
