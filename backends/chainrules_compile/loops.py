@@ -114,7 +114,7 @@ def stacked_parts(*parts: Any, back: bool) -> Any:
 
 
 def stacked_rows(*parts: Any, back: bool) -> Any:
-    """Return an array of some rows, and of those of a list; the last first if they lie backwards."""
+    """Return an array of some rows and those of a list; the last first if they lie backwards."""
     *first, kept = parts
     rows = [*first, *kept][:: -1 if back else 1]
     return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)
