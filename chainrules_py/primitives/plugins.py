@@ -458,4 +458,4 @@ def default_engine() -> Any:
 
 def default_compiler() -> Any:
     """Return the package that compiles functions for NumPy, or None if none is installed."""
-    return next((load(module, COMPILERS) for _, module in announced(COMPILERS)), None)
+    return next((load(module) for _, module in announced(COMPILERS)), None)
