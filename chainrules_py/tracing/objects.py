@@ -31,35 +31,56 @@ element_methods: dict[str, Any] = {}
 
 
 class Objects:
-    """The first array of objects that was made in a differentiation.
+    """The arrays of objects that were made in a differentiation.
 
     Attributes
     ----------
     file, line
-        Where it was made.
-    before : int
-        How many records there were.
-    elements : int
-        How many elements arrays of objects were given.
+        Where the first was made.
+    tape : sized or None
+        The records; None in forward mode.
+    duals : int
+        How many values forward mode made since.
+    records : dict
+        By place, how many records came of the arrays that were made there.
     """
 
-    __slots__ = ("before", "elements", "file", "line")
+    __slots__ = ("_at", "_before", "duals", "file", "line", "records", "tape")
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
-        self.before = len(getattr(x, "tape", ()))
-        self.elements = 0
+        self.tape = getattr(x, "tape", None)
+        self.duals = 0
+        self.records: dict[Any, int] = {}
+        self._at: Any = None
+        self._before = 0
 
-    def warn(self, tape: Any) -> None:
-        """Warn, once a line, if many records came of it."""
-        n = self.elements if tape is None else len(tape) - self.before
-        if n > MOST_RECORDS:
-            msg = (
-                f"np.array of traced values makes an array of objects here, of which NumPy "
-                f"computes one element after the other ({n:,} of them); write "
-                f"np.array(..., like=x) here, where x is traced"
-            )
-            warnings.warn_explicit(msg, PerformanceWarning, self.file, self.line, registry=_seen)
+    def _count(self) -> int:
+        return self.duals if self.tape is None else len(self.tape)
+
+    def begin(self) -> None:
+        """Note that an array is made: records are counted until one is joined."""
+        if self._at is None:
+            self._at, self._before = place_of_call(2), self._count()
+
+    def end(self) -> None:
+        """Note that an array is joined: records are of arrays again."""
+        if self._at is not None:
+            so_far = self.records.get(self._at, 0)
+            self.records[self._at] = so_far + self._count() - self._before
+            self._at = None
+
+    def warn(self) -> None:
+        """Warn, once a line, if many records came of an array."""
+        self.end()
+        for (file, line), n in self.records.items():
+            if n > MOST_RECORDS:
+                msg = (
+                    f"np.array of traced values makes an array of objects here, of which NumPy "
+                    f"computes one element after the other ({n:,} of them); write "
+                    f"np.array(..., like=x) here, where x is traced"
+                )
+                warnings.warn_explicit(msg, PerformanceWarning, file, line, registry=_seen)
 
     def explain(self, error: BaseException) -> None:
         """Note on an error which line made the array, and what to write."""
@@ -99,7 +120,7 @@ def becomes_element(x: Any) -> bool:
             return False
         if x.level not in objects:
             objects[x.level] = Objects(x)
-        objects[x.level].elements += 1
+        objects[x.level].begin()
         x = x.__payload__
     return True
 
@@ -130,8 +151,13 @@ def joined(x: Any) -> Any:
     if info.library.objects is None or x.dtype is not info.library.objects:
         return x
     flat = x.ravel().tolist()
-    if not any(map(is_element, flat)):
+    element = next(filter(is_element, flat), None)
+    if element is None:
         return x
+    while issubclass(type(element), Tracer):
+        if element.level in objects:
+            objects[element.level].end()
+        element = element.__payload__
     return info.namespace.stack(flat).reshape(x.shape)
 
 

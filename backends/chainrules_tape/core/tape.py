@@ -201,7 +201,7 @@ class BareTape(list[tuple[Any, ...]]):
         made = objects.pop(self.level, None)
         if error is None:
             if made is not None:
-                made.warn(self)
+                made.warn()
             self.close()
             self.guard.unlock()
         else:

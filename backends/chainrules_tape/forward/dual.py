@@ -19,6 +19,7 @@ from chainrules_py.extend import (
     Unmixed,
     kept,
     missing,
+    objects,
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
@@ -86,6 +87,8 @@ class Dual(SettledCalls, Writable):
         self.payload = value
         self.tangent = tangent
         self._level = level
+        if objects and level in objects:
+            objects[level].duals += 1
 
     @property
     def level(self) -> int:

@@ -155,7 +155,7 @@ class Run:
             del under_way[outside:]
             notes.pop(self.level, None)
             if objects and (made := objects.pop(self.level, None)) is not None:
-                made.warn(getattr(self, "tape", None))
+                made.warn()
             close()
         if self.leaves is not given:
             check_unwritten(given, self.leaves)
