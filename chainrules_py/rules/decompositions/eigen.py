@@ -16,6 +16,7 @@ from chainrules_py.rules.support.spectra import (
     least,
     off_diagonal,
     pairs,
+    singled_out,
     threshold,
     unsettled,
 )
@@ -108,7 +109,9 @@ def eigh_pull(y_bar, w, V, upper):
     turn, close = X - adjoint(X), near(w, errors=8.0)
     report(beyond(close, turn, limit), message=GAUGE)
     M = 0.5 * (turn * inverse(pairs(w), tied))
-    if not is_zero(w_bar):
+    if is_zero(w_bar):
+        report(singled_out(close, V_bar), message=GAUGE)
+    else:
         report(unsettled(tied, close, w_bar, X + adjoint(X), limit), message=TIES_H)
         M = M + from_diagonal(w_bar, rows=w.shape[-1], columns=w.shape[-1])
     return read(matmul(matmul(V, M), adjoint(V)), upper)

@@ -15,6 +15,7 @@ from chainrules_py.rules.support.spectra import (
     inverse,
     off_diagonal,
     pairs,
+    singled_out,
     threshold,
     unsettled,
 )
@@ -122,6 +123,8 @@ def svd_pull(y_bar, U, S, Vh):
         # Of a real square matrix, a zero value may stand alone: then only a sign is open.
         alone = both(null) if m != n or U.dtype != S.dtype else off_diagonal(both(null), S)
         report(unsettled(tied, close, S_bar, normal, limit, alone), message=TIES)
+    else:
+        report(singled_out(close, U_bar[..., :k], V_bar[..., :k]), message=GAUGE)
     left = 0.5 * ((X + Y) * gap + (X - Y) * total) + from_diagonal(S_bar, rows=k, columns=k)
     left = matmul(U1, left)
     if m > k:

@@ -13,6 +13,7 @@ from chainrules_py.vocabulary import (
     logical_and,
     logical_or,
     maximum,
+    not_equal,
     real,
     resolution,
     sum,
@@ -53,6 +54,19 @@ def least(t):
 def beyond(mask, numerator, limit):
     """Where a numerator, whose denominator vanishes, does not."""
     return logical_and(mask, greater(abs(numerator), limit))
+
+
+def singled_out(tied, *bars):
+    """Which pairs of tied columns have cotangents of one column alone.
+
+    The loss of ``U[0, 0]`` at U = I does not move to first order when the two columns turn, and
+    yet depends on which were returned.
+    """
+    size = 0.0
+    for t in bars:
+        size = size + sum(abs(t), axis=-2)
+    used = greater(size, 0.0)
+    return logical_and(tied, not_equal(expand_dims(used, axis=-2), expand_dims(used, axis=-1)))
 
 
 def evenly(t, s, tied):

@@ -358,3 +358,25 @@ def test_strict_is_nested_and_ends_with_its_block():
             report(True, message="raised")
     with pytest.warns(DegeneracyWarning):
         report(True, message="warned")
+
+
+# Where U = I, the first derivative of U[0, 0] along the turn of two equal columns is 0.
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda x: np.linalg.svd(x)[0][0, 0],
+        lambda x: np.linalg.svd(x)[2][1, 1],
+        lambda x: np.sum(np.linalg.svd(x)[0][:, 0] ** 2),
+        lambda x: np.linalg.eigh(x)[1][1, -1],
+    ],
+)
+@pytest.mark.parametrize("x", [np.eye(2), np.diag([3.0, 3.0, 1.0])], ids=str)
+def test_one_of_equal_columns_is_reported(loss, x):
+    with pytest.warns(DegeneracyWarning, match="depends on which"):
+        grad(loss)(x)
+
+
+def test_all_of_equal_columns_are_not(no_warnings):
+    x = np.diag([3.0, 3.0, 1.0])
+    grad(lambda x: np.sum(np.linalg.svd(x)[0][:, :2] ** 2))(x)
+    grad(lambda x: np.linalg.svd(x)[0][2, 2])(x)
