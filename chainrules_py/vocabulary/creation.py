@@ -31,11 +31,11 @@ def full_like(x: Array, /, *, shape: tuple[int, ...], fill: complex, dtype: Any 
 
 
 @primitive
-def zeros_like(x: Array, /, *, dtype: Any = None) -> Any:
-    """Zeros in the shape of x."""
+def zeros_like(x: Array, /, *, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Any:
+    """Zeros in the shape of x, or another, where x lives."""
 
 
-ones_like = zeros_like.alike("ones_like", "Ones in the shape of x.")
+ones_like = zeros_like.alike("ones_like", "Ones in the shape of x, or another, where x lives.")
 
 
 @primitive

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_py import NoTangent, NotDifferentiableError, TracerError, frule, rrule
+from chainrules_py import vocabulary as v
 from chainrules_tape import asarray, full, grad, jvp, vjp
 
 rng = np.random.default_rng(5)
@@ -154,3 +155,11 @@ def test_geomspace_as_jax_has_it():
     expected = jax.grad(f(jax.numpy), argnums=(0, 1))(a, b)
     for have, want in zip(grad(f(np), argnums=(0, 1))(a, b), expected, strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("word, number", [(v.zeros_like, 0.0), (v.ones_like, 1.0)])
+def test_of_another_shape(word, number):
+    x = np.arange(6.0).reshape(2, 3).T
+    assert np.array_equal(word(x, shape=(2,)), np.full(2, number))
+    assert word(x, shape=()).shape == ()
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x) + word(x, shape=()))(x), np.ones((3, 2)))

@@ -157,14 +157,18 @@ def full_like_torch(x: torch.Tensor, *, shape: Any, fill: Any, dtype: Any = None
 
 
 @v.zeros_like.implement
-def zeros_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
+def zeros_like_torch(x: torch.Tensor, *, shape: Any = None, dtype: Any = None) -> Any:
     """Make zeros like a tensor; a dtype of NumPy's is taken by its name."""
+    if shape is not None:
+        return full_like_torch(x, shape=shape, fill=0, dtype=dtype)
     return torch.zeros_like(x, dtype=dtype_of(dtype))
 
 
 @v.ones_like.implement
-def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
+def ones_like_torch(x: torch.Tensor, *, shape: Any = None, dtype: Any = None) -> Any:
     """Make ones like a tensor; a dtype of NumPy's is taken by its name."""
+    if shape is not None:
+        return full_like_torch(x, shape=shape, fill=1, dtype=dtype)
     return torch.ones_like(x, dtype=dtype_of(dtype))
 
 
