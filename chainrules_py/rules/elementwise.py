@@ -9,6 +9,7 @@ Python's own ``/`` raises there.
 import math
 
 from chainrules_py.primitives.primitive import primitive
+from chainrules_py.registry.bind.partials import QUOTIENTS
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
@@ -163,14 +164,38 @@ scalar_rule(
     complex="holomorphic",
 )
 scalar_rule(square, lambda _y, x: 2 * x, complex="holomorphic")
-scalar_rule(sqrt, lambda y, _x: divide(0.5, y), singular=True, complex="holomorphic")
 scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
 
 
 BENT = (
-    "a length is 0, where its second derivative is not determined, and is given as 0: of what is "
-    "even in it, as its square or its cosine, write a function of the sum of squares"
+    "a root or length is 0, where its second derivative is not determined, and that of what is "
+    "even in it, as its square or its cosine, is given as 0: write a function of the sum of squares"
 )
+
+
+@primitive
+def over_root(c, y, /):
+    """c / y for a root y."""
+    return divide(c, y)
+
+
+QUOTIENTS.append(over_root)
+
+
+def bend_of_root(q, y):
+    """-q / y, which is asked for by second derivatives alone."""
+    report(y == 0, message=BENT)
+    return divide(-q, y)
+
+
+scalar_rule(
+    over_root,
+    lambda _q, _c, y: divide(1, y),
+    lambda q, _c, y: bend_of_root(q, y),
+    singular=True,
+    complex="holomorphic",
+)
+scalar_rule(sqrt, lambda y, _x: over_root(0.5, y), singular=True, complex="holomorphic")
 
 
 @primitive

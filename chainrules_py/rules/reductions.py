@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from chainrules_py.registry.pens import linear_rule, non_differentiable, rule
+from chainrules_py.rules.elementwise import over_root
 from chainrules_py.rules.support.leading import along_axes, along_axis, from_end
 from chainrules_py.rules.support.shares import equal_shares, shared
 from chainrules_py.tangents.linear_map import LinearMap
@@ -22,7 +23,6 @@ from chainrules_py.vocabulary import (
     count_nonzero,
     cumulative_prod,
     cumulative_sum,
-    divide,
     equal,
     expand_dims,
     flip,
@@ -202,7 +202,7 @@ def std_rule(x, *, axis, correction, keepdims):
 
 
 def _std_slope(x, y, axis, correction, keepdims):
-    slope = strong_multiply(_slope(x, axis, correction), divide(0.5, _kept(y, axis, keepdims)))
+    slope = strong_multiply(_slope(x, axis, correction), over_root(0.5, _kept(y, axis, keepdims)))
     if _count(x, axis) <= correction:
         return slope  # the spread of nothing
     # Of numbers that are all equal the mean may be another one, by rounding.

@@ -5,7 +5,9 @@ At kinks they give the values of docs/conventions.md.
 
 import math
 
+from chainrules_py.primitives.primitive import primitive
 from chainrules_py.registry.pens import linear_rule, non_differentiable, rule, scalar_rule
+from chainrules_py.rules.elementwise import BENT
 from chainrules_py.rules.support.leading import from_end
 from chainrules_py.tangents.linear_map import LinearMap
 from chainrules_py.tangents.space import kind_of
@@ -39,6 +41,7 @@ from chainrules_py.vocabulary import (
     nextafter,
     put_along_axis_add,
     real,
+    report,
     reshape,
     sign,
     strong_multiply,
@@ -173,7 +176,29 @@ scalar_rule(
 # -------------------------------------------------------------------- absolute values, signs
 
 # |z| = √(z z̄), so 2 ∂|z|/∂z = z̄ / |z|, the conjugate of the sign.
-scalar_rule(abs, lambda _y, x: conj(sign(x)), complex="real")
+scalar_rule(abs, lambda _y, x: conj(slope_of_abs(x)), complex="real")
+
+
+def slope_of_abs(x):
+    return direction(x) if kind_of(x) == "complex" else sign(x)
+
+
+@primitive
+def direction(z, /):
+    """z / |z|, and 0 at 0."""
+    return sign(z)
+
+
+@rule(direction, batched=True)
+def direction_rule(z):
+    """As the sign, but asked for by second derivatives alone."""
+    y = direction(z)
+    return y, (LinearMap(across_length, across_length, y, abs(z)),)
+
+
+def across_length(t, y, r):
+    report(r == 0, message=BENT)
+    return across_radius(t, y, r)
 
 
 @rule(sign, batched=True)

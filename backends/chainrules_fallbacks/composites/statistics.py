@@ -55,9 +55,13 @@ def _variance(
 
 
 def _root(variance: Any) -> Any:
-    """Compute the square root, with derivative 0 at 0, where all elements are equal."""
+    """Compute the square root, with derivative 0 at 0, where all elements are equal.
+
+    There it is a length of 0, whose second derivative is reported.
+    """
     constant = v.equal(variance, 0)
-    return v.where(constant, 0, v.sqrt(v.where(constant, 1, variance)))
+    root = v.sqrt(v.where(constant, 1, variance))
+    return v.where(constant, v.hypot(variance, 0), root)
 
 
 def nanmean(x: Any, /, *, axis: Axes = None, keepdims: bool = False, where: Any = True) -> Any:

@@ -214,6 +214,10 @@ class _Slot:
         raise TypeError
 
 
+QUOTIENTS: list[Any] = [divide]
+"""Words that compute x / y."""
+
+
 def form_of(partial: Partial) -> tuple[str, Any]:
     """Classify a partial by what it gives: a constant, one of its parameters, or computed.
 
@@ -235,12 +239,13 @@ def form_of(partial: Partial) -> tuple[str, Any]:
 
 def _quotient_of(partial: Partial, code: Any) -> tuple[float, int | None, int] | None:
     """Constant, slot above, slot below of what is ``divide(2, x)`` or ``divide(-z, y)``."""
-    given = getattr(partial, "__globals__", {})
-    if code.co_names != ("divide",) or given.get("divide") is not divide:
+    name, *others = code.co_names
+    word = getattr(partial, "__globals__", {}).get(name)
+    if others or not any([word is quotient for quotient in QUOTIENTS]):
         return None
     slots = [_Slot(i) for i in range(code.co_argcount)]
     try:
-        above, below = FunctionType(code, {"divide": lambda x, y: (x, y)})(*slots)
+        above, below = FunctionType(code, {name: lambda x, y: (x, y)})(*slots)
     except TypeError:  # it computes with them, or with the quotient
         return None
     if type(below) is not _Slot or below.sign < 0:
