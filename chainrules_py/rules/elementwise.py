@@ -73,10 +73,37 @@ from chainrules_py.vocabulary import (
 scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
 scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")
 scalar_rule(multiply, lambda _z, _x, y: y, lambda _z, x, _y: x, complex="holomorphic")
+
+
+@primitive
+def over_again(z, y, /):
+    """z / y for a quotient z = x / y."""
+    return divide(z, y)
+
+
+QUOTIENTS.append(over_again)
+
+
+@rule(over_again, batched="broadcast")
+def over_again_rule(z, y):
+    """dq = dz / y - q (dy / y): not q / y times dy, of which the first may be 0 by underflow."""
+    q, inverse = over_again(z, y), divide(1, y)
+    times = lambda t, p: strong_multiply(t, conj(p))
+    return q, (
+        LinearMap(strong_multiply, times, inverse),
+        LinearMap(
+            lambda t, q, p: strong_multiply(strong_multiply(t, p), -q),
+            lambda t, q, p: strong_multiply(strong_multiply(t, conj(p)), conj(-q)),
+            q,
+            inverse,
+        ),
+    )
+
+
 scalar_rule(
     divide,
     lambda _z, _x, y: divide(1, y),
-    lambda z, _x, y: divide(-z, y),
+    lambda z, _x, y: over_again(-z, y),
     singular=True,
     complex="holomorphic",
 )

@@ -560,3 +560,14 @@ def test_logaddexp_keeps_its_digits_and_is_smooth_where_both_are_equal():
         for expected in slopes:
             f = grad(f)
             assert f(at) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("x", [300.0, np.float64(300.0), np.array([300.0, 0.5])], ids=repr)
+def test_curvature_of_a_reciprocal_whose_cube_is_no_number(x):
+    """(1 / cosh)'' = (1 - 2 / cosh²) / cosh, where 1 / cosh³ is 0."""
+    f = lambda x: 1 / np.cosh(x)
+    along = lambda f: lambda x: jvp(f, (x,), (np.ones(np.shape(x))[()],))[1]
+    slope = lambda f: grad(lambda x: np.sum(f(x)))
+    truth = (1 - 2 / np.cosh(x) ** 2) / np.cosh(x)
+    for outer, inner in itertools.product((along, slope), repeat=2):
+        np.testing.assert_allclose(outer(inner(f))(x), truth, rtol=1e-13)
