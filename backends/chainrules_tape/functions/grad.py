@@ -385,15 +385,15 @@ def pulled(
     For this f is run again at xs. If it gives another number then, as a function that draws does,
     or an error, the NaN stays.
     """
-    look = run.tape.notes is None and run.tape.folds is None
-    for x in run.leaves if look else ():
-        if type(x) is not float and type(x) in finite_tests and x.size > _LARGE:  # a look costs
-            look = may_repair(run.tape)
-            break
+    for x in run.leaves:
+        cls = type(x)
+        large = cls is not float and cls in finite_tests and x.size > _LARGE
+        if large and not may_repair(run.tape):  # a look costs
+            return run.pull(seeds, consume=True)
     found = run.pull(seeds, consume=True)
-    for bar in found if look else ():
+    for bar in found:
         cls = type(bar)
-        if cls is ZeroTangent or (cls is float and bar == bar):
+        if bar == bar if cls is float else cls is ZeroTangent:
             continue
         if cls in finite_tests and finite_tests[cls](bar):
             continue

@@ -337,8 +337,7 @@ class Recorded(Run):
         for i in self.inputs:
             bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
-        whole = not consume and notes is None and tape.folds is None
-        if whole and any(map(is_lost, found)) and can_repair(self):
+        if not consume and any(map(is_lost, found)) and can_repair(self):
             return found_again(self, seeds, many, watch)
         return found
 
