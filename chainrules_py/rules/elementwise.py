@@ -181,23 +181,30 @@ def log_of_base(y, x, p):
     return log(x + (flat if type(flat) is bool else astype(flat, dtype=y.dtype)))
 
 
+BENT = (
+    "a root or length is 0, where its second derivative is not determined, and that of what is "
+    "even in it, as its square or its cosine, is given as 0: write a function of the sum of squares"
+)
+
+
+def power_in_slope(x, q):
+    """Compute x**q for a first derivative, and report the second one of a root at 0."""
+    if type(q) is float and -1 < q < 0 and issubclass(type(x), Tracer):
+        report(equal(x, 0), message=BENT)
+    return pow(x, q)
+
+
 # p x**(p - 1) is 0 where p is 0, also at x = 0; y log(x) is 0 where y is. The 1.0 is for whole
 # numbers: NumPy has no negative powers of integers.
 scalar_rule(
     pow,
-    lambda _y, x, p: strong_multiply(p, pow(x, p - 1.0)),
+    lambda _y, x, p: strong_multiply(p, power_in_slope(x, p - 1.0)),
     lambda y, x, p: strong_multiply(y, log_of_base(y, x, p)),
     singular=True,
     complex="holomorphic",
 )
 scalar_rule(square, lambda _y, x: 2 * x, complex="holomorphic")
 scalar_rule(cbrt, lambda y, _x: divide(1, 3 * y * y), singular=True)
-
-
-BENT = (
-    "a root or length is 0, where its second derivative is not determined, and that of what is "
-    "even in it, as its square or its cosine, is given as 0: write a function of the sum of squares"
-)
 
 
 @primitive

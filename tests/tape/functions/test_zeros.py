@@ -97,6 +97,7 @@ EVEN = {
     "half": lambda x: np.linalg.norm(x) ** 2 / 2,
     "root": lambda x: np.sqrt(np.sum(x * x)) ** 2,
     "root of a product": lambda x: np.cos(np.sqrt(x @ x)),
+    "power": lambda x: np.cos((x @ x) ** 0.5),
     "hypot": lambda x: np.cosh(np.hypot(x[0], x[1])),
     "spread": lambda x: np.std(x) ** 2,
     "spread of numbers": lambda x: np.nanstd(x) ** 2,
