@@ -9,7 +9,6 @@ Python's own ``/`` raises there.
 import math
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.bind.partials import QUOTIENTS
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,
@@ -69,6 +68,7 @@ from chainrules_py.vocabulary import (
     unwrap,
     where,
 )
+from chainrules_py.vocabulary.elementwise import QUOTIENTS
 
 scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
 scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")
