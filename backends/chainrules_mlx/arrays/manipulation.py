@@ -118,14 +118,14 @@ def full_like_mlx(x: mx.array, *, shape: Any, fill: Any, dtype: Any = None) -> A
 
 @v.zeros_like.implement
 def zeros_like_mlx(x: mx.array, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Make zeros of a given dtype."""
+    """Make zeros of a given shape and dtype."""
     return full_like_mlx(x, shape=x.shape if shape is None else shape, fill=0, dtype=dtype)
 
 
 @v.ones_like.implement
-def ones_like_mlx(x: mx.array, *, shape: Any = None, dtype: Any = None) -> Any:
+def ones_like_mlx(x: mx.array, *, dtype: Any = None) -> Any:
     """Make ones of a given dtype."""
-    return full_like_mlx(x, shape=x.shape if shape is None else shape, fill=1, dtype=dtype)
+    return _mx.ones(x.shape, x.dtype if dtype is None else dtype_of(dtype))
 
 
 @v.arange_like.implement

@@ -159,19 +159,12 @@ for _name in ("nanargmax", "nanargmin"):
     )
 enter_calls("count_nonzero", Sample(_BOX, complex=True), Sample(_BOX, axis=(0, 1), keepdims=True))
 _GRID = np.array([-1.5, -0.5, 0.0, 1.0])
-
-
-def _shuffled(x: Any) -> Any:
-    """Return x in the order that ``sorter=[2, 0, 1, 3]`` sorts."""
-    return np.sort(x)[[1, 2, 0, 3]]
-
-
 for _name in both("searchsorted"):
     enter_calls(
         _name,
         Sample(Draw((4,), make=np.sort), Draw((2, 3))),
         Sample(Draw((4,), make=np.sort), Draw(None), side="right"),
-        Sample(Draw((4,), make=_shuffled), _GRID, sorter=np.array([2, 0, 1, 3]), smooth=False),
+        Sample(Draw((4,)), _GRID, sorter=np.array([2, 0, 1, 3]), smooth=False),
     )
 enter_calls(
     "digitize",
