@@ -443,8 +443,9 @@ def with_shortcuts(owner: Any, *names: str) -> None:
 
 def with_shortcut(name: str, function: Any) -> None:
     """State one such function, if SciPy has it."""
-    if function is not None:
-        shortcuts[inspect.unwrap(function).__code__] = name
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is not None:  # a class without an __init__ of its own has none
+        shortcuts[code] = name
 
 
 def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: Any) -> Any:

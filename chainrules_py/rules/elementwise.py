@@ -69,6 +69,7 @@ from chainrules_py.vocabulary import (
     unwrap,
     where,
 )
+from chainrules_py.vocabulary.elementwise import QUOTIENTS
 
 scalar_rule(add, lambda _z, _x, _y: 1, lambda _z, _x, _y: 1, complex="holomorphic")
 scalar_rule(subtract, lambda _z, _x, _y: 1, lambda _z, _x, _y: -1, complex="holomorphic")

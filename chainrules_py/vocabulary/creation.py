@@ -35,7 +35,9 @@ def zeros_like(x: Array, /, *, shape: tuple[int, ...] | None = None, dtype: Any 
     """Zeros in the shape of x, or another, where x lives."""
 
 
-ones_like = zeros_like.alike("ones_like", "Ones in the shape of x, or another, where x lives.")
+@primitive
+def ones_like(x: Array, /, *, dtype: Any = None) -> Any:
+    """Ones in the shape of x."""
 
 
 @primitive

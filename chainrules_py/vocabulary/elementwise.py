@@ -57,6 +57,8 @@ def add(x: Numeric, y: Numeric, /) -> Any:
 subtract = add.alike("subtract", "Compute the difference x - y.")
 multiply = add.alike("multiply", "Compute the product x y.")
 divide = add.alike("divide", "Compute the quotient x / y.")
+QUOTIENTS: list[Any] = [divide]
+"""Functions that compute x / y; rules have more of them, with other second derivatives."""
 
 
 @primitive

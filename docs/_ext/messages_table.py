@@ -27,9 +27,7 @@ PROGRAMS = {
     "math": "grad(lambda x: math.sin(x))(1.0)",
     "np.array": "grad(lambda x: np.sum(np.array([x[0], x[1]], dtype=float)))(np.ones(2))",
     "np.asarray": "grad(lambda x: np.sum(np.asarray(x)))(np.ones(101))",
-    "array of objects": (
-        "grad(lambda x: np.linalg.det(np.array([[x[0], x[1]], [1.0, 2.0]])))(np.ones(2))"
-    ),
+    "array of objects": ("grad(lambda x: np.max(np.array([x[0], x[1] * np.nan])))(np.ones(2))"),
     "buffer": """\
         def f(x):
             b = np.zeros(2)

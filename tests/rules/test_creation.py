@@ -157,9 +157,9 @@ def test_geomspace_as_jax_has_it():
         np.testing.assert_allclose(have, want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("word, number", [(v.zeros_like, 0.0), (v.ones_like, 1.0)])
-def test_of_another_shape(word, number):
+def test_zeros_of_another_shape():
     x = np.arange(6.0).reshape(2, 3).T
-    assert np.array_equal(word(x, shape=(2,)), np.full(2, number))
-    assert word(x, shape=()).shape == ()
-    np.testing.assert_array_equal(grad(lambda x: np.sum(x) + word(x, shape=()))(x), np.ones((3, 2)))
+    assert np.array_equal(v.zeros_like(x, shape=(2,)), np.zeros(2))
+    assert v.zeros_like(x, shape=()).shape == ()
+    f = lambda x: np.sum(x) + v.zeros_like(x, shape=())
+    np.testing.assert_array_equal(grad(f)(x), np.ones((3, 2)))

@@ -102,6 +102,8 @@ def points(which: str) -> Iterator[tuple[str, Point]]:
     """Yield NumPy's names with their calls of real numbers, at points of one kind."""
     for name in names_with_calls():
         for call in surface_calls(name):
+            if "sorter" in call.sample.options:  # which does not sort what is drawn
+                continue
             point = None if call.complex else Point(call)
             if point is None or any(map(np.iscomplexobj, point.xs)):
                 continue

@@ -20,6 +20,15 @@ def full_like_standard(
     return namespace(x).full(shape, fill, dtype=dtype, **keywords)
 
 
+@v.zeros_like.implement
+def zeros_like_standard(x: Array, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Zeros of another shape are a full array: the standard's ``zeros_like`` takes none."""
+    if shape is not None:
+        return v.full_like(x, shape=shape, fill=0, dtype=dtype)
+    keywords = {} if dtype is None else {"dtype": dtype}
+    return namespace(x).zeros_like(x, **keywords)
+
+
 @v.astype.implement
 def astype_standard(x: Array, *, dtype: Any) -> Any:
     """Convert to a dtype, which the standard's function takes by position only."""

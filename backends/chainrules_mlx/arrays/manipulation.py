@@ -118,7 +118,7 @@ def full_like_mlx(x: mx.array, *, shape: Any, fill: Any, dtype: Any = None) -> A
 
 @v.zeros_like.implement
 def zeros_like_mlx(x: mx.array, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Make zeros of a given dtype."""
+    """Make zeros of a given shape and dtype."""
     return full_like_mlx(x, shape=x.shape if shape is None else shape, fill=0, dtype=dtype)
 
 

@@ -25,7 +25,7 @@ from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import selection as v
-from chainrules_py.vocabulary.elementwise import conj, divide, strong_multiply
+from chainrules_py.vocabulary.elementwise import QUOTIENTS, conj, strong_multiply
 
 NUMBERS = (int, float, complex)
 SELECTING = {
