@@ -249,11 +249,11 @@ def zeros_like_numpy(x: np.ndarray | np.generic, *, shape: Any = None, dtype: An
 
 
 @v.ones_like.implement
-def ones_like_numpy(x: np.ndarray | np.generic, *, shape: Any = None, dtype: Any = None) -> Any:
+def ones_like_numpy(x: np.ndarray | np.generic, *, dtype: Any = None) -> Any:
     """Without the search for a subclass; as above."""
-    if shape is None and not x.flags.c_contiguous:
+    if not x.flags.c_contiguous:
         return np.ones_like(x, dtype, "K", False)
-    return np.ones(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
+    return np.ones(x.shape, x.dtype if dtype is None else dtype)
 
 
 @v.arange_like.implement

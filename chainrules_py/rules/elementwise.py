@@ -9,7 +9,6 @@ Python's own ``/`` raises there.
 import math
 
 from chainrules_py.primitives.primitive import primitive
-from chainrules_py.registry.bind.partials import QUOTIENTS
 from chainrules_py.registry.pens import (
     bilinear_rule,
     linear_rule,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import mlx.core as mx
-
 from chainrules_kit import gathered_windows
+
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.arrays.select import select
@@ -123,9 +123,9 @@ def zeros_like_mlx(x: mx.array, *, shape: Any = None, dtype: Any = None) -> Any:
 
 
 @v.ones_like.implement
-def ones_like_mlx(x: mx.array, *, shape: Any = None, dtype: Any = None) -> Any:
+def ones_like_mlx(x: mx.array, *, dtype: Any = None) -> Any:
     """Make ones of a given dtype."""
-    return full_like_mlx(x, shape=x.shape if shape is None else shape, fill=1, dtype=dtype)
+    return _mx.ones(x.shape, x.dtype if dtype is None else dtype_of(dtype))
 
 
 @v.arange_like.implement

@@ -165,10 +165,8 @@ def zeros_like_torch(x: torch.Tensor, *, shape: Any = None, dtype: Any = None) -
 
 
 @v.ones_like.implement
-def ones_like_torch(x: torch.Tensor, *, shape: Any = None, dtype: Any = None) -> Any:
+def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
     """Make ones like a tensor; a dtype of NumPy's is taken by its name."""
-    if shape is not None:
-        return full_like_torch(x, shape=shape, fill=1, dtype=dtype)
     return torch.ones_like(x, dtype=dtype_of(dtype))
 
 

@@ -214,10 +214,6 @@ class _Slot:
         raise TypeError
 
 
-QUOTIENTS: list[Any] = [divide]
-"""Words that compute x / y."""
-
-
 def form_of(partial: Partial) -> tuple[str, Any]:
     """Classify a partial by what it gives: a constant, one of its parameters, or computed.
 

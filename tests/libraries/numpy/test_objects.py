@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from tests.surface.objects import CLASSES, POINTS, swept
+from tests.surface.objects import CLASSES, OF_VERSIONS, POINTS, swept
 
 LISTED = pathlib.Path(__file__).parents[3] / "docs" / "arrays-of-objects.csv"
 """Made by ``python -m tests.surface.objects``."""
@@ -24,4 +24,4 @@ def test_a_call_of_another_number_is_listed(point):
         assert len(found) > 400
         assert sum([of.get("right", 0) for of in found.values()]) > 3_000
         differing |= {n for n, of in found.items() if "differs" in of}
-    assert differing == set(listed[point])
+    assert differing | OF_VERSIONS.get(point, set()) == set(listed[point])

@@ -419,9 +419,7 @@ def test_a_backend_that_could_not_be_imported_is_named(monkeypatch):
     from chainrules_py.primitives import plugins
 
     monkeypatch.setitem(plugins.failures, "chainrules_planted", "RuntimeError: planted")
-    with pytest.raises(
-        NotDifferentiableError, match=r"chainrules_planted.* RuntimeError: planted"
-    ):
+    with pytest.raises(NotDifferentiableError, match=r"chainrules_planted.* RuntimeError: planted"):
         grad(lambda x: np.datetime_as_string(x))(np.ones(3))
 
 
