@@ -38,23 +38,25 @@ class Solution:
         The states at the times, as `odeint` gives them.
     intervals : list of list of Substep
         The steps from each time to the next.
-    program : callable, optional
-        The pullback of a step, if it is compiled.
     """
 
     def __init__(self, problem: Integration, states: list[Vector], taken: Fractions) -> None:
-        self._problem = problem
+        self._problem, self._last = problem, states[-1]
         self.ys = problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
-        seeds = tuple(problem.scalars(problem.tree.leaves))
-        self.program = problem.compiled(step_pulled, seeds)
-        if self.program is not None:
-            problem.sensed = problem.compiled(step_sensed, 1.0, None)
+        problem.sensed = problem.compiled(step_sensed, states[-1], 1.0, None)
         divided = problem.resolved(taken)
         self._passed = [[y for _, y in parts[:-1]] for parts in divided]
         self.intervals = [
             [Substep(problem.method, a, b, problem.dtype) for (a, _), (b, _) in pairwise(parts)]
             for parts in divided
         ]
+
+    @functools.cached_property
+    def program(self) -> Program | None:
+        """The pullback of a step, if it is compiled."""
+        if (problem := self._problem).sensed is None:
+            return None
+        return problem.compiled(step_pulled, self._last, tuple(problem.scalars(self._last)))
 
     def pull(self, ys_bar: Any) -> tuple[Any, ...]:
         """Pull a cotangent of the states back, by the program, to f, y0, t and the parameters."""
@@ -210,11 +212,14 @@ class Integration:
         """Run, and divide the steps until they resolve derivatives."""
         return Solution(self, *self.run())
 
-    def compiled(self, call: Callable[..., Any], *more: Any) -> Program | None:
-        """Return the program of what is computed at a step, if there is one."""
-        if self.clock is not None or len(self.times) < 2 or not self.tree.leaves:
+    def compiled(self, call: Callable[..., Any], y: Vector, *more: Any) -> Program | None:
+        """Return the program of what is computed at a step, if there is one.
+
+        It is tried on a step from the last state on, where numbers are seldom 0, back in time.
+        """
+        if self.clock is not None or len(self.times) < 2 or not y:
             return None
-        y, t, h = self.tree.leaves, self.times[0], 0.01 * (self.times[1] - self.times[0])
+        t, h = self.times[-1], 0.01 * (self.times[-2] - self.times[-1])
 
         def check(found: Any) -> bool:
             expected, k = self._moved(y, t, h), self.rate(y, t)

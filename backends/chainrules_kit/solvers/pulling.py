@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.extend import Closure, Hole, Tree, default_compiler, kind_of, settled
 
 _MOST = 64
-"""How many programs are kept."""
+"""How many programs are kept, and counts of those that were not used again."""
 _DEEP = 4
 """How far functions in the cells of functions are compared."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -133,20 +134,30 @@ def program_of(
     while (compiled := _programs.pop(key, None)) is not None or _unused.get(kind, 0) < _IN_A_ROW:
         if compiled is None:
             _unused[kind] = _unused.get(kind, 0) + 1
+            _trim(_unused)
             compiled = compiler.compile(_recipe(call, f), strict=True)
         elif kind in _unused:
             del _unused[kind]
         program = Program(call, f, compiled)
         try:
-            is_right = check(compiled(program.captured, *operands))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that nobody compiled by himself
+                is_right = check(compiled(program.captured, *operands))
         except Exception:  # it is not recorded, or raises where it is called
+            return None
+        if compiled.as_it_is:
             return None
         if is_right:
             _programs[key] = compiled
-            while len(_programs) > _MOST:
-                _programs.pop(next(iter(_programs)), None)
+            _trim(_programs)
             return program
     return None
+
+
+def _trim(table: dict[Any, Any]) -> None:
+    """Let go of what was entered first."""
+    while len(table) > _MOST:
+        table.pop(next(iter(table)), None)
 
 
 def _recipe(call: Any, f: Any) -> Any:

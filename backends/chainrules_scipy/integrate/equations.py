@@ -164,11 +164,12 @@ def _compiled(problem: Problem, beside: Any, start: Any, parameters: Any) -> Any
 
     f, args = problem.parts(parameters)
     t, n = problem.times[0], beside[0]
+    near = 1.01 * start + 0.01  # where no number hides what it is multiplied by
 
     def check(found: Any) -> bool:
-        return np.allclose(found[:n], problem.rate(start[:n], t, *parameters), 1e-9, 0.0)
+        return np.allclose(found[:n], problem.rate(near[:n], t, *parameters), 1e-9, 0.0)
 
-    program = program_of(rate_beside, beside, f, (start, t, args), check)
+    program = program_of(rate_beside, beside, f, (near, t, args), check)
     return None if program is None else lambda y, t: program(y, t, args)
 
 

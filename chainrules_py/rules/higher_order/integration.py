@@ -53,7 +53,7 @@ def odeint_rrule(config, f: Any, y0: Any, t: Any, *params: Any, **options):
     """Each step, from the last to the first, pulls back the cotangent of the state."""
     solution = _solution(f, y0, t, params, options)
     # The program of a step's pullback serves where nothing is differentiated further out.
-    is_compiled = solution.program is not None and not varies((f, y0, t, params))
+    is_compiled = not varies((f, y0, t, params)) and solution.program is not None
     ys = solution.ys if is_compiled else odeint(f, y0, t, *params, **options)
     f = settled(f)
 

@@ -71,6 +71,14 @@ def test_what_a_rate_looks_up_is_seen_to_change(monkeypatch):
     alike(lambda p: [f(p)], P, count=2)
 
 
+def test_an_array_that_is_written_to_between_calls():
+    c = np.ones(50)
+    f = grad(lambda y: np.sum(odeint(lambda y, t: -c * y + 0.1, y, T)))
+    alike(lambda y: [f(y)], np.zeros(50), count=2)
+    c[7] = 3.0
+    alike(lambda y: [f(y)], np.zeros(50), count=2)
+
+
 def test_methods_and_partials():
     class Model:
         k = 2.0
