@@ -84,7 +84,7 @@ def exists(dotted):
     return False
 
 
-ENTRY_POINTS = ("backends", "engines", "exporters", "rules", "words", "writers")
+ENTRY_POINTS = ("backends", "compilers", "engines", "exporters", "rules", "words", "writers")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
