@@ -244,11 +244,11 @@ class Integration:
         -------
         list of list of tuple
             For each time from one output to the next the places, from 0 to 1, between which steps
-            go, with the states there.
+            go, with the states there if these are pulled back by a program.
         """
         y, divided = self.tree.leaves, []
         for (a, b), places in zip(pairwise(self.times), taken, strict=True):
-            fine = [(0.0, y)]
+            fine = [(0.0, self._kept(y))]
             for start, stop in pairwise(places):
                 y = self._divide(y, a, b, start, stop, fine, 0)
             divided.append(fine)
@@ -269,13 +269,13 @@ class Integration:
         if abs(h) <= self._trusted and self._trust > 0:
             self._trust -= 1
             moved = self._moved(y, t, h)
-            fine.append((stop, moved))
+            fine.append((stop, self._kept(moved)))
             return moved
         moved, ratio = self._sensitivity(y, t, h, len(fine))
         if ratio <= 1.0:
             # What is resolved by a wide margin is not looked at again in the next few steps.
             self._trusted, self._trust = (1.1 * abs(h), 3) if ratio < 0.5 else (0.0, 0)
-            fine.append((stop, moved))
+            fine.append((stop, self._kept(moved)))
             return moved
         if self.left <= 0 or depth > 12:
             raise ConvergenceError(self._stuck(t, abs(h)))
@@ -287,11 +287,11 @@ class Integration:
             y = self._divide(y, a, b, start + n * (stop - start) / parts, end, fine, depth + 1)
         return y
 
+    def _kept(self, y: Vector) -> Vector:
+        return [] if self.sensed is None else y
+
     def _moved(self, y: Vector, t: float, h: float) -> Vector:
         """Return the state after a step."""
-        if self.sensed is not None:
-            start = self.tree.build(self.scalars(y))
-            return list(self.sensed(start, t, h, self.params, 1.0, self.clock)[0])
         ks = stages(self.method, self.rate, y, t, h)
         return weighted(y, h, self.method.weights[-1], ks)
 
