@@ -19,7 +19,7 @@ from chainrules_kit.solvers.stepping import (
     weighted,
 )
 from chainrules_kit.solvers.systems import engine
-from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number
+from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
 from chainrules_py import ConvergenceError, ZeroTangent
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
@@ -43,7 +43,9 @@ class Solution:
     def __init__(self, problem: Integration, states: list[Vector], taken: Fractions) -> None:
         self._problem, self._last = problem, states[-1]
         self.ys = problem.tree.build([v.stack(*column) for column in zip(*states, strict=True)])
-        problem.sensed = problem.compiled(step_sensed, states[-1], 1.0, None)
+        problem.moved = problem.compiled(step_moved, states[-1])
+        if problem.moved is not None:
+            problem.sensed = problem.compiled(step_sensed, states[-1], 1.0, None)
         divided = problem.resolved(taken)
         self._passed = [[y for _, y in parts[:-1]] for parts in divided]
         self.intervals = [
@@ -113,6 +115,7 @@ class Integration:
         self.atol = resolution**0.5 if atol is None else atol
         self.left = max_steps
         self._trusted, self._trust = 0.0, 0
+        self.moved: Program | None = None
         self.sensed: Program | None = None
         self.clock = clock = clock_of(t, self.tree.leaves)
         self.dtype = None if clock is None or clock.dtype == t.dtype else clock.dtype
@@ -292,6 +295,8 @@ class Integration:
 
     def _moved(self, y: Vector, t: float, h: float) -> Vector:
         """Return the state after a step."""
+        if self.moved is not None:
+            return list(self.moved(self.tree.build(self.scalars(y)), t, h, self.params)[0])
         ks = stages(self.method, self.rate, y, t, h)
         return weighted(y, h, self.method.weights[-1], ks)
 
@@ -304,13 +309,13 @@ class Integration:
         """
         sensed = self.sensed or functools.partial(step_sensed, self.method, self.f)
         start = self.tree.build(self.scalars(y))
-        moved, probes, *pulled = sensed(start, t, h, self.params, float(seed), self.clock)
+        moved, *squares = sensed(start, t, h, self.params, float(seed), self.clock)
+        probes, *pulled = [[math.sqrt(number(x)) for x in part] for part in squares]
         of_f = len(Tree(self.f).leaves)
         worst = 0.0
-        for n, (error, scale) in enumerate(zip(*pulled, strict=True)):
-            wrong, allowed = norm([error]), norm([scale])
+        for n, (wrong, allowed) in enumerate(zip(*pulled, strict=True)):
             if of_f <= n < of_f + len(y):  # the state is carried on besides
-                allowed += norm([probes[n - of_f]])
+                allowed += probes[n - of_f]
             else:  # what a parameter does adds up over the steps; ten may err by what one does
                 allowed *= 10.0
             if wrong != 0.0:
@@ -326,6 +331,11 @@ def _step(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, clock: A
     ks = stages(method, rate, tree.leaves, t, h)
     moved = weighted(tree.leaves, h, method.weights[-1], ks)
     return moved, ks, rate
+
+
+def step_moved(method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any) -> tuple[Any, ...]:
+    """Return the state after a step, first of nothing else."""
+    return (tuple(_step(method, f, y, t, h, params)[0]),)
 
 
 def step_pulled(
@@ -345,9 +355,10 @@ def step_pulled(
 def step_sensed(
     method: Tableau, f: Any, y: Any, t: Any, h: Any, params: Any, seed: float, clock: Any
 ) -> tuple[Any, ...]:
-    """Return the state after a step, probes, and these pulled back through sums of its rates.
+    """Return the state after a step, and squares of probes pulled back through sums of its rates.
 
-    One sum is the difference of the two methods; in the other one they do not cancel.
+    Squares of the probes come first. Then one sum is the difference of the two methods; in the
+    other one they do not cancel.
     """
     generic = tuple([w * math.cos(2.4 * n) for n, w in enumerate(method.weights[-1])])
 
@@ -362,4 +373,5 @@ def step_sensed(
     none, tree = ZeroTangent(), Tree(given)
     probes = tuple([direction(x, seed + n) for n, x in enumerate(moved)])
     seeds = (probes, none, none), (none, probes, none)
-    return moved, probes, *[tuple(tree.read(mirrored(given, pullback(seed)))) for seed in seeds]
+    pulled = [tree.read(mirrored(given, pullback(seed))) for seed in seeds]
+    return moved, *[tuple(map(square, xs)) for xs in (probes, *pulled)]

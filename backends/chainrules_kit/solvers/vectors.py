@@ -50,6 +50,12 @@ def number(x: Any) -> float:
     return float(x.item() if hasattr(x, "item") else x)
 
 
+def square(x: Any) -> Any:
+    """Return the squared length of an array or a number."""
+    y = v.real(v.conj(x) * x) if kind_of(x) == "complex" else x * x
+    return v.sum(y) if getattr(y, "ndim", 0) else y
+
+
 def norm(a: Vector, batch: int = 0) -> Any:
     """√(aᴴa), one for each of the independent problems."""
     if not batch:
