@@ -230,8 +230,10 @@ class Compiled(Generic[P, R]):
         return y
 
     def _stay(self, why: str) -> None:
-        """Warn that the function runs as it is from now on, and why."""
+        """Warn that the function runs as it is from now on, and why; raise if that is an error."""
         self.as_it_is, self._why = True, why
+        if self._strict:
+            raise RecordingError(f"{self.__name__} {why}")
         self._warn(why)
 
     def _warn(self, text: str) -> None:

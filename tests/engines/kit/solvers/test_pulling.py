@@ -119,3 +119,12 @@ def test_second_order():
     value, slope = value_and_grad(grad(f))(2.0)
     assert value == pytest.approx(-np.exp(-2.0), rel=1e-6)
     assert slope == pytest.approx(np.exp(-2.0), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_rate_of_many_branches_gives_no_warning():
+    """Its programs fit few steps each: the compiler would say so of what it was asked for."""
+    rate = lambda y, t, k: -k * y if (3 * t) % 1.0 < 0.5 else k * (1 - y)
+    f = grad(lambda k: odeint(rate, 0.3, np.linspace(0.0, 2.0, 5), k)[-1])
+    assert f(1.2) == pytest.approx(without_programs(f, 1.2), rel=1e-9)
+    assert f(1.2) == pytest.approx(without_programs(f, 1.2), rel=1e-9)
