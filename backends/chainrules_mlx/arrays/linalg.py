@@ -171,12 +171,6 @@ def svd_mlx(x: mx.array, *, full_matrices: bool = True) -> Any:
     return SVDResult(u, s, vh) if full_matrices else SVDResult(u[..., :k], s, vh[..., :k, :])
 
 
-@v.svdvals.implement
-def svdvals_mlx(x: mx.array) -> Any:
-    """Compute singular values alone."""
-    return linalg.svd(x, compute_uv=False)
-
-
 @v.eigh.implement
 def eigh_mlx(x: mx.array, *, upper: bool = False) -> Any:
     """MLX names the triangle."""
