@@ -6,6 +6,7 @@
 #   make test-development  make test with development versions of the libraries
 #   make lock        writes constraints.txt, the versions that were tested, anew
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
+#   make test-frameworks  a program for each framework that uses exported rules
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
 #   make test-planted   ten planted faults, which make test is to find
@@ -36,7 +37,7 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly golden test-chaos test-gpu test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly golden test-chaos test-gpu test-frameworks test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
 	@sed -n '2,17s/^# *//p' Makefile
@@ -140,6 +141,14 @@ test-newcomers: $(VENV)/.stamp-test
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)
+
+# Some frameworks pin older engines: they have an environment of their own.
+test-frameworks:
+	$(PYTHON) -m venv .venv-frameworks
+	.venv-frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-frameworks/bin/python -m pip install --quiet $(TORCH)
+	.venv-frameworks/bin/python -m pip install --quiet --group frameworks -e .
+	.venv-frameworks/bin/python -m pytest tests/engines/frameworks -m "" $(ARGS)
 
 # Thunder reads names of PyTorch that the pinned version has dropped: it has an environment of its own.
 test-thunder:

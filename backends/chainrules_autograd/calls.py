@@ -21,8 +21,18 @@ from autograd.tracer import isbox
 from chainrules_autograd import _private
 from chainrules_autograd.boxes import bare, boxed, is_boxed, opened, runner
 from chainrules_autograd.config import as_tuple, config, conjugated, moves
-from chainrules_kit import check_hidden, check_options, is_captured, lookups, of_own, own_function
-from chainrules_py import NotDifferentiableError, Primitive, ZeroTangent, is_zero, space, unthunk
+from chainrules_kit import (
+    check_hidden,
+    check_options,
+    cotangents_in,
+    is_captured,
+    lookups,
+    of_own,
+    own_function,
+    tangents_in,
+    wanted_in,
+)
+from chainrules_py import NotDifferentiableError, Primitive, is_zero, space, unthunk
 from chainrules_py.extend import (
     LEAF,
     Bound,
@@ -147,9 +157,7 @@ class Moment:
             boxed(_private.value(x)) if _private.trace(x) == self.trace else x for x in self.leaves
         ]
         operands = unflatten(self.treedef, lower)
-        flags = iter([i in moved for i in range(len(lower))])
-        each = self.treedef.children
-        wanted = tuple([any([next(flags) for _ in range(of.num_leaves)]) for of in each])
+        wanted = wanted_in(self.treedef, [i in moved for i in range(len(lower))])
         classes = tuple(map(type, operands))
         rule = demand_rule(self.word, classes, config, mode)
         bound = bind(rule, classes, wanted, mode, config=config)
@@ -204,11 +212,10 @@ class Moment:
 
     def _dots(self, moved: Sequence[int], bound: Bound) -> tuple[Any, ...]:
         """Return one tangent for each operand of which the rule takes one."""
-        given: list[Any] = [ZeroTangent()] * len(self.leaves)
+        given: list[Any] = [None] * len(self.leaves)
         for i in moved:
             given[i] = boxed(_private.node(self.leaves[i]).g)
-        each = zip(unflatten_tangent(self.treedef, given), bound.wanted, strict=True)
-        return tuple([t for t, wanted in each if wanted])
+        return tangents_in(self.treedef, given, bound.wanted)
 
     def _pulling(
         self,
@@ -220,15 +227,12 @@ class Moment:
     ) -> Callable[[Any], tuple[Any, ...]]:
         """From autograd's cotangent of the result to those of the leaves that are traced."""
         pull, _, *saved = record
-        wanted, treedef = bound.wanted, self.treedef
-        count, around = sum(wanted), self._hosted
+        wanted, treedef, around = bound.wanted, self.treedef, self._hosted
 
         def vjp(g: Any) -> tuple[Any, ...]:
             with around():
                 answer = pull(result.cotangent(g), *saved)
-            answers = iter((answer,) if count == 1 else answer)
-            bars = tuple([next(answers) if asked else ZeroTangent() for asked in wanted])
-            found = flatten_tangent(treedef, bars)
+            found = cotangents_in(treedef, answer, wanted)
             return tuple(
                 [_dense(conjugated(found[i]), of) for i, of in zip(moved, spaces, strict=True)]
             )

@@ -2,3 +2,5 @@
 
 A module imports its engine, and is imported by `chainrules_py.export(f, to=...)`.
 """
+
+__all__ = ["mygrad", "pytensor", "thunder", "tinygrad"]

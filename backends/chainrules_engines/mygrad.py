@@ -32,8 +32,6 @@ from chainrules_py.extend import (
     unflatten,
 )
 
-__all__ = ["export", "supports", "transformations"]
-
 chainrules_contract = 1
 
 

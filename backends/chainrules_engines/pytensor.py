@@ -39,8 +39,6 @@ except ImportError:
     )
     raise ContractError(msg) from None
 
-__all__ = ["KernelOp", "export", "supports", "transformations"]
-
 chainrules_contract = 1
 
 

@@ -27,8 +27,6 @@ from chainrules_kit import (
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import describe, name_of
 
-__all__ = ["executor", "export", "supports", "transformations"]
-
 chainrules_contract = 1
 
 executor = OperatorExecutor("chainrules")

@@ -37,8 +37,6 @@ from chainrules_py.extend import (
     register_array_type,
 )
 
-__all__ = ["export", "supports", "transformations", "words"]
-
 chainrules_contract = 1
 
 # ------------------------------------------------------------------------------------ its words

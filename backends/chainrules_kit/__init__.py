@@ -19,7 +19,9 @@ from typing import Any
 
 _HOMES = {
     "again": "agree another check_same listeners making_again prints samples",
-    "bodies": "UNFIT check_promised refuse_bare refuse_captured refuse_numpy tried unstated",
+    "bodies": (
+        "UNFIT check_promised refuse_bare refuse_captured refuse_numpy run_resolved tried unstated"
+    ),
     "numpy_calls": "CONSTANT by_numpy called_by_numpy is_hosted",
     "derived_rows": "derive rows_of",
     "direct": "as_seen",
@@ -30,6 +32,7 @@ _HOMES = {
     "imported": "imported_from of_own own_function refuse_traced_captures",
     "linear": "check_linear",
     "on_arrays": "AskedError array_like pulled_on_arrays pushed_on_arrays refused_half",
+    "structures": "cotangents_in tangents_in wanted_in",
     "support": "supported",
     "transform": "Transformation Transformations nestings",
     "windows": "gathered_windows",
@@ -58,6 +61,10 @@ __all__ = [  # imported when they are asked for
     "Kernel",
     "AskedError",
     "CONSTANT",
+    "cotangents_in",
+    "run_resolved",
+    "tangents_in",
+    "wanted_in",
     "Transformation",
     "Transformations",
     "UNFIT",

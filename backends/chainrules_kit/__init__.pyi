@@ -13,6 +13,7 @@ from chainrules_kit.bodies import (
     refuse_bare,
     refuse_captured,
     refuse_numpy,
+    run_resolved,
     tried,
     unstated,
 )
@@ -41,11 +42,16 @@ from chainrules_kit.on_arrays import (
     pushed_on_arrays,
     refused_half,
 )
+from chainrules_kit.structures import cotangents_in, tangents_in, wanted_in
 from chainrules_kit.support import supported
 from chainrules_kit.transform import Transformation, Transformations, nestings
 from chainrules_kit.windows import gathered_windows
 
 __all__ = [
+    "cotangents_in",
+    "run_resolved",
+    "tangents_in",
+    "wanted_in",
     "Kernel",
     "Resolved",
     "Support",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_kit.export import lookups
+from chainrules_kit.export import Resolved, lookups
 from chainrules_kit.imported import imported_from
 from chainrules_py import (
     ChainRulesError,
@@ -258,3 +258,47 @@ def _is_foreign(x: Any) -> bool:
     if issubclass(type(x), Tracer) or info.host is not None:
         return True
     return info.is_array and type(x).__module__.partition(".")[0] not in _LIBRARIES
+
+
+def run_resolved(
+    f: Any,
+    call: Resolved,
+    run: Callable[..., Any],
+    engine: str,
+    asked: Callable[[Exception], bool],
+    around: Callable[[Callable[[], Any]], Any] = lambda code: code(),
+) -> Any:
+    """Run an exported function: its primitive by an engine, or the code that is made of several.
+
+    Parameters
+    ----------
+    f : callable
+        What was exported.
+    call : Resolved
+        The call.
+    run : callable
+        ``run(word, operands, options)`` has the engine run a primitive.
+    engine : str
+        The engine's name.
+    asked : callable
+        Tells of an error whether the engine said with it that it was asked for values.
+    around : callable, optional
+        ``around(code)`` runs the code.
+
+    Raises
+    ------
+    NotDifferentiableError
+        For code that asks the engine's arrays for values.
+    """
+    if call.word is None:
+        assert call.call is not None
+        refuse_bare(f, call.operands, call.options, engine)
+        try:
+            return around(call.call)
+        except Exception as error:
+            refuse_numpy(error, f, engine, asked=asked(error))
+            raise
+    y = run(call.word, call.operands, call.options)
+    for step in call.after:
+        y = step(y)
+    return y

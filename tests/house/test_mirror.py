@@ -581,6 +581,7 @@ TOPICS = {
     "tests/engines/test_callable_structures.py": "dataclasses that can be called, as operands",
     "tests/engines/test_wrapping.py": "whole numbers that wrap, in every engine",
     "tests/engines/test_whole_numbers.py": "whole numbers that imported functions are given",
+    "tests/engines/frameworks/test_programs.py": "programs of other frameworks, beside their own",
     "tests/engines/test_bare.py": "functions of libraries that nothing is stated of, exported",
     "tests/engines/test_misfits.py": "calls that what is stated does not fit, in all engines",
     "tests/engines/test_leaving.py": "bodies and rules that leave an engine, in PyTorch and JAX",

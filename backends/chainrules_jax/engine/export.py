@@ -11,7 +11,7 @@ from chainrules_jax.engine.config import config
 from chainrules_jax.engine.linear_pairs import LEAVES
 from chainrules_jax.engine.pytrees import as_values
 from chainrules_jax.engine.transform import transformations
-from chainrules_kit import Resolved, Support, refuse_bare, refuse_numpy, resolved, stated, supported
+from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_py import Primitive, rules_for
 from chainrules_py.extend import made, name_of, primal_of, unbind
 
@@ -59,26 +59,12 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
         operands = as_values(operands)
         if known is not None and not options and len(operands) == len(known.operands):
             return run(known, *known.normalise(operands, options))
-        return _called(f, resolved(f, operands, options))
+        asked = lambda error: isinstance(error, LEAVES)
+        return run_resolved(f, resolved(f, operands, options), run, "JAX", asked)
 
     found = made(exported, f, export)
     found.__name__ = name_of(f)
     return found  # type: ignore[no-any-return]
-
-
-def _called(f: Any, call: Resolved) -> Any:
-    if call.word is None:
-        assert call.call is not None
-        refuse_bare(f, call.operands, call.options, "JAX")
-        try:
-            return call.call()
-        except Exception as error:
-            refuse_numpy(error, f, "JAX", asked=isinstance(error, LEAVES))
-            raise
-    y = run(call.word, call.operands, call.options)
-    for step in call.after:
-        y = step(y)
-    return y
 
 
 def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Support:

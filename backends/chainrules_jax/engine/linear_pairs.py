@@ -24,6 +24,8 @@ from chainrules_kit import (
     pulled_on_arrays,
     pushed_on_arrays,
     refused_half,
+    tangents_in,
+    wanted_in,
 )
 from chainrules_py import (
     NoRuleError,
@@ -269,9 +271,7 @@ class Program:
 
     def _wanted(self, moves: Sequence[bool]) -> tuple[bool, ...]:
         """Which operands have a tangent, where it is known which of their arrays do."""
-        rest = iter(moves)
-        each = self.treedef.children
-        found = tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
+        found = wanted_in(self.treedef, moves)
         for i in self.word.fixed:
             if found[i]:
                 msg = (
@@ -356,11 +356,6 @@ class Program:
         """Stand for half of a rule that asks for numbers where JAX has none."""
         raise refused_half(self.word, "JAX")
 
-    def _tangents(self, entries: Sequence[Any], wanted: tuple[bool, ...]) -> tuple[Any, ...]:
-        """Return one tangent for each operand of which the rule takes one."""
-        each = zip(unflatten_tangent(self.treedef, entries), wanted, strict=True)
-        return tuple([t for t, w in each if w])
-
     def _pair(self, push: Any, pull: Any, kept: Kept, of: tuple[Any, ...]) -> LinearPair:
         out = self._out
         moves, wanted, ins, outs, floating, alone, is_core = of
@@ -393,7 +388,7 @@ class Program:
 
         def pushed(res: Leaves, ts: Leaves) -> list[Any]:
             rest = iter(ts)
-            tangents = self._tangents([next(rest) if m else ZeroTangent() for m in moves], wanted)
+            tangents = tangents_in(self.treedef, [next(rest) if m else None for m in moves], wanted)
             y_dot = self._run(push, tangents, *kept.filled(res))
             dots = flatten_tangent(out, unthunk(y_dot))
             given = [t for t, f in zip(dots, floating, strict=True) if f]
@@ -496,7 +491,8 @@ class Program:
         if bound is None:
             return None
         pairs = zip(tangents, moves, strict=True)
-        given = self._tangents([t if m else ZeroTangent() for t, m in pairs], bound.wanted)
+        entries = [t if m else None for t, m in pairs]
+        given = tangents_in(self.treedef, entries, bound.wanted)
         try:
             y, y_dot = self._run(bound.run, given, *operands, **self.options)
         except AskedError:

@@ -8,9 +8,9 @@ from typing import Any
 
 import mlx.core as mx
 
-from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
+from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered
 from chainrules_mlx.arrays.select import select
-from chainrules_mlx.namespace import astyped, is_complex, kept, refuse_complex
+from chainrules_mlx.namespace import is_complex, kept, refuse_complex
 from chainrules_py import vocabulary as v
 
 _mx: Any = mx
@@ -53,26 +53,8 @@ entered(v.copysign, _copysign)
 entered(v.hypot, _hypot)
 
 
-def _modf(x: Any) -> tuple[Any, Any]:
-    whole = _mx.where(_mx.isinf(x), x, _trunc(x))
-    rest = _mx.where(_mx.isinf(x), _mx.zeros_like(x), x - whole)
-    return _copysign(rest, x), whole
-
-
 def _trunc(x: Any) -> Any:
     return _mx.where(x < 0, _mx.ceil(x), _mx.floor(x)) if _is_floating(x) else x
-
-
-v.modf.implement(_modf, types=(ARRAY,))
-
-
-@v.cbrt.implement
-def cbrt_mlx(x: mx.array) -> Any:
-    """Compute a cube root, with one step of Newton's method for its last digit."""
-    y = _mx.sign(x) * _mx.abs(x) ** (1 / 3)
-    square = y * y
-    good = _mx.isfinite(square) & (square > _mx.finfo(x.dtype).smallest_normal)
-    return _mx.where(good, y - (y * square - x) / (3 * _mx.where(good, square, 1)), y)
 
 
 @v.sign.implement
@@ -105,22 +87,11 @@ def conj_mlx(x: mx.array) -> Any:
 # ------------------------------------------------------------------------------- bounds
 
 
-def _bounded(best: Callable[..., Any]) -> Callable[..., Any]:
-    def bounded(x: Any, y: Any) -> Any:
-        x, y = alike(x, y)
-        lost = (_mx.isnan(x), _mx.isnan(y))
-        return _mx.where(lost[0], y, _mx.where(lost[1], x, best(x, y)))
-
-    return bounded
-
-
 def _clip(x: Any, lo: Any, hi: Any) -> Any:
     x, lo, hi = alike(x, lo, hi)
     return _mx.minimum(_mx.maximum(x, lo), hi)
 
 
-entered(v.fmax, _bounded(_mx.maximum))
-entered(v.fmin, _bounded(_mx.minimum))
 entered(v.clip, _clip)
 entered(v.clip_below, lambda x, lo: _mx.maximum(*alike(x, lo)))
 entered(v.clip_above, lambda x, hi: _mx.minimum(*alike(x, hi)))
@@ -135,50 +106,10 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 entered(v.where, _where)
 
 
-def _divmod(x: Any, y: Any) -> Any:
-    """Divide twice: ``mx.vmap`` of MLX's own asks for an axis that is none."""
-    x, y = alike(x, y)
-    return _mx.floor_divide(x, y), _mx.remainder(x, y)
-
-
-entered(v.divmod, _divmod)
-
-
-def _strong_multiply(c: Any, p: Any) -> Any:
-    c, p = alike(c, p)
-    return _mx.where(c == 0, _mx.zeros((), c.dtype), c * p)
-
-
-entered(v.strong_multiply, _strong_multiply)
-
-
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if is_complex(x):
-        parts = [_nan_to_num(z, nan, posinf, neginf) for z in (_mx.real(x), _mx.imag(x))]
-        return parts[0] + 1j * parts[1]
-    if not _is_floating(x):
-        return x
-    most = _mx.finfo(x.dtype).max
-    posinf, neginf = most if posinf is None else posinf, -most if neginf is None else neginf
-    y = _mx.where(_mx.isnan(x), nan, x)
-    y = _mx.where(x == math.inf, posinf, y)
-    return astyped(_mx.where(x == -math.inf, neginf, y), x.dtype)
-
-
-entered(v.nan_to_num, _nan_to_num)
-
-
 @v.round_decimals.implement
 def round_decimals_mlx(x: mx.array, *, decimals: int) -> Any:
     """Round behind the point, by what is the same function in MLX."""
     return _mx.round(x, decimals)
-
-
-@v.choose.implement
-def choose_mlx(a: mx.array, *choices: Any) -> Any:
-    """Stack the choices, and take along them."""
-    given = _mx.broadcast_arrays(a, *[number_as(x, _mx.zeros(())) for x in choices])
-    return _mx.take_along_axis(_mx.stack(given[1:]), given[0][None], 0)[0]
 
 
 # ------------------------------------------------------------------------------- dtypes

@@ -6,7 +6,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from chainrules_mlx.array_types import ARRAY, alike, entered
+from chainrules_mlx.array_types import ARRAY, alike
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.arrays.select import select
 from chainrules_mlx.namespace import is_complex, linalg, refuse_complex
@@ -58,28 +58,6 @@ def triu_mlx(x: mx.array, *, k: int = 0) -> Any:
     return select(_below(x, k - 1), _mx.zeros_like(x), x)
 
 
-def _outer(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    return x1.reshape(-1, 1) * x2.reshape(-1)
-
-
-def _inner(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    return x1 * x2 if 0 in (x1.ndim, x2.ndim) else _mx.tensordot(x1, x2, [[-1], [-1]])
-
-
-def _dot(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    if 0 in (x1.ndim, x2.ndim):
-        return x1 * x2
-    return _mx.tensordot(x1, x2, [[-1], [-2 if x2.ndim > 1 else -1]])
-
-
-entered(v.outer, _outer)
-entered(v.inner, _inner)
-entered(v.dot, _dot)
-
-
 @v.vecdot.implement
 def vecdot_mlx(x1: mx.array, x2: mx.array, *, axis: int = -1) -> Any:
     """Compute dot products along an axis, counted from the end: it is that of the product."""
@@ -115,19 +93,6 @@ def diagonal_mlx(x: mx.array, *, offset: int = 0) -> Any:
 def trace_mlx(x: mx.array, *, offset: int = 0) -> Any:
     """Sum the diagonal of the last two axes."""
     return summed(_mx.diagonal(x, offset, -2, -1), axis=-1)
-
-
-@v.from_diagonal.implement
-def from_diagonal_mlx(x: mx.array, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """Zeros, written to."""
-    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    if x.shape[-1] != length:
-        what = f"diagonal {offset} of a {rows} x {columns} matrix"
-        msg = f"{what} has {length} elements, not {x.shape[-1]}"
-        raise ValueError(msg)
-    matrix = _mx.zeros((*x.shape[:-1], rows, columns), x.dtype)
-    i = _mx.arange(length)
-    return matrix.at[..., i + max(0, -offset), i + max(0, offset)].add(x) if length else matrix
 
 
 # ------------------------------------------------------------- systems and decompositions
@@ -204,12 +169,6 @@ def svd_mlx(x: mx.array, *, full_matrices: bool = True) -> Any:
     u, s, vh = linalg.svd(x)
     k = min(x.shape[-2:])
     return SVDResult(u, s, vh) if full_matrices else SVDResult(u[..., :k], s, vh[..., :k, :])
-
-
-@v.svdvals.implement
-def svdvals_mlx(x: mx.array) -> Any:
-    """Compute singular values alone."""
-    return linalg.svd(x, compute_uv=False)
 
 
 @v.eigh.implement

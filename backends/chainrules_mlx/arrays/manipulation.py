@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import mlx.core as mx
-from chainrules_kit import gathered_windows
 
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
@@ -87,12 +86,6 @@ def _pad(x: Any, value: Any, *, widths: Any) -> Any:
 
 
 entered(v.pad, _pad)
-
-
-@v.sliding_window_view.implement
-def sliding_window_view_mlx(x: mx.array, *, window_shape: Any, axis: Any) -> Any:
-    """Gather windows along each axis."""
-    return gathered_windows(_mx, x, window_shape, axis)
 
 
 @v.copy.implement
@@ -212,20 +205,6 @@ def partition_mlx(x: mx.array, *, kth: Any, axis: int = -1) -> Any:
     return _mx.sort(x, axis)
 
 
-@v.diff.implement
-def diff_mlx(x: mx.array, *, axis: int = -1, n: int = 1) -> Any:
-    """Compute differences."""
-    return _mx.diff(x, n, axis)
-
-
-@v.bincount.implement
-def bincount_mlx(x: mx.array, weights: mx.array, *, minlength: int = 0) -> Any:
-    """Add the weights up at their places."""
-    largest: Any = kept(x.max().item) if x.size else -1
-    n = max(minlength, int(largest) + 1)
-    return _mx.zeros((n,), weights.dtype).at[x].add(weights)
-
-
 # ------------------------------------------------------------------------------- indexing
 
 
@@ -308,25 +287,3 @@ def _fitted(x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     ahead = [n if i != axis else x.shape[axis] for i, n in enumerate(shape)]
     other = [n if i != axis else indices.shape[axis] for i, n in enumerate(shape)]
     return _mx.broadcast_to(x, ahead), _mx.broadcast_to(indices, other)
-
-
-def _put_along_axis_add(x: Any, y: Any, indices: Any, *, axis: int = -1) -> Any:
-    x, y = alike(x, y)
-    axis %= x.ndim
-    _, indices = _fitted(x, indices, axis)
-    where: list[Any] = [
-        _mx.arange(n).reshape([-1 if i == k else 1 for i in range(x.ndim)])
-        for k, n in enumerate(indices.shape)
-    ]
-    where[axis] = indices
-    return _added(x, tuple(where), _mx.broadcast_to(y, indices.shape))
-
-
-v.put_along_axis_add.implement(_put_along_axis_add, types=(ARRAY, object, ARRAY))
-
-
-def _add_along_axis(buffer: Any, y: Any, indices: Any, *, axis: int = -1) -> None:
-    buffer[...] = _put_along_axis_add(buffer, y, indices, axis=axis)
-
-
-v.add_along_axis.implement(_add_along_axis, types=(ARRAY, object, ARRAY))

@@ -88,21 +88,6 @@ v.cumulative_max.implement(lambda x, *, axis: _mx.cummax(x, axis), types=(ARRAY,
 v.cumulative_min.implement(lambda x, *, axis: _mx.cummin(x, axis), types=(ARRAY,))
 
 
-def _without_nan(extreme: Callable[..., Any], worst: float) -> Callable[..., Any]:
-    def computed(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if not _mx.issubdtype(x.dtype, mx.floating):
-            return extreme(x, axis, keepdims=keepdims)
-        lost = _mx.isnan(x)
-        y = extreme(_mx.where(lost, worst, x), axis, keepdims=keepdims)
-        return _mx.where(_mx.all(lost, axis, keepdims=keepdims), math.nan, y)
-
-    return computed
-
-
-v.nanmax.implement(_without_nan(_mx.max, -math.inf), types=(ARRAY,))
-v.nanmin.implement(_without_nan(_mx.min, math.inf), types=(ARRAY,))
-
-
 @v.count_nonzero.implement
 def count_nonzero_mlx(x: mx.array, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Sum what is not zero."""

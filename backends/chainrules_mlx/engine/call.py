@@ -14,11 +14,14 @@ from chainrules_kit import (
     UNFIT,
     check_hidden,
     check_options,
+    cotangents_in,
     is_captured,
     lookups,
     own_function,
     refused_half,
+    tangents_in,
     unstated,
+    wanted_in,
 )
 from chainrules_mlx.engine.config import config
 from chainrules_mlx.engine.values import (
@@ -36,7 +39,6 @@ from chainrules_py import (
     NoRuleError,
     NoTangent,
     NotDifferentiableError,
-    ZeroTangent,
     unthunk,
 )
 from chainrules_py.extend import (
@@ -152,9 +154,7 @@ class Program:
         return bind(rule, classes, wanted, mode, config=config)
 
     def _wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        rest = iter(leaves)
-        each = self.treedef.children
-        found = [any([next(rest) for _ in range(of.num_leaves)]) for of in each]
+        found = wanted_in(self.treedef, leaves)
         return tuple([w and i not in self.primal.fixed for i, w in enumerate(found)])
 
     def pull(self, leaves: Leaves, bars: Leaves, ys: Leaves) -> list[Any]:
@@ -172,11 +172,7 @@ class Program:
             assert self._out is not None
             t = [c if is_floating(c) else NoTangent() for c in bars]
             answer = self._run(pull, unflatten_tangent(self._out, t), *saved)
-            rest = iter((answer,) if rule.wanted.count(True) == 1 else answer)
-            found: list[Any] = []
-            for of, w in zip(self.treedef.children, rule.wanted, strict=True):
-                bar = unthunk(next(rest)) if w else ZeroTangent()
-                found.extend(flatten_tangent(of, bar))
+            found = cotangents_in(self.treedef, answer, rule.wanted)
             return [_written(t, x) for t, x in zip(found, given, strict=True)]
 
         return self._halved(half, [*leaves, *bars])
@@ -193,9 +189,8 @@ class Program:
 
         def half(*arrays: Any) -> list[Any]:
             leaves, rest = arrays[: len(moves)], iter(arrays[len(moves) :])
-            entries = [next(rest) if m else ZeroTangent() for m in moves]
-            tangents = unflatten_tangent(self.treedef, entries)
-            given = tuple([t for t, w in zip(tangents, rule.wanted, strict=True) if w])
+            entries = [next(rest) if m else None for m in moves]
+            given = tangents_in(self.treedef, entries, rule.wanted)
             y, y_dot = self._run(rule.run, given, *self.operands(leaves), **self.options)
             ys, out = partition(as_values((y,))[0], is_array)
             found = flatten_tangent(out, unthunk(y_dot))

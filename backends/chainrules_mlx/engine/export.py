@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_kit import Support, refuse_bare, refuse_numpy, resolved, stated, supported
+from chainrules_kit import Support, resolved, run_resolved, stated, supported
 from chainrules_mlx.engine.call import run
 from chainrules_mlx.engine.transform import transformations
 from chainrules_mlx.engine.values import as_values, leaves_mlx
@@ -51,21 +51,13 @@ def export(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     def exported(*operands: Any, **options: Any) -> Any:
         call = resolved(f, as_values(operands), options)
-        if call.word is None:
-            assert call.call is not None
-            refuse_bare(f, call.operands, call.options, "MLX")
-            try:
-                return _seen(f, call.call)
-            except Exception as error:
-                asked = isinstance(error, ValueError) and "index mlx array" in str(error)
-                refuse_numpy(error, f, "MLX", asked=asked)
-                raise
-        y = run(call.word, call.operands, call.options)
-        for step in call.after:
-            y = step(y)
-        return y
+        return run_resolved(f, call, run, "MLX", _is_asked, lambda code: _seen(f, code))
 
     return made(exported, f, export)  # type: ignore[no-any-return]
+
+
+def _is_asked(error: Exception) -> bool:
+    return isinstance(error, ValueError) and "index mlx array" in str(error)
 
 
 def _seen(f: Any, call: Callable[[], Any]) -> Any:

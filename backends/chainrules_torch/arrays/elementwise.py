@@ -20,26 +20,6 @@ _word: Any
 _function: Any
 
 
-def _strong_multiply(c: Any, p: Any) -> Any:
-    """Compute the product, and 0 where c is 0."""
-    c, p = alike(c, p)
-    return torch.where(c == 0, torch.zeros((), dtype=c.dtype, device=c.device), c * p)
-
-
-def _cbrt(x: torch.Tensor) -> torch.Tensor:
-    """Compute a cube root, with one step of Newton's method for its last digit."""
-    y = torch.sign(x) * torch.abs(x) ** (1 / 3)
-    square = y * y
-    good = torch.isfinite(square) & (square > torch.finfo(x.dtype).tiny)
-    return torch.where(good, y - (y * square - x) / (3 * torch.where(good, square, 1)), y)
-
-
-def _modf(x: torch.Tensor) -> tuple[Any, Any]:
-    whole = torch.trunc(x)
-    rest = torch.where(torch.isinf(x), torch.zeros_like(x), x - whole)
-    return torch.copysign(rest, x), whole
-
-
 def _frexp(x: torch.Tensor) -> tuple[Any, Any]:
     m, n = torch.frexp(x)
     return m, n
@@ -51,11 +31,6 @@ def _reciprocal(x: torch.Tensor) -> torch.Tensor:
 
 def _tensor(x: Any, beside: Any) -> torch.Tensor:
     return x if isinstance(x, torch.Tensor) else torch.asarray(x, device=beside.device)
-
-
-def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    x, y = alike(x, y)
-    return torch.floor_divide(x, y), torch.remainder(x, y)
 
 
 def _heaviside(x: Any, h: Any) -> Any:
@@ -143,11 +118,6 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
     return _minimum(_maximum(x, lo), hi)
 
 
-def _choose(a: torch.Tensor, *choices: Any) -> torch.Tensor:
-    given = torch.broadcast_tensors(a, *alike(*choices))
-    return torch.take_along_dim(torch.stack(given[1:]), given[0][None].to(torch.int64), 0)[0]
-
-
 def _round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
     return torch.round(x, decimals=decimals)
 
@@ -171,8 +141,6 @@ v.real.implement(_real, types=(TENSOR,))
 v.imag.implement(_imag, types=(TENSOR,))
 v.conj.implement(lambda x: torch.conj_physical(x) if x.is_complex() else x, types=(TENSOR,))
 v.positive.implement(lambda x: x, types=(TENSOR,))
-v.cbrt.implement(_cbrt, types=(TENSOR,))
-v.modf.implement(_modf, types=(TENSOR,))
 v.frexp.implement(_frexp, types=(TENSOR,))
 v.reciprocal.implement(_reciprocal, types=(TENSOR,))
 v.round_decimals.implement(_round_decimals, types=(TENSOR,))
@@ -232,16 +200,13 @@ for _word, _function in (
 ):
     entered(_word, with_numbers(_function))
 for _word, _function in (
-    (v.strong_multiply, _strong_multiply),
     (v.ldexp, _ldexp),
-    (v.divmod, _divmod),
     (v.heaviside, _heaviside),
     (v.nan_to_num, _nan_to_num),
     (v.where, _where),
     (v.clip, _clip),
 ):
     entered(_word, _function)
-v.choose.implement(_choose, types=(TENSOR, object))
 
 
 _is_wrapped: Any = _private.functorch.is_functorch_wrapped_tensor
@@ -256,22 +221,6 @@ def _report(condition: torch.Tensor, *, message: str) -> None:
 v.report.implement(_report, types=(TENSOR,))
 
 # -------------------------------------------------------------------------------- reductions
-
-
-def _without_nan(extreme: Any, worst: float) -> Any:
-    def computed(x: torch.Tensor, *, axis: Any = None, keepdims: bool = False) -> Any:
-        if not x.is_floating_point():
-            return extreme(x, axis=axis, keepdims=keepdims)
-        lost = torch.isnan(x)
-        y = extreme(torch.where(lost, worst, x), axis=axis, keepdims=keepdims)
-        none = xp.all(lost, axis=axis, keepdims=keepdims)
-        return torch.where(none, torch.nan, y)
-
-    return computed
-
-
-v.nanmax.implement(_without_nan(xp.max, -torch.inf), types=(TENSOR,))
-v.nanmin.implement(_without_nan(xp.min, torch.inf), types=(TENSOR,))
 
 
 def _argmost(find: Any) -> Any:

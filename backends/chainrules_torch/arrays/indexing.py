@@ -147,17 +147,6 @@ def take_along_axis_torch(x: torch.Tensor, indices: torch.Tensor, *, axis: int =
     return torch.take_along_dim(x, _counted(indices, x.shape[axis]), dim=axis)
 
 
-def _put_along_axis_add(x: torch.Tensor, y: Any, indices: torch.Tensor, *, axis: int = -1) -> Any:
-    x, y = alike(x, y)
-    shape = [*x.shape]
-    shape[axis] = indices.shape[axis]
-    where = _counted(indices, x.shape[axis]).expand(shape)
-    return torch.scatter_add(x, axis, where, y.expand(shape))
-
-
-v.put_along_axis_add.implement(_put_along_axis_add, types=(TENSOR, object, TENSOR))
-
-
 @v.add_along_axis.implement
 def add_along_axis_torch(
     buffer: torch.Tensor, y: torch.Tensor, indices: torch.Tensor, *, axis: int = -1

@@ -86,21 +86,6 @@ def trace_torch(x: torch.Tensor, *, offset: int = 0) -> Any:
     return torch.diagonal(x, offset, -2, -1).sum(-1)
 
 
-@v.from_diagonal.implement
-def from_diagonal_torch(x: torch.Tensor, *, rows: int, columns: int, offset: int = 0) -> Any:
-    """torch.diag_embed makes square ones, which are then cut or filled with zeros."""
-    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    if x.shape[-1] != length:
-        matrix_text = f"diagonal {offset} of a {rows} x {columns} matrix"
-        msg = f"{matrix_text} has {length} elements, not {x.shape[-1]}"
-        raise ValueError(msg)
-    square = torch.diag_embed(x, offset)
-    n = square.shape[-1]
-    square = square[..., : min(n, rows), : min(n, columns)]
-    missing = (0, max(0, columns - n), 0, max(0, rows - n))
-    return torch.nn.functional.pad(square, missing) if any(missing) else square
-
-
 def _matrix(x: torch.Tensor) -> torch.Tensor:
     """Return a matrix with a vector as each of its rows, as NumPy does."""
     return x.expand(x.shape[0], -1) if x.ndim == 1 else x

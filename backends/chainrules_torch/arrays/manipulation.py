@@ -8,7 +8,7 @@ import array_api_compat.torch as xp
 import torch
 
 from chainrules_py import vocabulary as v
-from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, number_as
+from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -249,12 +249,6 @@ def searchsorted_torch(x1: torch.Tensor, x2: torch.Tensor, *, side: str = "left"
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), right=side == "right")
 
 
-@v.diff.implement
-def diff_torch(x: torch.Tensor, *, axis: int = -1, n: int = 1) -> Any:
-    """Compute differences, under PyTorch's own name for the axis."""
-    return torch.diff(x, n=n, dim=axis)
-
-
 @v.convolve.implement
 def convolve_torch(x1: torch.Tensor, x2: torch.Tensor, *, mode: str = "full") -> Any:
     """PyTorch's slides without turning the second, and knows no number it has not."""
@@ -278,29 +272,3 @@ def bincount_torch(x: torch.Tensor, weights: torch.Tensor, *, minlength: int = 0
     n = max(minlength, int(x.max()) + 1 if x.numel() else 0)
     zeros = torch.zeros(n, dtype=weights.dtype, device=weights.device)
     return zeros.index_add(0, x.to(torch.int64), weights)
-
-
-@v.order_statistics.implement
-def order_statistics_torch(x: torch.Tensor, ranks: torch.Tensor, *, skip_nan: bool = False) -> Any:
-    """Find order statistics by sorting, which puts NaN last."""
-    ordered = torch.sort(x, dim=-1).values
-    lead = torch.broadcast_shapes(x.shape[:-1], ranks.shape[:-1])
-    y = torch.take_along_dim(
-        ordered.expand(*lead, x.shape[-1]), ranks.expand(*lead, ranks.shape[-1]), -1
-    )
-    if skip_nan or not x.is_floating_point():
-        return y
-    last = ordered[..., -1:]
-    return torch.where(torch.isnan(last), last, y)
-
-
-@v.interp.implement
-def interp_torch(x: torch.Tensor, knots: torch.Tensor, values: torch.Tensor) -> Any:
-    """Interpolate on the line of the interval x is in; beyond the ends take the values there."""
-    x = number_as(x, knots)
-    flat = x.reshape(-1)
-    j = torch.clamp(torch.searchsorted(knots, flat, right=True) - 1, 0, len(knots) - 2)
-    left, right, start, end = knots[j], knots[j + 1], values[j], values[j + 1]
-    y = start + (end - start) / (right - left) * (flat - left)
-    y = torch.where(flat >= knots[-1], values[-1], y)
-    return torch.where(flat <= knots[0], values[0], y).reshape(x.shape)

@@ -11,7 +11,13 @@ from typing import Any, TypeAlias, final
 
 import torch
 
-from chainrules_kit import imported_from, lookups, pulled_on_arrays, pushed_on_arrays
+from chainrules_kit import (
+    imported_from,
+    lookups,
+    pulled_on_arrays,
+    pushed_on_arrays,
+    wanted_in,
+)
 from chainrules_py import Primitive, ZeroTangent, space, unthunk
 from chainrules_py.extend import (
     Bound,
@@ -397,9 +403,7 @@ class Call(AnyCall):
 
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
         """Those that hold one."""
-        rest = iter(leaves)
-        each = self.treedef.children
-        return tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
+        return wanted_in(self.treedef, leaves)
 
     def tangents(self, dots: Sequence[Any]) -> list[Any]:
         """Tangents of structures."""

@@ -1,0 +1,52 @@
+"""Structures among the operands of a call, and the arrays in them that an engine knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chainrules_py import ZeroTangent, unthunk
+from chainrules_py.extend import TreeDef, flatten_tangent, unflatten_tangent
+
+
+def wanted_in(operands: TreeDef, flags: Iterable[bool]) -> tuple[bool, ...]:
+    """Tell of each operand whether any of its arrays is flagged.
+
+    Examples
+    --------
+    >>> from chainrules_py.extend import flatten
+    >>> wanted_in(flatten(((1.0, 2.0), 3.0))[1], [False, True, False])
+    (True, False)
+    """
+    rest = iter(flags)
+    each = operands.children
+    return tuple([any([next(rest) for _ in range(of.num_leaves)]) for of in each])
+
+
+def tangents_in(
+    operands: TreeDef, entries: Iterable[Any], wanted: Sequence[bool]
+) -> tuple[Any, ...]:
+    """Return the tangents of the operands wanted, of those of their arrays: None is zero.
+
+    Examples
+    --------
+    >>> from chainrules_py.extend import flatten
+    >>> tangents_in(flatten(((1.0, 2.0), 3.0))[1], [None, None, 5.0], (False, True))
+    (5.0,)
+    """
+    given = unflatten_tangent(operands, [ZeroTangent() if t is None else t for t in entries])
+    return tuple([t for t, w in zip(given, wanted, strict=True) if w])
+
+
+def cotangents_in(operands: TreeDef, answer: Any, wanted: Sequence[bool]) -> list[Any]:
+    """List the cotangents of the arrays, of what a pull answered for the operands wanted.
+
+    Examples
+    --------
+    >>> from chainrules_py.extend import flatten
+    >>> cotangents_in(flatten(((1.0, 2.0), 3.0))[1], 5.0, (False, True))
+    [ZeroTangent(), ZeroTangent(), 5.0]
+    """
+    answers = iter((answer,) if wanted.count(True) == 1 else answer)
+    bars = tuple([unthunk(next(answers)) if w else ZeroTangent() for w in wanted])
+    return flatten_tangent(operands, bars)

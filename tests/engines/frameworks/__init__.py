@@ -1,0 +1,1 @@
+"""Programs of other frameworks that use exported rules."""
