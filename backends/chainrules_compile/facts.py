@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
-from chainrules_compile.fields import fields_of
+from chainrules_compile.fields import fields_of, opaque_fields
 from chainrules_compile.noted import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
@@ -297,7 +297,8 @@ class _Classes(dict[type, type[Noted]]):
     def _made(self, cls: type) -> type[Noted]:
         info = type_info(cls)
         bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
-        fields = {**fields_of(cls), "__module__": Noted.__module__}
+        known = info.is_array or info.is_number
+        fields = {**(fields_of if known else opaque_fields)(cls), "__module__": Noted.__module__}
         made: Any = type(cls.__name__, (*bases, Noted), fields)
         if info.is_array and info.library.namespace is not None:
             for number in info.library.floats:

@@ -132,6 +132,12 @@ class Notes:
             self.given.append(x)
         return self._noted(x, value, None, None)
 
+    def opaque(self, x: Any, name: str) -> Any:
+        """Return an object among the arguments, noted under a name; nobody looks into it."""
+        value = value_of(name, type(x), None, None, None, None)
+        self.inputs.append(value)
+        return classes[type(x)](x, self, value)
+
     def _value(self, x: Any, name: str, memory: Value | None) -> Value:
         shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
         return value_of(name, type(x), shape, dtype, memory, layout_of(x))
