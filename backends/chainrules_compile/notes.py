@@ -44,7 +44,6 @@ _PLAIN = frozenset(
 )
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
-_OPERANDS = frozenset((float, np.float64, np.ndarray))
 TOTAL = frozenset(
     (
         *(operator.add, operator.sub, operator.mul, operator.neg),
@@ -210,33 +209,6 @@ class Notes:
     def call(self, function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Compute a call, note it, and return its result as a noted value."""
         return self.compute(function, function, operands, options)
-
-    def operate(self, function: Any, x: Any, y: Any) -> Any:
-        """Compute and note a sum, difference or product, of arrays and numbers by a shorter way."""
-        x, y = joined((x, y))
-        p = x.payload if type(x) in CLASSES else x
-        q = y.payload if type(y) in CLASSES else y
-        if type(p) not in _OPERANDS or type(q) not in _OPERANDS:
-            return self.compute(function, function, (x, y), {})
-        self.check_errors()
-        a = x if p is x else x.noted if x.recorder is self else None
-        b = y if q is y else y.noted if y.recorder is self else None
-        if a is None or b is None or type(a) is np.ndarray or type(b) is np.ndarray:
-            return self.compute(function, function, (x, y), {})
-        try:
-            z = function(p, q)
-        except Exception:  # which is raised once more, and remembered
-            return self.compute(function, function, (x, y), {})
-        given = (a, b)
-        values = (b,) if a is p else (a,) if b is q else given
-        cls = type(z)
-        if cls is float or cls is np.float64:
-            return self._new_number(function, (given, None, values), {}, z)
-        if cls is np.ndarray and z.base is None:
-            flags = z.flags
-            if flags.c_contiguous and flags.writeable and z.size:
-                return self._new(function, (given, None, values), {}, z)
-        return self.note(function, (x, y), {}, z)
 
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
