@@ -297,8 +297,7 @@ class _Classes(dict[type, type[Noted]]):
     def _made(self, cls: type) -> type[Noted]:
         info = type_info(cls)
         bases: tuple[type, ...] = (Subscripts,) if info.is_array else ()
-        known = info.is_array or info.is_number
-        fields = {**(fields_of if known else opaque_fields)(cls), "__module__": Noted.__module__}
+        fields = {**fields_of(cls), "__module__": Noted.__module__}
         made: Any = type(cls.__name__, (*bases, Noted), fields)
         if info.is_array and info.library.namespace is not None:
             for number in info.library.floats:
@@ -311,3 +310,10 @@ class _Classes(dict[type, type[Noted]]):
 
 
 classes = _Classes()
+
+
+@functools.cache
+def opaque_class(cls: Any) -> type[Noted]:
+    """Return the class of what stands for objects of a class that nobody looks into."""
+    made: type[Noted] = type(cls.__name__, (Noted,), opaque_fields(cls))
+    return made

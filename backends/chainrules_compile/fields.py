@@ -112,6 +112,7 @@ def opaque_fields(cls: type) -> dict[str, Any]:
         raise RecordingError(msg)
 
     known = {"__getattr__": look, "__class__": property(shown_class), "__slots__": ()}
+    known["__module__"] = Noted.__module__
     return {**known, "__dispatch_type__": cls, "payload_type": cls}
 
 

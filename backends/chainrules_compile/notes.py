@@ -17,7 +17,7 @@ import numpy as np
 
 from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
+from chainrules_compile.facts import classes, has_form, is_foreign, is_settled, opaque_class
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, size, value_of
@@ -135,7 +135,8 @@ class Notes:
         """Return an object among the arguments, noted under a name; nobody looks into it."""
         value = value_of(name, type(x), None, None, None, None)
         self.inputs.append(value)
-        return classes[type(x)](x, self, value)
+        cls: Any = type(x)
+        return opaque_class(cls)(x, self, value)
 
     def _value(self, x: Any, name: str, memory: Value | None) -> Value:
         shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
@@ -214,7 +215,7 @@ class Notes:
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
-        operands = joined(operands)
+        operands = tuple([x if type(x) in CLASSES else joined(x) for x in operands])
         options = {name: joined(x) for name, x in options.items()}
         self.check_errors()
         try:
