@@ -128,74 +128,38 @@ def minus_at(x: Any, y: Any, *, index: Any) -> Any:
     return z
 
 
-def added_rows(ys: Any, places: Any, *, shape: Shape, times: int, rows: Any = None) -> Any:
+def added_rows(ys: Any, places: Any, *, shape: Shape, times: int) -> Any:
     """Return a matrix or vector with arrays added to its rows, one after the other, from zero on.
 
-    Each row is added to so many places that follow each other. Places stand in arrays, or in rows
-    of one: from one on to before another, by steps.
+    Each row is added to so many places that follow each other. By columns: to places of a vector
+    `np.add.at` adds six times as fast as to rows. Of long arrays a part is read that stays in the
+    cache for all columns.
     """
-    places = places if rows is None else places[slice(*rows)]
-    n, width = shape[0], shape[1:]
-    if times == 1 or not width or width[0] <= NARROW:
-        z = np.zeros(shape)
-        add_rows(z, ys, places, times)
+    z, width = np.zeros(shape), shape[1:]
+    flat, y = _in_one(places, ()).astype(np.intp, copy=False), _in_one(ys, width)
+    if times > 1 and width and width[0] > NARROW:
+        flat = np.where(flat < 0, flat + shape[0], flat)
+        for column, out in zip(y.T, z.T, strict=True):
+            out[...] = np.bincount(flat, column.repeat(times), shape[0])
         return z
-    y, flat = _in_one(ys, width), _in_one(places, ()).astype(np.intp, copy=False)
-    try:
-        return _counted(y, flat, shape, times)
-    except ValueError:  # some are counted from the end
-        np.zeros(n).take(flat)  # raises where one is none of them
-        return _counted(y, np.where(flat < 0, flat + n, flat), shape, times)
-
-
-def _counted(rows: Any, flat: Any, shape: Shape, times: int) -> Any:
-    n, z = shape[0], np.empty(shape)
-    for column, out in zip(rows.T, z.T, strict=True):
-        counts = np.bincount(flat, column.repeat(times), n)
-        if len(counts) != n:
-            np.zeros(n).take(flat)  # raises
-        out[...] = counts
+    step = max(PIECE // times if width else len(y), 1)
+    for i in range(0, len(y), step):
+        part, where = y[i : i + step], flat[i * times : (i + step) * times]
+        for column, each in zip(z.T, part.T, strict=True) if width else ((z, part),):
+            np.add.at(column, where, each if times == 1 else each.repeat(times))
     return z
 
 
 NARROW = 8
 """How many elements rows have at most that are added to in place if each has many places."""
 PIECE = 3 << 10
-"""How many places (or four elements) are joined before rows are added; a quarter stays alone."""
-
-
-def add_rows(z: Any, ys: Any, places: Any, times: int, rows: Any = None) -> None:
-    """Add arrays to rows of a matrix, or elements of a vector, one after the other.
-
-    By columns: to places of a vector `np.add.at` adds six times as fast as to rows. Of long arrays
-    a part is read that stays in the cache for all columns.
-    """
-    places = places if rows is None else places[slice(*rows)]
-    width, add = z.shape[1:], np.add.at
-    first = count = 0
-    for k, place in enumerate(places):
-        count += max(place.size, ys[k].size // 4)
-        if count < PIECE and 4 * place.size < PIECE and k < len(places) - 1:
-            continue
-        flat = _in_one(places[first : k + 1], ()).astype(np.intp, copy=False)
-        y = _in_one(ys[first : k + 1], width)
-        step = max(PIECE // times if width else len(y), 1)
-        for i in range(0, len(y), step):
-            part, where = y[i : i + step], flat[i * times : (i + step) * times]
-            for column, each in zip(z.T, part.T, strict=True) if width else ((z, part),):
-                add(column, where, each if times == 1 else each.repeat(times))
-        first, count = k + 1, 0
+"""How many places are added to at a time."""
 
 
 def _in_one(xs: Any, width: Shape) -> Any:
     """Return the rows of arrays, whose last axes are those of a row, in one array."""
-    x, n = xs[0], 1 + len(width)
-    if type(xs) is np.ndarray:
-        x = xs
-    elif len(xs) > 1:
-        short = x.ndim <= n and len({y.ndim for y in xs}) == 1
-        x = np.concatenate(xs if short else [y.reshape(-1, *width) for y in xs])
-    return x if x.ndim == n else x.reshape(-1, *width)
+    rows = [x.reshape(-1, *width) for x in xs]
+    return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
 
 # The functions themselves, that do not look for arrays of other libraries first.

@@ -108,6 +108,7 @@ class Compiled(Generic[P, R]):
         self._static: frozenset[str] = frozenset()  # arguments that turned out to be static
         self._changed: set[str] = set()
         self._drew = False
+        self._looks = False  # into objects among its arguments
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
         with _adding:
@@ -242,12 +243,23 @@ class Compiled(Generic[P, R]):
             warn(f"{self.__name__} {text}")
 
     def _made(self, args: Any, keywords: Any) -> CompiledProgram:
+        """Return a program; objects that only primitives take are no part of one from two on."""
+        names = self.programs[0].objects if self.programs else frozenset[str]()
+        if names and not self._looks:
+            try:
+                return self._made_with(names, args, keywords)
+            except Exception:  # which is raised once more, if it was not for that
+                self._looks = True
+        return self._made_with(frozenset(), args, keywords)
+
+    def _made_with(self, opaque: frozenset[str], args: Any, keywords: Any) -> CompiledProgram:
         """Return a program; arguments of which it needs the value itself are static, if small."""
         found: list[BaseException] = []
         token = refused.set(found)
         try:
             while True:
-                setting = self._setting._replace(static=self._setting.static | self._static)
+                static = self._setting.static | self._static
+                setting = self._setting._replace(static=static, opaque=opaque)
                 make = functools.partial(recorded, setting, self._f, args, keywords)
                 try:
                     made, self._rolling = with_scans(make, self._rolling, found)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from chainrules_compile.errors import MISS, RecordingError, Unfit
-from chainrules_compile.guards import equal
+from chainrules_compile.guards import PLAIN, equal
 from chainrules_compile.notes import Notes
 from chainrules_compile.parameters import gathered, parameters_of
 from chainrules_compile.refusals import has_own, recordable
@@ -48,13 +48,14 @@ class Entry:
         args: tuple[Any, ...],
         keywords: dict[str, Any],
         static: frozenset[int | str],
+        opaque: frozenset[str],
         recorder: Notes,
         scope: Scope,
     ) -> None:
         self.parameters = parameters_of(f, len(args), tuple(keywords))
         self.facts: list[tuple[str, str]] = []
         self._scope = scope
-        self._recorder = recorder
+        self._recorder, self._opaque = recorder, opaque
         self._heads: list[str] = []
         self._checks: list[str] = []
         self._forms: dict[str, tuple[str, Form]] = {}
@@ -247,7 +248,13 @@ class Entry:
             msg = f"{name} is a structured array, whose fields no program computes with; pass each"
             raise Unfit(msg, once=True, tell=True)
         if not recordable(cls) or issubclass(cls, _STATIC) or has_own(x):
-            return self._static(x, name)
+            if name not in self._opaque or isinstance(x, PLAIN):
+                return self._static(x, name)
+            self._checks.append(f"{name}.__class__ is not {self._class(cls)}")
+            self.facts.append((name, f"any {cls.__qualname__}"))
+            noted = self._recorder.opaque(x, name)
+            self._names[noted.current] = name
+            return noted
         if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
             theirs = _LIBRARIES[_root(self._scope.arrays)]
             if _root(cls) not in _LIBRARIES:
@@ -342,9 +349,10 @@ def _root(cls: type) -> str:
 
 
 def _shown(x: Any) -> str:
-    """Return the first letters of what an object says of itself, if it can."""
+    """Return the ends of what an object says of itself, if it can."""
     try:
-        return repr(x)[:40]
+        text = repr(x)
+        return text if len(text) <= 40 else f"{text[:18]}...{text[-19:]}"
     except Exception:  # of somebody's, for a reason of its own
         return f"a {type(x).__qualname__}"
 

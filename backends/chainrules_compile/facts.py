@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import dot_to, is_finite, sum_to
-from chainrules_compile.fields import fields_of
+from chainrules_compile.fields import fields_of, opaque_fields
 from chainrules_compile.noted import Noted, Subscripts
 from chainrules_py import Primitive
 from chainrules_py.extend import Library, Memory, aliases, register_array_type, see, type_info
@@ -310,3 +310,10 @@ class _Classes(dict[type, type[Noted]]):
 
 
 classes = _Classes()
+
+
+@functools.cache
+def opaque_class(cls: Any) -> type[Noted]:
+    """Return the class of what stands for objects of a class that nobody looks into."""
+    made: type[Noted] = type(cls.__name__, (Noted,), opaque_fields(cls))
+    return made

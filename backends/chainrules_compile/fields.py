@@ -104,6 +104,18 @@ def fields_of(cls: type) -> dict[str, Any]:
     return fields | {"__slots__": (), "__dispatch_type__": cls, "payload_type": cls}
 
 
+def opaque_fields(cls: type) -> dict[str, Any]:
+    """Return what the class has that stands for objects which nobody looks into."""
+
+    def look(x: Noted, name: str) -> NoReturn:
+        msg = f"{name} of {describe(x.payload)} is asked for, which is another in each call"
+        raise RecordingError(msg)
+
+    known = {"__getattr__": look, "__class__": property(shown_class), "__slots__": ()}
+    known["__module__"] = Noted.__module__
+    return {**known, "__dispatch_type__": cls, "payload_type": cls}
+
+
 def shown_class(x: Any) -> type:
     """Return the class of a noted value as `isinstance` asks for it.
 

@@ -43,6 +43,8 @@ class Setting(NamedTuple):
         What writes them.
     threads : int
         How many threads a program may run on.
+    opaque : frozenset
+        Objects among the arguments, by their names, that primitives take and nobody looks into.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Setting(NamedTuple):
     passes: dict[str, Pass]
     write: Writer
     threads: int
+    opaque: frozenset[str] = frozenset()
 
 
 @final
@@ -73,12 +76,15 @@ class CompiledProgram:
         What the function looked up.
     calls : tuple of Program
         The calls as they were noted, and as they were written.
+    objects : frozenset
+        The names of static objects, which another program may take as they are.
     instead : str
         Why it is for NumPy and not for the target; empty where it is for the target.
     """
 
     __slots__ = (
-        "calls", "facts", "guards", "instead", "run", "scope", "source", "static", "steps",
+        "calls", "facts", "guards", "instead", "objects", "run", "scope", "source", "static",
+        "steps",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +106,7 @@ class CompiledProgram:
         self.calls = calls
         self.instead = ""
         self.static: dict[str, str] = {}
+        self.objects: frozenset[str] = frozenset()
 
     @property
     def signature(self) -> list[tuple[str, str]]:
@@ -150,7 +157,7 @@ class Making:
         scope[self.name] = None  # nothing else is called so
         self._lock = threading.RLock()  # of the names, which two writers may ask for at once
         self.recorder = Recorder()
-        self.entry = Entry(f, args, keywords, setting.static, self.recorder, scope)
+        self.entry = Entry(f, args, keywords, setting.static, setting.opaque, self.recorder, scope)
         self.recorder.arguments = self.entry.inputs
         self.guards = Guards(f, self.entry.given)
         self.guards.check()
@@ -214,6 +221,7 @@ class Making:
         calls = noted, body.program or program
         made = CompiledProgram(run, source, steps, entry.facts, scope, self.guards, calls)
         made.instead, made.static = body.instead, entry.static
+        made.objects = frozenset([name for name in entry.given if name in entry.static])
         return made
 
     def _source(self, lines: list[str]) -> str:

@@ -352,35 +352,23 @@ def _library_that_asks(frame: Any) -> str | None:
 
 _BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge eq ne"
 _UNARY = "neg pos abs invert"
-_QUICK = operator.add, operator.mul, operator.sub, operator.truediv, operator.floordiv
 _COMPARISONS = frozenset(["lt", "le", "gt", "ge", "eq", "ne"])
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     defers = _defers_to_lists if function is operator.mul else _defers
-    closed = function in (operator.add, operator.sub, operator.mul)
 
     def method(self: Noted, other: Any) -> Any:
         if type(other) not in CLASSES and defers(other, self):
             return NotImplemented
         return self.recorder.compute(function, function, (self, other), {})
 
-    def quick(self: Noted, other: Any) -> Any:
-        cls = type(other)
-        if cls not in CLASSES and cls is not float and defers(other, self):
-            return NotImplemented
-        if closed:
-            return self.recorder.operate(function, self, other)
-        return self.recorder.compute(function, function, (self, other), {})
-
     def reflected(self: Noted, other: Any) -> Any:
         if type(other) not in _PLAIN and defers(other, self):
             return NotImplemented
-        if closed:
-            return self.recorder.operate(function, other, self)
         return self.recorder.compute(function, function, (other, self), {})
 
-    return quick if function in _QUICK else method, reflected
+    return method, reflected
 
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Any:

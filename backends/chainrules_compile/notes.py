@@ -17,7 +17,7 @@ import numpy as np
 
 from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import classes, has_form, is_foreign, is_settled
+from chainrules_compile.facts import classes, has_form, is_foreign, is_settled, opaque_class
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
 from chainrules_compile.passes.values import call_of, changed, contiguous, size, value_of
@@ -44,7 +44,6 @@ _PLAIN = frozenset(
 )
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
-_OPERANDS = frozenset((float, np.float64, np.ndarray))
 TOTAL = frozenset(
     (
         *(operator.add, operator.sub, operator.mul, operator.neg),
@@ -132,6 +131,13 @@ class Notes:
             self.given.append(x)
         return self._noted(x, value, None, None)
 
+    def opaque(self, x: Any, name: str) -> Any:
+        """Return an object among the arguments, noted under a name; nobody looks into it."""
+        value = value_of(name, type(x), None, None, None, None)
+        self.inputs.append(value)
+        cls: Any = type(x)
+        return opaque_class(cls)(x, self, value)
+
     def _value(self, x: Any, name: str, memory: Value | None) -> Value:
         shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
         return value_of(name, type(x), shape, dtype, memory, layout_of(x))
@@ -205,38 +211,11 @@ class Notes:
         """Compute a call, note it, and return its result as a noted value."""
         return self.compute(function, function, operands, options)
 
-    def operate(self, function: Any, x: Any, y: Any) -> Any:
-        """Compute and note a sum, difference or product, of arrays and numbers by a shorter way."""
-        x, y = joined((x, y))
-        p = x.payload if type(x) in CLASSES else x
-        q = y.payload if type(y) in CLASSES else y
-        if type(p) not in _OPERANDS or type(q) not in _OPERANDS:
-            return self.compute(function, function, (x, y), {})
-        self.check_errors()
-        a = x if p is x else x.noted if x.recorder is self else None
-        b = y if q is y else y.noted if y.recorder is self else None
-        if a is None or b is None or type(a) is np.ndarray or type(b) is np.ndarray:
-            return self.compute(function, function, (x, y), {})
-        try:
-            z = function(p, q)
-        except Exception:  # which is raised once more, and remembered
-            return self.compute(function, function, (x, y), {})
-        given = (a, b)
-        values = (b,) if a is p else (a,) if b is q else given
-        cls = type(z)
-        if cls is float or cls is np.float64:
-            return self._new_number(function, (given, None, values), {}, z)
-        if cls is np.ndarray and z.base is None:
-            flags = z.flags
-            if flags.c_contiguous and flags.writeable and z.size:
-                return self._new(function, (given, None, values), {}, z)
-        return self.note(function, (x, y), {}, z)
-
     def compute(
         self, function: Any, by: Any, operands: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         """Compute a call by a function of its own, and note it."""
-        operands = joined(operands)
+        operands = tuple([x if type(x) in CLASSES else joined(x) for x in operands])
         options = {name: joined(x) for name, x in options.items()}
         self.check_errors()
         try:

@@ -177,9 +177,6 @@ class Recorder(Notes):
         self._check_writable(x)
         operands = (x.current, self.operand(other))
         now, theirs = x.payload, plain(other)
-        if _is_one_complex(now) and function in (operator.mul, operator.pow):
-            self.write_by(in_place(function), (x, other), {})
-            return
         y = function(now, theirs)
         in_place(function)(now, theirs)
         alike = type(y) is type(now) and y.dtype == now.dtype
@@ -226,8 +223,6 @@ class Recorder(Notes):
         where = keywords.pop("where", True) if leaves else True  # of a sum it is what is added
         if method not in ("", "__call__"):
             function = getattr(function, method)
-        if function in (np.multiply, np.square):
-            _check_apart(operands, given)
         y = self.call(function, operands, keywords)
         pairs = list(zip(outs, y if len(outs) > 1 else (y,), strict=True))
         casting = keywords.get("casting", "same_kind")
@@ -321,28 +316,6 @@ PROPERTIES: dict[str, Any] = {}
 def in_place(function: Any) -> Any:
     """Return the operator that writes what a function gives into its first operand."""
     return getattr(operator, f"i{function.__name__.strip('_')}")
-
-
-def _is_one_complex(x: Any) -> bool:
-    """Tell whether an array is one complex number, which NumPy multiplies otherwise in place."""
-    return isinstance(x, np.ndarray) and x.size == 1 and x.dtype.kind == "c"
-
-
-def _check_apart(operands: tuple[Any, ...], outs: list[Any]) -> None:
-    """Raise for a product of one complex number that is written over an operand.
-
-    Raises
-    ------
-    Unfit
-        A program would write it elsewhere, and NumPy's product has other last bits there.
-    """
-    for out in filter(_is_one_complex, map(plain, outs)):
-        if any([np.may_share_memory(out, x) for x in map(plain, operands)]):
-            msg = (
-                "one complex number is multiplied in an array that out= names as well, where NumPy "
-                "rounds otherwise; write x *= y"
-            )
-            raise Unfit(msg)
 
 
 def refuse_plain(function: Any) -> NoReturn:

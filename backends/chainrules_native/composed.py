@@ -1,9 +1,8 @@
-"""Words of several steps: outer products, traces, tiles, what is taken, and shares of means."""
+"""Words of several steps: outer products, what is taken or clipped, and shares of means."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from chainrules_native._private import UMATH, loop_named
-from chainrules_native.items import Copy, Gather
+from chainrules_native.items import Gather
 from chainrules_native.lowering import Lowering, form, is_array
 from chainrules_native.memory import UnwritableError, View
 from chainrules_native.rearranged import argument_of, only
-from chainrules_native.sums import reduce
 from chainrules_native.text import raw_type
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
@@ -66,40 +64,6 @@ def _outer(s: Lowering, call: Call) -> View:
     return s.elementwise(y, np.multiply, (s.held(column), s.held(row)))
 
 
-def _trace(s: Lowering, call: Call) -> View:
-    only(call, "offset")
-    (x,), (y,) = call.operands, call.results
-    _floats(x)
-    array, memory = s.view(x).shadow()
-    found: Any = array.diagonal(call.options.get("offset", 0), -2, -1)
-    if not found.size:
-        raise UnwritableError
-    return reduce(s, np.add, s.view(x).part(found, memory), y, (found.ndim - 1,))
-
-
-def _tile(s: Lowering, call: Call) -> View:
-    only(call, "repetitions")
-    x, (y,) = call.operands[0], call.results
-    times = argument_of(call, 1, "repetitions")
-    times = (times,) if type(times) is int else times
-    if not is_array(x) or type(times) is not tuple or 0 in form(y)[0]:
-        raise UnwritableError
-    if not all([type(n) is int for n in times]):
-        raise UnwritableError
-    view, n = s.view(x), max(len(times), len(form(x)[0]))
-    raw_type(view.dtype)
-    extra = n - len(view.shape)
-    times = (1,) * (n - len(times)) + times
-    shape, steps = (1,) * extra + view.shape, (0,) * extra + view.strides
-    out = s.result(y)
-    split = tuple(itertools.chain(*zip(times, shape, strict=True)))
-    into = [(m * step, step) for m, step in zip(shape, out.strides, strict=True)]
-    target = out._replace(shape=split, strides=tuple(itertools.chain(*into)))
-    given = tuple(itertools.chain(*[(0, step) for step in steps]))
-    s.add(Copy(target, view._replace(shape=split, strides=given)))
-    return out
-
-
 def _take(s: Lowering, call: Call) -> View:
     only(call, "axis")
     (x, places, *_), (y,) = call.operands, call.results
@@ -145,8 +109,6 @@ def _clipped(s: Lowering, call: Call) -> View:
 
 COMPOSED: dict[Any, Callable[[Lowering, Call], View]] = {
     **dict.fromkeys((v.outer, np.outer), _outer),
-    v.trace: _trace,
-    **dict.fromkeys((v.tile, np.tile), _tile),
     **dict.fromkeys((v.take, np.take), _take),
     **dict.fromkeys((v.clip, np.clip), _clipped),
 }

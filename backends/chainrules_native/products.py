@@ -130,11 +130,16 @@ def _axes(x: Any) -> int:
     return len(getattr(x, "shape", None) or ())
 
 
+def _are_real(*xs: Any) -> bool:
+    """Tell whether operands are values of floating numbers, whose adjoints have no conjugates."""
+    return all([type(x) is Value and form(x)[1].kind == "f" for x in xs])
+
+
 def _left(s: Lowering, call: Call) -> View:
     """Lower Ȳ Bᵀ."""
     (y_bar, a, b), (y,) = call.operands, call.results
     n, m = _axes(a), _axes(b)
-    if type(y_bar) is not Value or type(b) is not Value or not n or not m:
+    if not _are_real(y_bar, b) or not n or not m:
         raise UnwritableError
     view, other = s.view(y_bar), s.view(b)
     if m == 1:
@@ -150,7 +155,7 @@ def _right(s: Lowering, call: Call) -> View:
     """Lower Aᵀ Ȳ."""
     (y_bar, a, b), (y,) = call.operands, call.results
     n, m = _axes(a), _axes(b)
-    if type(y_bar) is not Value or type(a) is not Value or not n or not m:
+    if not _are_real(y_bar, a) or not n or not m:
         raise UnwritableError
     view, other = s.view(y_bar), s.view(a)
     if n == 1:

@@ -28,7 +28,6 @@ from chainrules_native.places import PLACES, gathered, nonzero
 from chainrules_native.products import PRODUCTS
 from chainrules_native.rearranged import REARRANGED, to_a_power
 from chainrules_native.small import LOG_DETERMINANTS, SMALL
-from chainrules_native.sorting import SORTING
 from chainrules_native.strong import STRONG
 from chainrules_native.sums import counted, reduced, spread_sum, truth
 from chainrules_native.text import c_type, expression, literal
@@ -475,7 +474,6 @@ for _table in (
     PLACES,
     PRODUCTS,
     REARRANGED,
-    SORTING,
     STRONG,
 ):
     WORDS |= _table

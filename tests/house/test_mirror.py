@@ -485,6 +485,8 @@ TOPICS = {
     "tests/engines/compile/test_options.py": "options of all words that are rewritten, a generator",
     "tests/engines/compile/test_plain_numbers.py": "passes/numbers.py, whose cases are many",
     "tests/engines/compile/test_rows.py": "passes/rows.py and short_sums.py, in whole programs",
+    "tests/engines/compile/test_statistics.py": "passes/statistics.py, in all targets",
+    "tests/engines/compile/test_opaque.py": "objects that primitives alone take",
     "tests/engines/compile/test_first_points.py": "compiled at one point, called at another",
     "tests/engines/compile/test_said.py": "what NumPy says while a program runs",
     "tests/engines/compile/test_recall.py": "checkpoints in programs: engine, passes and memory",

@@ -16,7 +16,6 @@ PACKAGES = (CORE[0], *sorted((ROOT / "backends").glob("chainrules_*")))
 
 USED = {
     "chainrules_autograd": {"_node"},
-    "chainrules_compile": {"_extobj_contextvar", "numpy._core.umath"},
     "chainrules_cupy": {"_where_ufunc", "cupy._sorting.search"},
     "chainrules_jax": {
         "jax._src.util.weakref_cache_key_types",

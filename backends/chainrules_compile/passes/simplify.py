@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import made_again
-from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.recall import Known
 from chainrules_compile.passes.values import (
     alike,
@@ -28,7 +27,6 @@ from chainrules_compile.passes.values import (
     is_contiguous,
     is_real,
     replaced,
-    size,
 )
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import (
@@ -96,8 +94,6 @@ _LOOPS = 32
 """How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
 _LARGEST = 1 << 20
 """How many elements are looked at, of an array that is the same in each run."""
-_ASKED = 2000
-"""From how many elements on the word `divide` does not ask, but has NumPy say nothing."""
 
 
 def simplified(program: Program) -> Program:
@@ -166,7 +162,6 @@ class _Walk:
         self.made: dict[Value, Call] = {}
         self._replaced = self.instead.keys()
         self._seen = Known()
-        self.bounds = Bounds(program.constants, self.made)
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
         self._even = set(self._alike)  # and what is spread: arrays that a number may stand for
 
@@ -279,21 +274,16 @@ class _Walk:
         return Call(np.multiply, xs, {}, call.results)
 
     def _divided(self, call: Call) -> Call:
-        """Return NumPy's division where the word asks whether a divisor is zero, and none is."""
+        """Return NumPy's division by a number, where the word asks whether a divisor is zero."""
         y = call.operands[1]
-        if type(y) in (int, float, np.float64) and y:
-            return Call(np.divide, call.operands, {}, call.results)
-        if not is_array(y) or size(y) >= _ASKED or not self.bounds.at_least(y) > 0:
-            return call
-        return Call(np.divide, call.operands, {}, call.results)
+        known = type(y) in (int, float, np.float64) and y
+        return Call(np.divide, call.operands, {}, call.results) if known else call
 
     def _power(self, call: Call) -> Call:
-        """Return a square, or the root of what is not negative, where the word is silent."""
+        """Return a square, for the word of powers."""
         x, p = call.operands
-        if not is_array(x) or x.dtype.kind != "f" or type(p) is not float or call.options:
-            return call
-        plain = p == 2.0 or (p == 0.5 and self.bounds.at_least(x) >= 0)
-        return canonical(called(call, operator.pow)) if plain else call
+        plain = is_array(x) and x.dtype.kind == "f" and type(p) is float and p == 2.0
+        return canonical(called(call, operator.pow)) if plain and not call.options else call
 
     def _unspread(self, call: Call) -> Call:
         """Return an elementwise call with the number that an operand is in all its elements."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from chainrules_compile.loops import Loop
@@ -48,9 +47,7 @@ class Writing(Protocol):
         """Return an operand as an expression."""
         ...
 
-    def statements(
-        self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
-    ) -> None:
+    def statements(self, program: Program, staying: set[Value]) -> None:
         """Write the calls of a program."""
         ...
 
@@ -89,8 +86,7 @@ class _LoopWriting:
             self._sequence(x, operand, back)
         outside, to.lines = to.lines, [*self.start]
         carries = [names[x] for x in self.carried]
-        wishes = {y: x for x, y in zip(self.carried, self.next, strict=True) if type(y) is Value}
-        to.statements(loop.body, {*self.same, *self.carried}, wishes)
+        to.statements(loop.body, {*self.same, *self.carried})
         self._end_of_turn(carries)
         if not to.lines:
             to.lines.append("pass")

@@ -10,7 +10,7 @@ import numpy as np
 
 import chainrules_compile.writers.number_spelling  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from chainrules_compile.calls import expect, is_finite, plain_number
-from chainrules_compile.passes.lifetimes import Into, writes
+from chainrules_compile.passes.lifetimes import writes
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
@@ -35,16 +35,6 @@ def last_uses(
             if inside:
                 last = where[last] if len(places) == 1 else max(map(where.__getitem__, places))
             found[x] = last
-    return found
-
-
-def handed_down(program: Program, wishes: Mapping[Value, Value]) -> dict[Value, Value]:
-    """Return wishes for names, also of what is written to and so becomes what wishes it."""
-    found = dict(wishes)
-    for call in reversed(program.calls):
-        if type(call.function) is Into and call.results[0] in found:
-            written = call.operands[call.function.place]
-            found.setdefault(written, found[call.results[0]])
     return found
 
 

@@ -23,7 +23,7 @@ from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
 from chainrules_compile.writers.guards import guard_line
 from chainrules_compile.writers.loop_source import LARGE, write_loop
-from chainrules_compile.writers.nesting import COMPARISONS, handed_down, last_uses, nested
+from chainrules_compile.writers.nesting import COMPARISONS, last_uses, nested
 from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
 from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
 from chainrules_compile.writers.writer import Body
@@ -64,7 +64,7 @@ class NumpyWriting(Speller):
         self.scope = scope
         self.names: dict[Value, str] = dict(names)
         self.lines, self.free = list[str](), list[str]()
-        self._wished, self._inside = dict[Value, str](), dict[Value, Call]()
+        self._inside = dict[Value, Call]()
         self._bound, self._locals = dict[int, str](), dict[str, str]()
         self._plain, self._numbers = dict[Any, str](), dict[Any, str]()
         self._count = 0
@@ -76,17 +76,12 @@ class NumpyWriting(Speller):
 
     def body(self) -> Body:
         """Write all calls."""
-        self.statements(self.program, self._given, {})
+        self.statements(self.program, self._given)
         outputs = [self.text(x) for x in self.program.outputs]
         return Body(self.lines, outputs, self.program)
 
-    def statements(
-        self, program: Program, staying: set[Value], wishes: Mapping[Value, Value]
-    ) -> None:
-        """Write the calls of a program, in which some values keep their names to the end.
-
-        A value that wishes so gets the name of another, if nothing is read of that any more.
-        """
+    def statements(self, program: Program, staying: set[Value]) -> None:
+        """Write the calls of a program, in which some values keep their names to the end."""
         uses = program.uses()
         inside, where = nested(program, uses)
         last = last_uses(uses, inside, where)
@@ -94,12 +89,9 @@ class NumpyWriting(Speller):
         for x, place in last.items():
             if x not in staying:
                 dying.setdefault(place, []).append(x)
-        wishes = handed_down(program, wishes) if wishes else {}
         fixed = {self.names[x] for x in staying}
         nobody: list[Value] = []
         for i, call in enumerate(program.calls):
-            if wishes:
-                self._wish(i, call, wishes, last)
             results = call.results
             if results and results[0] in inside:
                 self._inside[results[0]] = call
@@ -154,21 +146,6 @@ class NumpyWriting(Speller):
             if name not in used and name not in fixed:
                 free.append(name)
 
-    def _wish(
-        self, i: int, call: Call, wishes: Mapping[Value, Value], last: Mapping[Value, int]
-    ) -> None:
-        """Have results get the names that they wish to have, where these are free by then."""
-        function = call.function.function if type(call.function) is Into else call.function
-        if writes(function) or type(function) is Loop:
-            return
-        for y in call.results:
-            x = wishes.get(y)
-            if x is not None and last.get(x, -1) <= i:
-                name = self.names[x]
-                shared = [z for z in last if z is not x and self.names.get(z) == name]
-                if not any([last[z] > i for z in shared]):
-                    self._wished[y] = name
-
     def unused(self, hint: str) -> str:
         """Return a name that nothing has."""
         name, n = hint, 1
@@ -189,9 +166,7 @@ class NumpyWriting(Speller):
 
     def new(self, x: Value) -> str:
         """Give a value a name that is free."""
-        if x in self._wished:
-            name = self._wished.pop(x)
-        elif self.free:
+        if self.free:
             name = self.free.pop()
         else:
             self._count += 1

@@ -101,7 +101,7 @@ def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
     def f(xs, y):
         return np.sum(xs[0] * np.tanh(xs[5]))
 
-    for dtype, counted in ((np.float64, 1), (np.float32, 0)):
+    for dtype in (np.float64, np.float32):
         xs = [np.full((2, 3), 0.1 * k, dtype) for k in range(7)]
         compiled = compile(value_and_grad(f, argnums=(0, 1)))
         wanted = value_and_grad(f, argnums=(0, 1))(xs, xs[0])
@@ -117,7 +117,6 @@ def test_derivatives_by_what_is_not_used_are_zeros_of_their_own(tmp_path):
             assert other.shape == (4, 2)
             assert not other.any()
             other += 1.0
-        assert compiled.source.count("map(zeros") == counted
     compiled = compile(value_and_grad(f, argnums=1))
     for _ in range(2):
         slope = compiled(xs[:6], np.ones(3))[1]

@@ -12,7 +12,6 @@ import chainrules_numpy  # noqa: F401 (whose arrays these are)
 from chainrules_compile import compile
 from chainrules_compile.calls import subtract_at
 from chainrules_compile.passes import PASSES
-from chainrules_compile.passes.bounds import Bounds
 from chainrules_compile.passes.dead_code import without_dead_code
 from chainrules_compile.passes.lifetimes import Into, with_buffers
 from chainrules_compile.passes.ownership import with_own_outputs
@@ -20,7 +19,7 @@ from chainrules_compile.passes.parts import with_parts
 from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.writers.shorter import is_matrix
 from chainrules_py.program import Call, Program, Value
-from chainrules_py.vocabulary import add_at, divide, matrix_transpose
+from chainrules_py.vocabulary import add_at, matrix_transpose
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
 from chainrules_tape import value_and_grad
 
@@ -129,28 +128,6 @@ def test_signs_of_zeros_are_kept():
         numbers = ~np.isnan(wanted)
         assert np.array_equal(wanted, found, equal_nan=True)
         assert np.array_equal(np.signbit(wanted)[numbers], np.signbit(found)[numbers])
-
-
-def test_divisions_by_what_cannot_be_zero_ask_nothing():
-    exp, more, quotient, other = map(array, ("e", "m", "q", "o"))
-    calls = [
-        Call(np.exp, (X,), {}, (exp,)),
-        Call(np.add, (1.0, exp), {}, (more,)),
-        Call(divide, (Y, more), {}, (quotient,)),
-        Call(divide, (Y, exp), {}, (other,)),
-    ]
-    p = simplified(program([X, Y], calls, [quotient, other]))
-    assert functions(p) == [np.exp, np.add, np.divide, divide]
-
-
-def test_bounds():
-    one, square, half = np.array([2.0, 0.5]), array("s", (2,)), array("h", (2,))
-    c = array("c", (2,))
-    made = {square: Call(np.multiply, (X, X), {}, (square,))}
-    made[half] = Call(np.add, (square, c), {}, (half,))
-    bounds = Bounds({c: one}, made)
-    assert [bounds.at_least(x) for x in (c, square, half, 3, X)] == [0.5, 0.0, 0.5, 3.0, -np.inf]
-    assert bounds.at_least(np.nan) == -np.inf
 
 
 def test_transposed_twice():

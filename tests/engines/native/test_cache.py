@@ -30,6 +30,7 @@ def once():
 def empty(tmp_path, monkeypatch):
     calls.driver()
     cache.compiler()
+    once()  # which finds out what functions of vectors there are
     where = tmp_path / "cache"
     where.mkdir(mode=0o700)
     monkeypatch.setattr(cache.FOLDER, "path", where)

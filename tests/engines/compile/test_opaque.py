@@ -1,0 +1,133 @@
+"""Objects that only primitives take: one program serves for all of a class."""
+
+import numpy as np
+import pytest
+
+from chainrules_compile import RecordingWarning, compile
+from chainrules_compile.results import close
+from chainrules_py import Array, NoTangent, primitive, rrule
+from chainrules_tape import hvp, value_and_grad
+
+
+class Simulation:
+    """A sine of some frequency."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def run(self, x):
+        return np.sin(self.k * x)
+
+
+@primitive
+def simulate(x, simulation):
+    return simulation.run(x)
+
+
+@primitive
+def slope(y_bar, x, simulation):
+    return y_bar * simulation.k * np.cos(simulation.k * x)
+
+
+@rrule.register(simulate)
+def simulate_rrule(x: Array, simulation: Simulation):
+    return simulate(x, simulation), lambda y_bar: (slope(y_bar, x, simulation), NoTangent())
+
+
+def loss(x, simulation):
+    return np.sum(simulate(2.0 * x, simulation) ** 2)
+
+
+def looking(x, simulation):
+    return loss(x, simulation) * simulation.k
+
+
+def written(x, simulation):
+    return loss(x, simulation) if simulation.k < 3.0 else -loss(x, simulation)
+
+
+X = np.linspace(0.0, 1.0, 5)
+
+
+@pytest.mark.parametrize("held", [lambda x: x, lambda x: [x]], ids=["alone", "in a list"])
+@pytest.mark.parametrize("form", [lambda f: f, value_and_grad], ids=["value", "gradient"])
+@pytest.mark.filterwarnings("error")
+def test_one_program_is_for_all(form, held):
+    taken = lambda x, s: loss(x, s[0] if isinstance(s, list) else s)
+    f = form(taken)
+    compiled = compile(f)
+    for k in (1.0, 2.0, 3.0, 4.0, 5.0):
+        simulation = Simulation(k)
+        for x in (X, X + k):
+            assert close(compiled(x, held(simulation)), f(x, held(simulation)))
+    assert len(compiled.programs) == 2
+
+
+class Other(Simulation):
+    """One that runs otherwise."""
+
+    def run(self, x):
+        return np.cos(self.k * x)
+
+
+def test_another_class_has_a_program_of_its_own():
+    compiled = compile(loss)
+    for cls in (Simulation, Simulation, Other, Other, Simulation):
+        s = cls(2.0)
+        assert np.isclose(compiled(X, s), loss(X, s))
+
+
+@pytest.mark.parametrize("f", [looking, written])
+def test_what_a_function_looks_into_is_part_of_the_program(f):
+    g = value_and_grad(f)
+    compiled = compile(g)
+    said = "recorded 3 times in a row, and runs as it is: simulation was <"
+    for k in (1.0, 2.0, 3.0):
+        assert close(compiled(X, Simulation(k)), g(X, Simulation(k)))
+    with pytest.warns(RecordingWarning, match=said):
+        compiled(X, Simulation(4.0))
+    assert close(compiled(X, Simulation(5.0)), g(X, Simulation(5.0)))
+
+
+class Drawing:
+    """A simulation with a generator of its own."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def run(self, x):
+        return x * self.rng.normal(size=x.shape)
+
+
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
+def test_one_that_draws_draws_as_without():
+    compiled, ours, theirs = compile(loss), [], []
+    for seed in range(4):
+        s = Drawing(seed)
+        ours.append(compiled(X, s))
+        theirs.append(loss(X, Drawing(seed)))
+        assert np.isfinite(ours[-1])
+    assert compiled.as_it_is or np.allclose(ours[2:], theirs[2:])
+
+
+def test_second_derivatives():
+    @rrule.register(slope)
+    def slope_rrule(y_bar: Array, x: Array, s: Simulation):
+        k = s.k
+
+        def pull(z):
+            return z * k * np.cos(k * x), -z * y_bar * k * k * np.sin(k * x), NoTangent()
+
+        return slope(y_bar, x, s), pull
+
+    f = lambda x, s: hvp(lambda x: loss(x, s), (x,), (X,))
+    compiled = compile(f)
+    for k in (1.0, 2.0, 3.0):
+        s = Simulation(k)
+        try:
+            wanted = f(X, s)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                compiled(X, s)
+            continue
+        np.testing.assert_allclose(compiled(X, s), wanted)
