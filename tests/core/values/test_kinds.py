@@ -84,6 +84,13 @@ def test_the_narrowest_kind_is_chosen_whatever_the_order(dtype, order):
     assert factor_of(f, X.astype(dtype)) == order.index(wanted) + 1
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_dtype_is_narrower_than_a_class(order):
+    f = square(*[np.ndarray, Array[np.float32]][::order])
+    assert factor_of(f, X.astype(np.float32)) == (2 if order == 1 else 1)
+    assert factor_of(f, X) == (1 if order == 1 else 2)
+
+
 @pytest.mark.parametrize("kind", ["float32", np.dtype("float32"), np.float32])
 def test_a_dtype_has_many_names(kind):
     assert Array[kind] == Array[np.float32] != Array[np.float64]

@@ -546,3 +546,11 @@ def test_the_gradient_in_a_complex_number_is_complex(f, z):
     assert np.iscomplexobj(slope)
     assert slope == vjp(f, z)[1](1.0)[0]
     assert slope == grad(lambda z: np.sum(f(z)))(np.array([z]))[0]
+
+
+@pytest.mark.parametrize("f", [np.real, np.imag, abs, np.abs, lambda z: z.real, lambda z: z.imag])
+def test_gradients_in_complex_numbers_are_complex(f):
+    z = 3.0 + 4.0j
+    slope = grad(f)(z)
+    assert isinstance(slope, complex)
+    np.testing.assert_allclose(slope, grad(lambda z: f(z[0]))(np.array([z]))[0])
