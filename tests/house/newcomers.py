@@ -96,12 +96,12 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     return time.perf_counter() - start, done.stderr if done.returncode else ""
 
 
-def main(wanted: list[str]) -> int:
-    """Follow the pages; one line for each."""
+def main(wanted: list[str], wheel: Path | None = None) -> int:
+    """Follow the pages, with a wheel that is there or one built here; one line for each."""
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel = build(folder)
+        wheel = wheel or build(folder)
         for page in wanted or PAGES:
             if page == "cupy" and shutil.which("nvidia-smi") is None:
                 print(f"{PAGES[page]} (docs/{page}.md): not followed, there is no GPU here")

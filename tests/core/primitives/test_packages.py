@@ -24,6 +24,7 @@ HEAD = """
 import warnings
 import numpy as np, scipy.special as sp
 import chainrules_py as cr
+from chainrules_py.errors import PackageWarning
 from chainrules_tape import grad
 
 def said(f, *xs):
@@ -34,7 +35,7 @@ def said(f, *xs):
             got = float(grad(lambda *xs: f(*xs))(*xs))
         except cr.ChainRulesError as error:
             got = f"{type(error).__name__}: {error}"
-    return got, [str(w.message) for w in seen if w.category is cr.PackageWarning]
+    return got, [str(w.message) for w in seen if w.category is PackageWarning]
 """
 
 
