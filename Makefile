@@ -7,6 +7,7 @@
 #   make lock        writes constraints.txt, the versions that were tested, anew
 #   make test-gpu    only the ones that need a GPU           make clean      removes everything built
 #   make test-frameworks  a program for each framework that uses exported rules
+#   make release     the distribution: built, checked, installed and used as its pages say
 #   make test-plain  the tape without its short ways: its suites, and bit for bit the same answers
 #   make test-compiled  whatever the suites differentiate, compiled as well: equal bits, or a refusal, counted by reason
 #   make test-planted   ten planted faults, which make test is to find
@@ -37,10 +38,10 @@ PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers test-plain test-compiled test-nightly golden test-chaos test-gpu test-frameworks test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
+.PHONY: help demo test test-all test-planted test-matrix test-development test-newcomers release test-plain test-compiled test-nightly golden test-chaos test-gpu test-frameworks test-thunder lint format docs coverage adapters libraries bench bench-full bench-compare dashboard lock hooks clean
 
 help:
-	@sed -n '2,17s/^# *//p' Makefile
+	@sed -n '2,19s/^# *//p' Makefile
 
 # ------------------------------------------------------------------ set-up: one stamp file per step
 
@@ -138,6 +139,11 @@ test-development:
 # Pages followed as a newcomer would, each in a fresh environment, with times: `PAGES="tape dask" make test-newcomers`.
 test-newcomers: $(VENV)/.stamp-test
 	$(BIN)/python -m tests.house.newcomers $(PAGES)
+
+# Wheel and sdist, checked, installed under each Python, and used as the pages say (docs/releases.md).
+release: $(VENV)/.stamp-test
+	$(PIP) --group release
+	$(BIN)/python -m tests.house.release $(ARGS)
 
 test-gpu: $(VENV)/.stamp-test
 	$(PYTEST) -m gpu $(ARGS)

@@ -36,7 +36,7 @@ HEAVY = ("MLP 784", "logistic", "1000 uses", "chain of 1e+05", "n = 500", "N=100
 
 def workloads() -> dict[str, Callable[[], Callable[[], Any]]]:
     """Return the workloads to compare: each value builds the call that is timed."""
-    from benchmarks import chain, families
+    from benchmarks import chain, costs, families
     from benchmarks.programs import OURS, PROGRAMS, engine
 
     found: dict[str, Callable[[], Callable[[], Any]]] = {}
@@ -49,6 +49,10 @@ def workloads() -> dict[str, Callable[[], Callable[[], Any]]]:
     for name in families.FAMILIES:
         found[f"frule {name}"] = lambda name=name: families.family(name).frule
         found[f"rrule {name}"] = lambda name=name: families.family(name).rrule
+    for name in costs.OPERATIONS:
+        found[f"cost of {name.replace('`', '')}"] = functools.partial(costs.chained, name, 100)
+    for name, build in costs.FUNCTIONS.items():
+        found[f"cost of {name.replace('`', '')}"] = build
     return found
 
 
@@ -225,25 +229,38 @@ def line(name: str, values: list[float], said: str) -> str:
     return f"{mark} {name:45} {median:6.3f}  [{low:.3f}, {high:.3f}]  {said}"
 
 
-def compare(measure: Pair, names: list[str], threshold: float, minutes: float) -> list[str]:
-    """Print all workloads; the names of those that are slower for certain."""
+def compare(
+    measure: Pair, names: list[str], threshold: float, minutes: float
+) -> dict[str, tuple[list[float], str]]:
+    """Print all workloads; return the ratios of each, and its verdict."""
+    results: dict[str, tuple[list[float], str]] = {}
     print(f"  {'workload':45} {'now / base':>10}  95 % interval of the median")
     suspects = []
     for name, values in collect(measure, names, time.monotonic() + 60 * minutes):
         said = verdict(values, threshold)
+        results[name] = values, said
         if said == "slower":
             suspects.append(name)
         else:
             print(line(name, values, said))
-    slower = []
     if suspects:
         print("measured again, in new processes:")
         for name, values in collect(measure, suspects, time.monotonic() + 60 * minutes):
-            said = verdict(values, threshold)
-            print(line(name, values, said))
-            if said == "slower":
-                slower.append(name)
-    return slower
+            results[name] = values, verdict(values, threshold)
+            print(line(name, *results[name]))
+    return results
+
+
+def as_table(results: dict[str, tuple[list[float], str]], grown: list[str]) -> str:
+    """Write the results as a table in Markdown, the slowest first, and what grew below it."""
+    lines = ["| workload | now / base | 95 % interval | |", "|---|---|---|---|"]
+    for name, (values, said) in sorted(results.items(), key=lambda r: -statistics.median(r[1][0])):
+        low, high = interval(values)
+        shown = f"**{said}**" if said == "slower" else said
+        lines.append(
+            f"| {name} | {statistics.median(values):.3f} | {low:.3f} to {high:.3f} | {shown} |"
+        )
+    return "\n".join([*lines, "", *[f"- {text}" for text in grown], ""])
 
 
 def worse(base: dict[str, float], new: dict[str, float]) -> list[str]:
@@ -262,6 +279,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", help="only workloads whose names hold one of these")
     parser.add_argument("--threshold", type=float, default=THRESHOLD, help="0.05 is 5 %%")
     parser.add_argument("--minutes", type=float, default=5.0, help="when to stop asking, about")
+    parser.add_argument("--table", type=Path, help="a file, to which a table is added")
     parser.add_argument("--clock", choices=tuple(CLOCKS), default="process")
     given = parser.parse_args(arguments)
     base = trees.tree(given.base)
@@ -269,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
     names = [n for n in workloads() if not given.words or any(w in n for w in given.words)]
     print(f"now against {given.base} ({base.name}), {machine.processor()}, clock: {given.clock}")
     measure = functools.partial(pair, base, machine.ROOT, clock=given.clock)
-    slower = compare(measure, names, given.threshold, given.minutes)
+    results = compare(measure, names, given.threshold, given.minutes)
     found = []
     for folder in (base, machine.ROOT):
         worker = Worker(folder)
@@ -278,9 +296,13 @@ def main(arguments: list[str] | None = None) -> int:
     grown = worse(*found)
     for text in grown:
         print(f"- {text}")
+    if given.table is not None:
+        with given.table.open("a", encoding="utf-8") as file:
+            file.write(as_table(results, grown))
+    slower = any([said == "slower" for _, said in results.values()])
     if not slower and not grown:
         print(f"Nothing became slower by more than {given.threshold:.0%}.")
-    return int(bool(slower or grown))
+    return int(slower or bool(grown))
 
 
 if __name__ == "__main__":

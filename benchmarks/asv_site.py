@@ -38,6 +38,7 @@ GROUPS = {
     "bench_autograd": "Rules in autograd",
     "bench_captures": "What functions captured",
     "bench_compile": "Compiled programs",
+    "bench_costs": "What a derivative costs",
     "bench_cupy": "CuPy",
     "bench_dask": "Dask",
     "bench_derivatives": "Derivatives of the tape",
@@ -61,6 +62,54 @@ KINDS = {
     "track": "",
     "mem": "",
 }
+TITLES = {
+    "bench_guards.Boundary.track_calls_of_argument": "Python calls to hand in an argument",
+    "bench_guards.Boundary.track_calls_of_product": "Python calls of the gradient of a product",
+    "bench_guards.Operation.track_calls_forward": "Python calls of an operation, forward",
+    "bench_guards.Operation.track_calls_backward": "Python calls of an operation, backward",
+    "bench_guards.Operation.track_calls_of_rules": "Python calls of a person's rule",
+    "bench_guards.Operation.track_blocks": "blocks of memory of an operation",
+    "bench_import.Import.timeraw_core": "time of importing the core",
+    "bench_import.Import.timeraw_first_gradient": "time of the first gradient of a process",
+    "bench_import.Import.timeraw_first_gradient_of_what_waits": (
+        "time of the first gradient of a word whose rules wait in a file"
+    ),
+    "bench_import.Import.timeraw_numpy": "time of importing NumPy, for comparison",
+    "bench_import.Import.timeraw_numpy_and_plum": "time of importing NumPy and plum, to compare",
+    "bench_import.Import.timeraw_numpy_and_plum_and_the_tape": (
+        "time of importing NumPy, plum and the tape"
+    ),
+    "bench_import.Import.timeraw_numpy_and_plum_and_their_tables": (
+        "time of importing NumPy, plum and the rows of NumPy"
+    ),
+    "bench_lookup.Lookup.time_hot": "time of finding a rule that was found before",
+    "bench_lookup.Lookup.time_miss": "time of finding a rule for the first time",
+    "bench_lookup.Lookup.time_unknown_callable": "time of finding that a function has no rule",
+    "bench_lookup.Registration.time_rule": "time of stating a rule",
+    "bench_memory.PerOperation.track_bytes": "memory kept by an operation",
+    "bench_programs.Programs.time_value_and_gradient": "time of value and gradient of a program",
+    "bench_programs.Programs.track_ratio_to_numpy_by_hand": (
+        "value and gradient of a program, as a multiple of NumPy by hand"
+    ),
+    "bench_programs.Programs.peakmem_value_and_gradient": "peak memory of a program's gradient",
+    "bench_rules.Rules.time_frule": "time of the frule of a word",
+    "bench_rules.Rules.time_rrule": "time of the rrule of a word",
+    "bench_rules.Rules.time_pullback": "time of the pullback of a word",
+    "bench_rules.Rules.track_frule_to_numpy": "frule of a word, as a multiple of NumPy's calls",
+    "bench_rules.Rules.track_rrule_to_numpy": "rrule of a word, as a multiple of NumPy's calls",
+    "bench_tape.Chain.time_tape": "time of the gradient of a chain of operations",
+    "bench_tape.Chain.time_numpy_by_hand": "time of the same chain by hand, for comparison",
+    "bench_tape.Chain.track_ratio_to_numpy_by_hand": (
+        "gradient of a chain of operations, as a multiple of NumPy by hand"
+    ),
+    "bench_tape.PerOperation.track_allocations": "blocks of memory of an operation on the tape",
+    "bench_tape.PerOperation.track_bytes": "memory of an operation on the tape",
+    "bench_tape.PerOperation.track_python_calls": "Python calls of an operation on the tape",
+    "bench_tape.PerOperation.track_records": "records of an operation on the tape",
+}
+"""What is measured, in words, on the single page; of others `in_words` makes them of the name."""
+SLOWER = 1.1
+"""From which ratio on a benchmark is said to have become slower."""
 COLUMNS = ("result", "params", "version", "stats_ci_99_a", "stats_ci_99_b")
 MACHINE = "the machine of the results"
 
@@ -77,6 +126,11 @@ def in_words(name: str) -> str:
     inner = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(classes)).capitalize()
     group = GROUPS.get(module, module.removeprefix("bench_"))
     return f"{group}.{inner}, {what}" if inner else f"{group}.{what}"
+
+
+def title(name: str) -> str:
+    """Say in words what a benchmark measures, as a reader of the single page wants it."""
+    return TITLES.get(name) or in_words(name).replace(".", ": ", 1)
 
 
 def _type(name: str) -> str:
@@ -161,7 +215,9 @@ def install_scripts(into: Path) -> Path:
         return modules
     for path in LOCK.glob("*.json"):
         shutil.copy(path, into)
-    failed = _failed(into, *npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    # Without a network npm would try for a minute and a half.
+    quick = ("--prefer-offline", "--fetch-timeout=3000", "--fetch-retries=0")
+    failed = _failed(into, *npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", *quick)
     if failed:
         msg = f"npm could not install asv's scripts: {failed}"
         raise NoScriptsError(msg)
@@ -198,9 +254,9 @@ def bring_scripts(page: Path, modules: Path) -> list[str]:
 
     text = re.sub(r'(src|href)="(https?://[^"]+\.(?:js|css))"', near, text)
     text = re.sub(r'\s(integrity|crossorigin|referrerpolicy)="[^"]*"', "", text)
-    # The table of the peers stands on the single page.
+    # The table of the peers, and the causes, stand on the single page.
     last = '<li id="nav-li-regressions"><a href="#/regressions">Regressions</a></li>'
-    text = text.replace(last, f'{last}<li><a href="single.html">Beside others</a></li>')
+    text = text.replace(last, f'{last}<li><a href="single.html#peers">Beside others</a></li>')
     page.write_text(text, encoding="utf-8")
     return re.findall(r'(?:src|href)="(https?://[^"]+\.(?:js|css))"', text)
 
@@ -222,12 +278,24 @@ def publish(data: dict[str, Any], single: Path, home: Path) -> Path:
     if failed:
         msg = f"asv publish: {failed}"
         raise RuntimeError(msg)
+    keep_large_steps(html / "regressions.json")
     left = bring_scripts(html / "index.html", modules)
     if left:
         msg = f"asv's first page loads {', '.join(left)}, which no package here has"
         raise NoScriptsError(msg)
     shutil.copy(single, html / "single.html")
     return config
+
+
+def keep_large_steps(path: Path) -> None:
+    """Leave out of asv's regressions the steps, and what is slower, by less than `SLOWER`."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = []
+    for *about, last, best, steps in found["regressions"]:
+        large = [step for step in steps if step[3] > SLOWER * step[2]]
+        if large and last > SLOWER * best:
+            rows.append([*about, last, best, large])
+    path.write_text(json.dumps({**found, "regressions": rows}), encoding="utf-8")
 
 
 def regressions(home: Path) -> list[list[Any]]:

@@ -222,11 +222,46 @@ def _labels(params: list[list[str]]) -> list[str]:
     return labels
 
 
+def slower(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """List what is slower than it was, beyond `asv_site.SLOWER` and doubt, with the commit.
+
+    It is the first of those since which each one was that slow; its subject is the cause.
+    """
+    found = []
+    for name, entry in data["benchmarks"].items():
+        for label, points in entry["series"].items():
+            known = [(i, point) for i, point in enumerate(points) if point is not None]
+            if not known:
+                continue
+            best, (_, last) = min([p for _, p in known]), known[-1]
+            apart = None in (last[1], best[2]) or last[1] > best[2]
+            if best[0] <= 0 or last[0] <= asv_site.SLOWER * best[0] or not apart:
+                continue
+            since = known[-1][0]
+            for i, point in reversed(known):
+                if point[0] <= asv_site.SLOWER * best[0]:
+                    break
+                since = i
+            commit = data["commits"][since]
+            found.append(
+                {
+                    "name": name,
+                    "label": label,
+                    "ratio": last[0] / best[0],
+                    "commit": commit["name"],
+                    "cause": commit["subject"],
+                }
+            )
+    return sorted(found, key=lambda row: -row["ratio"])
+
+
 # ------------------------------------------------------------------------------------- the page
 
 
 def page(data: dict[str, Any], measured: dict[str, Any] | None = None) -> str:
     """Return the whole page, with its data, its style and its script in it."""
+    titled = {name: {**e, "title": asv_site.title(name)} for name, e in data["benchmarks"].items()}
+    data = {**data, "benchmarks": titled, "slower": slower(data)}
     if measured is not None:
         data = {
             **data,

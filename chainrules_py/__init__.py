@@ -1,142 +1,64 @@
 """Rules of differentiation, apart from any engine and any array library.
 
 A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scalar_rule`,
-`frule` and `rrule`.
+`frule` and `rrule`. A name is imported when it is first asked for.
 """
 
+import importlib as _importlib
 import os as _os
 import sys as _sys
+from typing import Any as _Any
 
 # What computes the words, and what derives them, is announced there.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
-from chainrules_py import vocabulary as vocabulary
-from chainrules_py.config import (
-    Capability,
-    Config,
-    ForwardMode,
-    Mutation,
-    NoForwardMode,
-    NoReverseMode,
-    ReverseMode,
-)
-from chainrules_py.engines.export import export
-from chainrules_py.engines.frule_rrule import frule, rrule
-from chainrules_py.errors import (
-    AmbiguousRuleError,
-    ChainRulesError,
-    ConvergenceError,
-    DegeneracyWarning,
-    LostDerivativeWarning,
-    MutationError,
-    NanError,
-    NoRuleError,
-    NotDifferentiableError,
-    PackageWarning,
-    ProjectionError,
-    RuleError,
-    TracerError,
-    UnsupportedKeywordError,
-)
-from chainrules_py.primitives.primitive import Primitive, primitive
-from chainrules_py.registry.explain import coverage, explain, rules_for
-from chainrules_py.registry.pens import (
-    bilinear_rule,
-    linear_rule,
-    non_differentiable,
-    opt_out,
-    rule,
-    scalar_rule,
-)
-from chainrules_py.registry.removal import overriding, settle, unregister
-from chainrules_py.tangents.arithmetic import add_tangents
-from chainrules_py.tangents.boundary import ignore_derivatives
-from chainrules_py.tangents.linear_map import LinearMap, identity
-from chainrules_py.tangents.rows import Rows
-from chainrules_py.tangents.space import project, space, zero_tangent
-from chainrules_py.tangents.structural import Tangent
-from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import (
-    NoTangent,
-    NotImplementedTangent,
-    UndefinedTangent,
-    ZeroTangent,
-    is_zero,
-)
-from chainrules_py.values.arrays import Array, Numeric, Scalar
-from chainrules_py.values.structure import register_structure
-from chainrules_py.vocabulary.reporting import strict
 
-__all__ = [
-    "AmbiguousRuleError",
-    "Array",
-    "Capability",
-    "ChainRulesError",
-    "Config",
-    "ConvergenceError",
-    "DegeneracyWarning",
-    "ForwardMode",
-    "LinearMap",
-    "LostDerivativeWarning",
-    "Mutation",
-    "MutationError",
-    "NanError",
-    "NoForwardMode",
-    "NoReverseMode",
-    "NoRuleError",
-    "NoTangent",
-    "NotDifferentiableError",
-    "NotImplementedTangent",
-    "Numeric",
-    "PackageWarning",
-    "Primitive",
-    "ProjectionError",
-    "ReverseMode",
-    "Rows",
-    "RuleError",
-    "Scalar",
-    "Tangent",
-    "TracerError",
-    "UndefinedTangent",
-    "UnsupportedKeywordError",
-    "ZeroTangent",
-    "add_tangents",
-    "bilinear_rule",
-    "coverage",
-    "explain",
-    "export",
-    "frule",
-    "identity",
-    "ignore_derivatives",
-    "is_zero",
-    "linear_rule",
-    "non_differentiable",
-    "opt_out",
-    "overriding",
-    "primitive",
-    "project",
-    "register_structure",
-    "rrule",
-    "rule",
-    "rules_for",
-    "scalar_rule",
-    "settle",
-    "space",
-    "strict",
-    "unregister",
-    "unthunk",
-    "zero_tangent",
-]
+_HOMES = {
+    "config": "Capability Config ForwardMode Mutation NoForwardMode NoReverseMode ReverseMode",
+    "engines.export": "export",
+    "engines.frule_rrule": "frule rrule",
+    "errors": (
+        "AmbiguousRuleError ChainRulesError ConvergenceError DegeneracyWarning "
+        "LostDerivativeWarning MutationError NanError NoRuleError "
+        "NotDifferentiableError ProjectionError RuleError TracerError "
+        "UnsupportedKeywordError"
+    ),
+    "primitives.primitive": "Primitive primitive",
+    "registry.explain": "coverage explain rules_for",
+    "registry.pens": "bilinear_rule linear_rule non_differentiable opt_out rule scalar_rule",
+    "registry.removal": "overriding settle unregister",
+    "tangents.arithmetic": "add_tangents",
+    "tangents.boundary": "ignore_derivatives",
+    "tangents.linear_map": "LinearMap identity",
+    "tangents.rows": "Rows",
+    "tangents.space": "project space zero_tangent",
+    "tangents.structural": "Tangent",
+    "tangents.thunks": "unthunk",
+    "tangents.zeros": "NoTangent NotImplementedTangent UndefinedTangent ZeroTangent is_zero",
+    "values.arrays": "Array Numeric Scalar",
+    "values.structure": "register_structure",
+    "vocabulary.reporting": "strict",
+}
+"""By module, the names that it brings here; `__init__.pyi` has them with their types."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
 
 chainrules_contract = 1
-__version__ = "0.1.0"
+__version__ = "0.1.0rc1"
 
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
+    """Import what a name stands for, and keep it."""
+    if name in _HOME_OF:
+        found = getattr(_importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        return globals().setdefault(name, found)
+    if name == "vocabulary":
+        return _importlib.import_module(f"{__name__}.vocabulary")
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
         # A `from` import shows no message of an AttributeError; for all else there is no such name.
@@ -147,6 +69,4 @@ def __getattr__(name: str) -> object:
 
 
 if _os.environ.get("CHAINRULES_DEBUG") == "1":
-    import importlib as _importlib
-
     _importlib.import_module("chainrules_py.testing.rerun").start(everywhere=True)

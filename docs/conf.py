@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(ROOT), str(ROOT / "backends")]
 project = "chainrules_py"
 author = "The chainrules_py developers"
 copyright = author
-release = version = "0.1.0"
+release = version = importlib.import_module("chainrules_py").__version__
 
 extensions = [
     "sphinx.ext.autodoc",

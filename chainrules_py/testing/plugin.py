@@ -17,14 +17,6 @@ import pytest
 if TYPE_CHECKING:
     from chainrules_py.testing import Backend, Summary
 
-__all__ = [
-    "backend",
-    "pytest_addoption",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_runtest_setup",
-]
-
 _LIBRARIES = {
     "numpy": "numpy",
     "array_api_strict": "array_api_strict",

@@ -66,12 +66,11 @@ def cells(page: str, hidden: bool = False) -> list[tuple[str, str]]:
 
 
 def build(into: Path) -> Path:
-    """Build the wheel."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)],
-        cwd=ROOT, check=True, capture_output=True,
-    )  # fmt: skip
-    return next(into.glob("*.whl"))
+    """Build both wheels; return that of the core."""
+    for folder in (ROOT, ROOT / "adapters"):
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return next(into.glob("chainrules_py-*.whl"))
 
 
 def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
@@ -82,6 +81,7 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     wanted, more = installed(page)
     what = f"{wheel}[{wanted}]" if wanted else str(wheel)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip += ["--find-links", str(wheel.parent)]  # the adapters, for which extras ask
     done = subprocess.run([*pip, what, *more], capture_output=True, text=True, check=False)
     if done.returncode:
         return time.perf_counter() - start, done.stderr
@@ -96,12 +96,12 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     return time.perf_counter() - start, done.stderr if done.returncode else ""
 
 
-def main(wanted: list[str]) -> int:
-    """Follow the pages; one line for each."""
+def main(wanted: list[str], wheel: Path | None = None) -> int:
+    """Follow the pages, with a wheel that is there or one built here; one line for each."""
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel = build(folder)
+        wheel = wheel or build(folder)
         for page in wanted or PAGES:
             if page == "cupy" and shutil.which("nvidia-smi") is None:
                 print(f"{PAGES[page]} (docs/{page}.md): not followed, there is no GPU here")

@@ -114,6 +114,26 @@ def test_twenty_five_commits_of_the_past_are_kept():
     assert all(len([p for p in points if p]) >= 20 for points in chain.values())
 
 
+def test_what_became_slower_is_listed_with_the_commit_since_which_it_is():
+    commits = [{"name": n * 10, "date": i, "subject": n.upper()} for i, n in enumerate("abcd")]
+    point = lambda x: [x, 0.99 * x, 1.01 * x]
+    series = {
+        "worse": list(map(point, (1.0, 1.3, 1.2, 1.25))),
+        "a spike": list(map(point, (1.0, 3.0, 1.0, 1.05))),
+        "in doubt": [[1.0, 0.5, 1.5], None, None, [1.3, 0.9, 1.7]],
+        "faster": list(map(point, (2.0, 1.0, 1.0, 1.0))),
+        "after a recovery": [*map(point, (1.0, 1.5, 1.0)), point(1.5)],
+        "count": [[2, None, None], [2, None, None], None, [3, None, None]],
+    }
+    data = {"commits": commits, "benchmarks": {"b": {"unit": "seconds", "series": series}}}
+    found = {row["label"]: (row["ratio"], row["cause"]) for row in dashboard.slower(data)}
+    assert found == {
+        "worse": (1.25, "B"),
+        "after a recovery": (1.5, "D"),
+        "count": (1.5, "D"),
+    }
+
+
 def kept():
     ratios = {"NumPy by hand": 1.0, OURS: 2.0, "autograd": 9.0}
     entries = {name: {"seconds": 1e-3, "ratio": ratio} for name, ratio in ratios.items()}
@@ -173,6 +193,20 @@ def test_a_browser_shows_the_page(found, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
+def test_no_column_is_cut_off(tmp_path):
+    """On a window of 1,400 pixels."""
+    path = dashboard.publish(tmp_path / "none", tmp_path / "html")
+    widths = """<script>document.title = [...document.querySelectorAll(".wide")].map(
+        box => box.scrollWidth > box.clientWidth ? "cut off" : "whole").join()</script>"""
+    path.write_text(path.read_text().replace("</body>", f"{widths}</body>"))
+    address, profile = path.as_uri(), tmp_path / "profile"
+    shown = elements(
+        address, profile, "--window-size=1400,900", "--virtual-time-budget=2000", timeout=60
+    )
+    assert "<title>whole,whole,whole</title>" in shown
+
+
+@pytest.mark.skipif(not BROWSER, reason="there is no Chromium")
 def test_a_browser_shows_the_past(tmp_path):
     """The results that are kept, without new ones: a line for each series of them."""
     path = dashboard.publish(tmp_path / "none", tmp_path / "html")
@@ -205,6 +239,35 @@ def test_benchmarks_are_grouped_and_named_in_words():
     assert len({*named.values()}) == len(named)
     files = {path.stem for path in (ROOT / "benchmarks").glob("bench_*.py")}
     assert {*asv_site.GROUPS} == files
+
+
+def test_titles_say_what_is_measured():
+    assert asv_site.title("bench_import.Import.timeraw_first_gradient") == (
+        "time of the first gradient of a process"
+    )
+    names = [*dashboard.history()["benchmarks"]]
+    assert len({asv_site.title(name) for name in names}) == len(names)
+    assert not [name for name in names if "_" in asv_site.title(name)]
+
+
+def test_without_a_network_npm_gives_up_at_once(tmp_path, monkeypatch):
+    """It would try for a minute and a half; the single page is there all the same."""
+    (tmp_path / "npm").write_text('#!/bin/sh\necho "asked: $*" >&2\nexit 1\n')
+    (tmp_path / "npm").chmod(0o755)
+    monkeypatch.setattr(asv_site.shutil, "which", lambda _: "npm")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(asv_site.NoScriptsError, match=r"--fetch-timeout=3000 --fetch-retries=0"):
+        asv_site.install_scripts(tmp_path / "scripts")
+
+
+def test_of_asvs_regressions_the_large_ones_stay(tmp_path):
+    path = tmp_path / "regressions.json"
+    steps = [[1, 2, 1.0, 1.05], [3, 4, 1.05, 1.3]]
+    rows = [["a", "p", {}, 0, 1.3, 1.0, steps], ["b", "p", {}, 0, 1.05, 1.0, steps[:1]]]
+    path.write_text(json.dumps({"regressions": rows}))
+    asv_site.keep_large_steps(path)
+    kept = json.loads(path.read_text())["regressions"]
+    assert kept == [["a", "p", {}, 0, 1.3, 1.0, steps[1:]]]
 
 
 def test_results_are_written_in_the_form_of_asv(tmp_path, monkeypatch):

@@ -24,6 +24,7 @@ HEAD = """
 import warnings
 import numpy as np, scipy.special as sp
 import chainrules_py as cr
+from chainrules_py.errors import PackageWarning
 from chainrules_tape import grad
 
 def said(f, *xs):
@@ -34,7 +35,7 @@ def said(f, *xs):
             got = float(grad(lambda *xs: f(*xs))(*xs))
         except cr.ChainRulesError as error:
             got = f"{type(error).__name__}: {error}"
-    return got, [str(w.message) for w in seen if w.category is cr.PackageWarning]
+    return got, [str(w.message) for w in seen if w.category is PackageWarning]
 """
 
 
@@ -174,6 +175,15 @@ def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path):
     lines = told(tmp_path, "print(said(sp.dawsn, 0.0))")
     assert "older brings derivatives for scipy, and could not be loaded: older states" in lines[0]
     assert lines[0].startswith("(1.0, [")
+
+
+def test_a_package_of_ours_that_is_not_installed_says_what_to_install(tmp_path):
+    """What knows other libraries is a distribution of its own."""
+    announced = "[chainrules_py.backends]\nmath = chainrules_gone\nscipy = chainrules_gone\n"
+    distribution(tmp_path, "gone", {}, announced)
+    lines = told(tmp_path, "print(said(sp.dawsn, 0.0))")
+    said = "chainrules_gone brings derivatives for scipy, and is not installed: pip install chainru"
+    assert lines == [f"(1.0, ['{said}les-py-adapters'])"]
 
 
 def test_unregister_takes_what_the_caller_stated(tmp_path):

@@ -1,0 +1,100 @@
+"""Three engines written from docs/build-an-engine.md alone, run at the samples of all words.
+
+The push of the dual numbers and the pull of the tape are each other's adjoint; the listing, run
+again, gives what the word gives.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chainrules_py import NoRuleError, is_zero
+from chainrules_py.extend import flatten_tangent, kind_of, partition, unflatten_tangent
+from chainrules_py.testing import backends
+from chainrules_py.testing.data.build import instances
+from chainrules_py.testing.run import words_of
+
+FOLDER = Path(__file__).with_name("engines")
+LINES = {"dual": 60, "tape": 80, "listing": 54}
+NUMPY = next(b for b in backends() if b.name == "numpy")
+ASKING = {"fixed_point", "linear_solve", "minimize", "odeint", "root"}
+"""Words whose rules ask the engine for derivatives of what they are given."""
+
+
+def engine(name):
+    spec = importlib.util.spec_from_file_location(f"small_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+dual, tape, listing = map(engine, LINES)
+
+
+def moving(x):
+    return partition(x, lambda leaf: kind_of(leaf) in ("real", "complex"))
+
+
+def direction(x, rng):
+    """A random tangent, and its leaves."""
+    leaves, tree = moving(x)
+
+    def one(leaf):
+        u = rng.standard_normal(np.shape(leaf))
+        u = u + 1j * rng.standard_normal(np.shape(leaf)) if kind_of(leaf) == "complex" else u
+        return u if isinstance(leaf, np.ndarray) else type(leaf)(u)
+
+    parts = list(map(one, leaves))
+    return unflatten_tangent(tree, parts), parts
+
+
+def inner(xs, ys):
+    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if not (is_zero(x) or is_zero(y))]
+    return sum([float(np.sum(np.real(np.conj(x) * y))) for x, y in pairs])
+
+
+def calls(word):
+    for instance in instances(word):
+        operands, options = instance.build(NUMPY)
+        yield instance.name, (lambda *xs, options=options: word(*xs, **options)), operands
+
+
+WORDS = pytest.mark.parametrize("word", words_of(), ids=lambda word: word.__name__)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_they_are_small(name):
+    """Counted without blank lines and what explains."""
+    lines = map(str.strip, (FOLDER / f"{name}.py").read_text().splitlines())
+    assert len([x for x in lines if x and not x.startswith(('"""', "#"))]) <= LINES[name]
+
+
+@WORDS
+@pytest.mark.filterwarnings("ignore")
+def test_push_and_pull_are_adjoint(word):
+    rng = np.random.default_rng(0)
+    for name, f, xs in calls(word):
+        u, us = direction(xs, rng)
+        if word.__name__ in ASKING:
+            with pytest.raises(NoRuleError, match="which requires"):
+                dual.jvp(f, xs, u)
+            continue
+        y, y_dot = dual.jvp(f, xs, u)
+        w, ws = direction(y, rng)
+        _, bars = tape.vjp(f, xs, lambda y, w=w: w)
+        pushed = inner(flatten_tangent(moving(y)[1], y_dot), ws)
+        pulled = inner(flatten_tangent(moving(xs)[1], bars), us)
+        assert abs(pushed - pulled) <= 1e-6 * max(1.0, abs(pushed)), name
+
+
+@WORDS
+@pytest.mark.filterwarnings("ignore")
+def test_the_listing_run_again_gives_the_same(word):
+    for name, f, xs in calls(word):
+        again = listing.Listing(f, *xs)(*xs)
+        for a, b in zip(moving(again)[0], moving(f(*xs))[0], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
