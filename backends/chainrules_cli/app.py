@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import sys
 import types
@@ -16,8 +17,16 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from chainrules_cli import templates
+from chainrules_cli.composites import composite
 from chainrules_cli.migrate import migrated
-from chainrules_cli.naming import function_in, function_named, operands_of, raised
+from chainrules_cli.naming import (
+    function_in,
+    function_named,
+    is_script,
+    operands_of,
+    raised,
+    script,
+)
 from chainrules_cli.obstacles import obstacles_in
 from chainrules_cli.trials import tried
 from chainrules_cli.versions import versions as found_versions
@@ -63,8 +72,6 @@ def _called(place: str, texts: tuple[str, ...], made: Any) -> Any:
     operands, f = _operands(texts), _function(place)
     try:
         return made(f, *operands)
-    except ChainRulesError:
-        raise
     except Exception as error:  # whatever a function does
         raise click.ClickException(raised(place, error)) from error
 
@@ -89,6 +96,9 @@ def explain_command(function: str, operands: tuple[str, ...]) -> None:
         return
     statements = rules_for(f)
     if not statements:
+        if (found := composite(f)) is not None:
+            click.echo(f"{function} is differentiable: a composite of {found}")
+            return
         click.echo(repr(explain(f)))
         click.echo(f"no rule is stated; `chainrules new-rule {name_of(f)}` starts one")
         raise SystemExit(1)
@@ -146,17 +156,26 @@ def coverage_command(as_json: bool) -> None:
 
 @commands.command()
 @click.argument("module")
+@click.argument("operands", nargs=-1)
 @click.option("--seed", default=0, help="Where directions are drawn from.")
 @click.option("--backend", multiple=True, default=("numpy",), help="Array libraries.")
 @click.option("--json", "as_json", is_flag=True, help="As data.")
-def check(module: str, seed: int, backend: tuple[str, ...], as_json: bool) -> None:
+def check(
+    module: str, operands: tuple[str, ...], seed: int, backend: tuple[str, ...], as_json: bool
+) -> None:
     """Judge every rule that MODULE states; the exit status is 1 if one is wrong.
 
-    MODULE may be one function as well, `module.function`. A bar shows how far it is, on a terminal.
+    MODULE may be a script, `rules.py`, and one function as well, `module.function` or
+    `rules.py:function`; with OPERANDS its rule is judged there, and else at its samples. A bar
+    shows how far it is, on a terminal.
     """
-    from chainrules_py.testing import check_module, run_samples
+    from chainrules_py.testing import check_module, check_rule, run_samples
 
-    found = _known(function_named, module)
+    if operands:
+        report = _called(module, operands, functools.partial(check_rule, seed=seed))
+        click.echo(str(report))
+        raise SystemExit(not report.passed)
+    found = _known(script if is_script(module) else function_in, module)
     judge = check_module if isinstance(found, types.ModuleType) else run_samples
     summary = _known(lambda: judge(found, backends=list(backend), seeds=(seed,)))
     if as_json:
@@ -233,9 +252,7 @@ def doctor(script: str | None, as_json: bool) -> None:
         click.echo(f"{script}:{f.line}:{f.column + 1}: {f.code}")
         click.echo(f"    {f.obstacle}: where the value is differentiated, write {f.write}")
     if not as_json:
-        click.echo(
-            f"{len(found)} lines, read and not run; what they are about: docs/does-not-trace.md"
-        )
+        click.echo(f"{len(found)} lines, read and not run")
     raise SystemExit(bool(found))
 
 
@@ -318,7 +335,10 @@ def compile_command(
     from chainrules_tape import value_and_grad
 
     def run_once(f: Any, *xs: Any) -> Any:
-        compiled = compile(value_and_grad(f) if gradient else f)
+        if gradient:
+            name, f = name_of(f), value_and_grad(f)
+            f.__name__ = f"value_and_gradient_of_{name}"
+        compiled = compile(f)
         compiled(*xs)
         return compiled
 

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 import traceback
+import types
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -59,14 +60,47 @@ def function_named(path: str) -> Any:
 def function_in(place: str) -> Any:
     """Return a function of a script, ``script.py:function``, or what a dotted path names.
 
+    Of a script without a function's name, it is the only function that the script defines.
+
     Raises
     ------
     LookupError
         If there is no such script or function, or the script raises.
     """
+    if is_script(place):
+        module = script(place)
+        own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
+        names = [x.__name__ for x in own if callable(x) and hasattr(x, "__name__")]
+        if len(names) != 1:
+            found = ", ".join(names) or "none"
+            msg = f"{place} defines several functions or none ({found}); write {place}:function"
+            raise LookupError(msg)
+        return getattr(module, names[0])
     path, colon, name = place.rpartition(":")
     if not colon:
         return function_named(place)
+    found = script(path)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            msg = f"{path} defines no {name!r}"
+            raise LookupError(msg)
+        found = getattr(found, part)
+    return found
+
+
+def is_script(place: str) -> bool:
+    """Tell whether the path of a script stands alone."""
+    return place.endswith(".py") and ":" not in place
+
+
+def script(path: str) -> types.ModuleType:
+    """Run a script as a module of its name, and return it.
+
+    Raises
+    ------
+    LookupError
+        If there is none, or it raises.
+    """
     if not Path(path).is_file():
         msg = f"there is no file {path!r}; write path/to/script.py:function"
         raise LookupError(msg)
@@ -80,13 +114,8 @@ def function_in(place: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:  # whatever a script does
         raise LookupError(raised(path, error)) from error
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            msg = f"{path} defines no {name!r}"
-            raise LookupError(msg)
-        found = getattr(found, part)
-    return found
+    sys.modules.setdefault(spec.name, module)  # whose rules are found by its name
+    return module
 
 
 def raised(place: str, error: Exception) -> str:

@@ -9,6 +9,10 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 
+from chainrules_numpy.plain_numbers import OTHERWISE
+from chainrules_numpy.random import MOVED, moved
+from chainrules_py.extend import stacked_list
+
 
 @dataclasses.dataclass(frozen=True)
 class Obstacle:
@@ -20,8 +24,6 @@ class Obstacle:
         A short name, which is its anchor on the page.
     before, after : str
         The body of a function of an array ``x`` that is refused, and one that traces.
-    why : str
-        One sentence.
     find : callable
         Yields the nodes of a function's body where it stands, and what to write there.
     """
@@ -29,7 +31,6 @@ class Obstacle:
     name: str
     before: str
     after: str
-    why: str
     find: Callable[[ast.AST], Iterator[tuple[ast.AST, str]]]
 
 
@@ -68,7 +69,7 @@ def obstacles_in(text: str) -> list[Found]:
     --------
     >>> for found in obstacles_in("def loss(x):\n    return math.sin(x[0])\n"):
     ...     print(found.line, found.code, "->", found.write)
-    2 math.sin(x[0]) -> np.sin
+    2 math.sin(x[0]) -> np.sin(x[0])
     """
     tree = ast.parse(text)
     names = _imported(tree)
@@ -78,7 +79,7 @@ def obstacles_in(text: str) -> list[Found]:
             continue
         body = _Renamed(names).visit(ast.parse(ast.unparse(function))) if names else function
         plain = [*ast.walk(function)]
-        for obstacle in OBSTACLES:
+        for obstacle in (*OBSTACLES, *PLAIN):
             for node, write in obstacle.find(body):
                 at = _same(node, body, plain, function)
                 key = (at.lineno, at.col_offset, obstacle.name)
@@ -142,16 +143,24 @@ def _is_literal(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant)
 
 
+def _written(node: ast.Call, write: str) -> str:
+    """Return a line of the table with the arguments of a call."""
+    found = [ast.unparse(arg) for arg in node.args]
+    given = [*found, *"xyz"[len(found) :]]
+    return write.removeprefix("use ").format(*given, all=", ".join(found or ["x"]), x=given[0])
+
+
 def _of_floats(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
         plain = {"np.array", "np.asarray", "np.asanyarray", "np.ascontiguousarray"}
         typed = len(node.args) > 1 or any([k.arg == "dtype" for k in node.keywords])
         if name in plain and typed and not _is_literal(node.args[0]):
-            yield node, "the value as it is, its .copy(), or chainrules_tape.asarray"
+            listed = isinstance(node.args[0], (ast.List, ast.Tuple))
+            yield node, ast.unparse(stacked_list(node.args[0]) if listed else node.args[0])
 
 
 def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    made = {}
+    made: dict[str, ast.Call] = {}
     for node in ast.walk(body):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name, options = ast.unparse(node.value.func), {k.arg for k in node.value.keywords}
@@ -165,54 +174,94 @@ def _buffers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         for target in targets:
             of = target.value if isinstance(target, ast.Subscript) else None
             if isinstance(of, ast.Name) and of.id in made:
-                yield made.pop(of.id), "np.zeros(n, like=x)"
+                call = made.pop(of.id)
+                shape = ast.unparse(call.args[0]) if call.args else "n"
+                yield call, f"{ast.unparse(call.func)}_like(x, shape={shape})"
 
 
 def _math(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
-        if name.startswith("math.") and not all([_is_literal(x) for x in node.args]):
-            other = {
-                "math.fabs": "np.abs",
-                "math.pow": "np.power",
-                "math.gamma": "scipy.special.gamma",
-            }
-            other |= {"math.erf": "scipy.special.erf", "math.lgamma": "scipy.special.gammaln"}
-            yield node, other.get(name, name.replace("math.", "np."))
+        module, _, function = name.rpartition(".")
+        if module == "math" and not all([_is_literal(x) for x in node.args]):
+            yield node, _written(node, OTHERWISE.get(function, f"np.{function}({{all}})"))
 
 
 def _numbers(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
-        if name == "float" and node.args and not _is_literal(node.args[0]):
-            yield node, "the value as it is"
-        elif name in {"int", "round"} and len(node.args) == 1 and not _is_literal(node.args[0]):
-            yield node, f"{name}(x.value), which is a constant"
+        if not node.args or _is_literal(node.args[0]):
+            continue
+        if name in {"float", "np.float64", "np.float32"}:
+            yield node, ast.unparse(node.args[0])
+        elif name == "int" and len(node.args) == 1:
+            yield node, f"int(ignore_derivatives({ast.unparse(node.args[0])}))"
 
 
 def _members(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, _ in _calls(body):
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"item", "tolist"}:
-            yield node, "the array as it is, or ignore_derivatives(x)." + node.func.attr + "()"
+            yield node, ast.unparse(node.func.value)
+
+
+def _elements(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    for node, name in _calls(body):
+        if name == "np.fromiter":
+            yield node, ast.unparse(stacked_list(node.args[0]))
+        elif name == "np.nditer":
+            yield node, f"np.ravel({ast.unparse(node.args[0])})"
+
+
+def _means(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    for node, name in _calls(body):
+        listed = node.args and isinstance(node.args[0], (ast.List, ast.ListComp))
+        if listed and name in {"np.mean", "np.std", "np.var"} and not _is_literal(node.args[0]):
+            yield node, f"{name}({ast.unparse(stacked_list(node.args[0]))})"
+
+
+def _texts(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(body):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            value = ast.unparse(node.value)
+            if not value.startswith("ignore_derivatives"):
+                yield node, f"ignore_derivatives({value}) there"
+
+
+def _values(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(body):
+        if isinstance(node, ast.Attribute) and node.attr == "value":
+            yield node, f"ignore_derivatives({ast.unparse(node.value)})"
+
+
+def _likes(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    for node, name in _calls(body):
+        like = [k.value for k in node.keywords if k.arg == "like"]
+        if like and name in {"np.zeros", "np.empty", "np.ones"} and node.args:
+            shape = ast.unparse(node.args[0])
+            yield node, f"{name}_like({ast.unparse(like[0])}, shape={shape})"
 
 
 def _mapped(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
         if name == "np.frompyfunc":
-            yield node, "vectorize of chainrules_py.composites.functional, or a program of arrays"
+            f = ast.unparse(node.args[0]) if node.args else "f"
+            yield node, f"vectorize({f}), of chainrules_py.composites.functional"
 
 
 def _out(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
-        if name.startswith("np.") and any([keyword.arg == "out" for keyword in node.keywords]):
-            yield node, "y = " + name + "(...), without out="
+        out = [k.value for k in node.keywords if k.arg == "out"]
+        if name.startswith("np.") and out:
+            rest = ", ".join(map(ast.unparse, node.args))
+            yield node, f"{ast.unparse(out[0])} = {name}({rest})"
 
 
 def _random(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     for node, name in _calls(body):
-        end = name.rpartition(".")[2]
-        drawn = name.startswith("np.random.") or name.partition(".")[0] in {"rng", "generator"}
-        kinds = {"normal", "uniform", "exponential", "gamma", "beta"}
-        if drawn and end in kinds and not all([_is_literal(x) for x in node.args[:2]]):
-            yield node, "loc + scale * rng.standard_normal(shape), and so on"
+        owner, _, end = name.rpartition(".")
+        drawn = owner == "np.random" or owner.partition(".")[0] in {"rng", "generator"}
+        if drawn and end in MOVED and not all([_is_literal(x) for x in node.args[:2]]):
+            arguments = [ast.unparse(arg) for arg in node.args]
+            keywords = {k.arg or "": ast.unparse(k.value) for k in node.keywords}
+            yield node, moved(end, owner, arguments, keywords)
 
 
 @functools.cache
@@ -239,60 +288,70 @@ def _scipy(body: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 OBSTACLES = (
     Obstacle(
-        "asarray",
-        "return np.sum(np.asarray(x, dtype=float) ** 2)",
-        "return np.sum(x**2)",
-        "What is traced is an array already; a plain copy of it would have no derivative.",
-        _of_floats,
-    ),
-    Obstacle(
-        "buffer",
-        "b = np.zeros(2)\n    b[0] = x[0] ** 2\n    return np.sum(b)",
-        "b = np.zeros(2, like=x)\n    b[0] = x[0] ** 2\n    return np.sum(b)",
-        "A plain buffer holds plain numbers.",
-        _buffers,
-    ),
-    Obstacle(
         "math",
         "return math.sin(x[0])",
         "return np.sin(x[0])",
-        "The functions of `math` take Python's numbers alone.",
         _math,
     ),
     Obstacle(
         "number",
-        "return float(x[0]) ** 2",
-        "return x[0] ** 2",
-        "Python lets nobody but a plain number come out of `float`, `int` and `round`.",
+        "return float(x[0]) ** 2 + x[1]",
+        "return x[0] ** 2 + x[1]",
         _numbers,
     ),
     Obstacle(
         "item",
         "return x[0].item() ** 2",
         "return x[0] ** 2",
-        "`item` and `tolist` give plain numbers.",
         _members,
+    ),
+    Obstacle(
+        "text",
+        "return x[0] * len(f'{x[0]:.3f}')",
+        "return x[0] * len(f'{ignore_derivatives(x[0]):.3f}')",
+        _texts,
+    ),
+    Obstacle(
+        "asarray",
+        "return np.sum(np.asarray(x, dtype=float) ** 2)",
+        "return np.sum(x**2)",
+        _of_floats,
+    ),
+    Obstacle(
+        "mean",
+        "return np.mean([x[0], x[1]])",
+        "return np.mean(np.stack([x[0], x[1]]))",
+        _means,
+    ),
+    Obstacle(
+        "iterator",
+        "return np.sum(np.fromiter((y**2 for y in x), float))",
+        "return np.sum(np.stack([y**2 for y in x]))",
+        _elements,
+    ),
+    Obstacle(
+        "buffer",
+        "b = np.zeros(2)\n    b[0] = x[0] ** 2\n    return np.sum(b)",
+        "b = np.zeros_like(x, shape=2)\n    b[0] = x[0] ** 2\n    return np.sum(b)",
+        _buffers,
+    ),
+    Obstacle(
+        "out",
+        "y = np.empty(2)\n    np.sin(x, out=y)\n    return np.sum(y)",
+        "y = np.sin(x)\n    return np.sum(y)",
+        _out,
     ),
     Obstacle(
         "vectorize",
         "return np.sum(np.frompyfunc(lambda y: y**2, 1, 1)(x))",
         "from chainrules_py.composites.functional import vectorize\n"
         "    return np.sum(vectorize(lambda y: y**2)(x))",
-        "NumPy calls the function for elements, in C, and says nothing of a derivative.",
         _mapped,
-    ),
-    Obstacle(
-        "out",
-        "y = np.empty(2)\n    np.sin(x, out=y)\n    return np.sum(y)",
-        "y = np.sin(x)\n    return np.sum(y)",
-        "What is written into plain memory has no derivative.",
-        _out,
     ),
     Obstacle(
         "random",
         "return np.random.normal(x[0], 1.0)",
-        "rng = np.random.default_rng(0)\n    return x[0] + 1.0 * rng.standard_normal()",
-        "Random numbers are drawn from plain parameters.",
+        "return x[0] + 1.0 * np.random.standard_normal()",
         _random,
     ),
     Obstacle(
@@ -300,8 +359,22 @@ OBSTACLES = (
         "import scipy.integrate\n    return scipy.integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0]",
         "from chainrules_scipy.integrate import quad\n"
         "    return quad(lambda t: t * x[0], 0.0, 1.0)[0]",
-        "SciPy's functions that are written in Python or C make plain arrays first; ufuncs do not.",
         _scipy,
     ),
 )
 """What does not trace, in the order in which programs meet it."""
+PLAIN = (
+    Obstacle(
+        "value",
+        "return x[0] * x[1].value",
+        "return x[0] * ignore_derivatives(x[1])",
+        _values,
+    ),
+    Obstacle(
+        "like",
+        "b = np.zeros(2, like=x[0])\n    b[0] = x[0]\n    return np.sum(b)",
+        "b = np.zeros_like(x[0], shape=2)\n    b[0] = x[0]\n    return np.sum(b)",
+        _likes,
+    ),
+)
+"""What traces, and does not run with plain numbers."""

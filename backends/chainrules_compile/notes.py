@@ -181,7 +181,7 @@ class Notes:
             if fingerprint(x, True) != before:
                 msg = (
                     "a plain array is written to by a function that is being compiled, after it "
-                    "was computed with; make it like an argument, as np.zeros(n, like=x), or "
+                    "was computed with; make it like an argument, as np.zeros_like(x, shape=n), or "
                     "write to a copy"
                 )
                 raise RecordingError(msg)

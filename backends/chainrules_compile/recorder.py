@@ -328,7 +328,7 @@ def refuse_plain(function: Any) -> NoReturn:
     """
     msg = (
         f"np.{function.__name__} is to write into a plain array, which the next call would not see;"
-        f" make the array in the function, as np.zeros(n, like=x), or use the result"
+        f" make the array in the function, as np.zeros_like(x, shape=n), or use the result"
     )
     raise RecordingError(msg)
 

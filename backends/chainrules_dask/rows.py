@@ -17,6 +17,7 @@ from chainrules_kit import derive, rows_of
 from chainrules_py import Array, TracerError, linear_rule, primitive
 from chainrules_py.extend import (
     Tracer,
+    advise,
     advisers,
     alias,
     describe,
@@ -127,7 +128,7 @@ def _instead(frame: Any) -> str | None:
 
 def _refuse(x: Tracer) -> NoReturn:
     """Raise: Dask would take what is traced for a constant, and lose its derivative in silence."""
-    instead = _instead(sys._getframe(1)) or "pass x.value, which is a constant"
+    instead = _instead(sys._getframe(1)) or "use ignore_derivatives(x), which is a constant"
     what = describe(x.__payload__)
     msg = f"{what}, which is being differentiated, is no part of a graph; {instead}"
     raise TracerError(msg)
@@ -150,3 +151,5 @@ def _advice(error: BaseException) -> str | None:
 
 
 advisers.append(_advice)
+advise(da.Array.compute, "leave .compute() out, and call it on what grad gives")
+advise(da.Array.persist, "leave .persist() out, and call it on what grad gives")

@@ -199,7 +199,7 @@ def refuse_numpy(error: Exception, f: Any, engine: str, *, asked: bool) -> None:
     said = str(error).partition("\n")[0]
     if "`like` argument" in said:
         msg = (
-            f"NumPy makes no arrays of {engine}'s, as np.zeros(n, like=x) asks it to: in exported "
+            f"NumPy makes no arrays of {engine}'s, as np.zeros asks it to with like=: in exported "
             f"code write vocabulary.stack(...) of the parts"
         )
     elif asked:

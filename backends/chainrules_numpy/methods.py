@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from chainrules_numpy.functions.sorting import argsort
 from chainrules_numpy.rows import alias
 from chainrules_py import TracerError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Lowering, aliases, compress
+from chainrules_py.extend import Line, Lowering, aliases, compress, told
 from chainrules_py.extend import manipulation_composites as m
 from chainrules_py.extend import statistics_composites as s
 
@@ -256,11 +257,12 @@ member("conjugate", v.conj, {"self": None, "out": None}, refuse=("out",))
 
 def _escape(name: str) -> Callable[..., Any]:
     def escape(x: Any, *args: Any, **keywords: Any) -> Any:
-        msg = (
-            f"{name}() of {x!r}, which is being differentiated, would lose its derivative; "
-            f"leave it an array, or take ignore_derivatives(x).{name}()"
-        )
-        raise TracerError(msg)
+        if x.is_over:
+            return getattr(x.__payload__, name)(*args, **keywords)
+        line = Line(sys._getframe(1))
+        of = line.owner(name) or "x"
+        write = f"use {of}, or ignore_derivatives({of}).{name}() to treat it as a constant"
+        raise TracerError(told(f"{name}() of {x!r} would lose its derivative", line, write))
 
     return escape
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import statistics
 from typing import Any
 
 import numpy as np
@@ -17,25 +18,29 @@ from chainrules_py.extend import advise
 _name: str
 
 OTHERWISE = {
-    "acos": "np.arccos(x)",
-    "acosh": "np.arccosh(x)",
-    "asin": "np.arcsin(x)",
-    "asinh": "np.arcsinh(x)",
-    "atan": "np.arctan(x)",
-    "atan2": "np.arctan2(y, x)",
-    "atanh": "np.arctanh(x)",
-    "dist": "np.linalg.norm(np.stack(p) - np.stack(q))",
-    "erf": "scipy.special.erf(x)",
-    "erfc": "scipy.special.erfc(x)",
-    "fsum": "np.sum(np.stack(xs))",
-    "gamma": "scipy.special.gamma(x)",
-    "lgamma": "scipy.special.gammaln(x)",
-    "phase": "np.angle(z)",
-    "polar": "(np.abs(z), np.angle(z))",
-    "pow": "x**y",
-    "rect": "r * np.exp(1j * phi)",
-    "remainder": "x - y * np.rint(x / y)",
-    "sumprod": "np.dot(np.stack(p), np.stack(q))",
+    "acos": "np.arccos({0})",
+    "acosh": "np.arccosh({0})",
+    "asin": "np.arcsin({0})",
+    "asinh": "np.arcsinh({0})",
+    "atan": "np.arctan({0})",
+    "atan2": "np.arctan2({all})",
+    "atanh": "np.arctanh({0})",
+    "ceil": "np.ceil({0})",
+    "dist": "np.linalg.norm(np.stack({0}) - np.stack({1}))",
+    "erf": "scipy.special.erf({0})",
+    "erfc": "scipy.special.erfc({0})",
+    "floor": "np.floor({0})",
+    "fsum": "np.sum(np.stack({0}))",
+    "gamma": "scipy.special.gamma({0})",
+    "lgamma": "scipy.special.gammaln({0})",
+    "phase": "np.angle({0})",
+    "polar": "(np.abs({0}), np.angle({0}))",
+    "pow": "np.power({all})",
+    "prod": "np.prod(np.stack({0}))",
+    "rect": "{0} * np.exp(1j * {1})",
+    "remainder": "{0} - {1} * np.rint({0} / {1})",
+    "sumprod": "np.dot(np.stack({0}), np.stack({1}))",
+    "trunc": "np.trunc({0})",
 }
 """What does the same as a function of ``math`` or ``cmath``, where NumPy has another name."""
 
@@ -45,46 +50,68 @@ ALIKE = (
 )
 """Those that NumPy has under the same name."""
 
-OF_TWO = ("copysign", "fmod", "hypot", "isclose", "ldexp", "nextafter")
-
 for _name in ALIKE.split():
-    OTHERWISE[_name] = f"np.{_name}({'x, y' if _name in OF_TWO else 'x'})"
+    OTHERWISE[_name] = f"np.{_name}({{all}})"
 for _name, _line in OTHERWISE.items():
     for _module in (math, cmath):
         if hasattr(_module, _name):
-            _called = f"{_module.__name__}.{_name}"
-            advise(getattr(_module, _name), f"{_called} takes plain numbers: write {_line}")
+            advise(getattr(_module, _name), f"use {_line}")
 
-INSTEAD: dict[Any, str] = {
-    np.array: "np.array makes plain memory: write np.stack([x, y]) for np.array([x, y]), x.copy() "
-    "for np.array(x), chainrules_tape.asarray for lists in lists",
-    np.asarray: "np.asarray makes plain memory: leave x as it is, or write x.copy(); for a list, "
-    "np.stack([x, y]) or chainrules_tape.asarray",
-    np.asanyarray: "np.asanyarray makes plain memory: leave x as it is, or write x.copy()",
-    np.require: "np.require makes plain memory: write x.astype(float) for np.require(x, float), "
-    "and x, or x.copy(), for what it requires of memory",
-    np.asarray_chkfinite: "np.asarray_chkfinite makes plain memory: leave x as it is, and ask "
-    "np.isfinite(x).all()",
-    np.ascontiguousarray: "np.ascontiguousarray makes plain memory: write x.copy()",
-    np.asfortranarray: "np.asfortranarray makes plain memory: write x.copy(order='F')",
-    np.full: "np.full makes plain memory of the number: write chainrules_tape.full(shape, x), or "
-    "x * np.ones(shape)",
-    np.vectorize.__call__: "np.vectorize calls its function for plain numbers: write vectorize, of "
-    "chainrules_py.composites.functional",
-    float: "float(x) is a plain number: leave it as it is; a buffer that it is written into is "
-    "np.zeros(n, like=x)",
+
+def _arange(line: Any) -> str:
+    """Return a call with a constant for where it stops, which moves no element."""
+    args, stop = line.arguments, line.argument
+    if not args or (stop != args[0] and stop != args[1]) or (len(args) > 1 and stop == args[0]):
+        return "use start + step * np.arange(n), with a plain n"
+    args[args.index(stop)] = f"ignore_derivatives({stop})"
+    return f"use np.arange({', '.join(args)}), whose elements do not depend on where it stops"
+
+
+INSTEAD: dict[Any, Any] = {
+    np.array: "use np.copy({0})",
+    np.asarray: "use {0}",
+    np.asanyarray: "use {0}",
+    np.require: "use {0}",
+    np.asarray_chkfinite: "use {0}, and np.isfinite({0}).all()",
+    np.ascontiguousarray: "use np.copy({0})",
+    np.asfortranarray: "use np.copy({0}, order='F')",
+    np.full: "use {1} * np.ones({0})",
+    np.nditer: "use np.ravel({0}), which is iterated over",
+    np.vectorize.__call__: "use vectorize of chainrules_py.composites.functional",
+    np.frompyfunc: "use vectorize({0}) of chainrules_py.composites.functional",
+    float: "use {0}",
+    int: "use int(ignore_derivatives({0})), which is a constant",
+    statistics.mean: "use np.mean(np.stack({0}))",
+    statistics.fmean: "use np.mean(np.stack({0}))",
+    statistics.pstdev: "use np.std(np.stack({0}))",
+    statistics.stdev: "use np.std(np.stack({0}), ddof=1)",
+    statistics.variance: "use np.var(np.stack({0}), ddof=1)",
+    complex: "use {0} + 0j",
+    round: "use np.round({all})",
+    np.float64: "use {0}",
+    np.float32: "use np.full_like({0}, {0}, dtype=np.float32)",
+    np.complex128: "use {0} + 0j",
+    np.arange: _arange,
 }
 for _f, _line in INSTEAD.items():
     advise(_f, _line)
-advise(
-    np.interp,
-    "left= and right= are plain numbers unless x, xp or fp is traced: write "
-    "np.where(x < xp[0], left, np.interp(x, xp, fp))",
-)
-for _f, _joined in (
-    (np.max, "np.maximum(np.max(x), initial)"),
-    (np.min, "np.minimum(np.min(x), initial)"),
-    (np.sum, "np.sum(x) + initial"),
-    (np.prod, "np.prod(x) * initial"),
+
+
+def _initial(write: str) -> Any:
+    """Return advice that is given where a call has ``initial=``, ``left=`` or ``right=``."""
+
+    def given(line: Any) -> str | None:
+        keywords = {each.arg for each in getattr(line.node, "keywords", ())}
+        return write if line.node is None or keywords & {"initial", "left", "right"} else None
+
+    return given
+
+
+for _f, _line in (
+    (np.interp, "np.where({0} < {1}[0], left, np.interp({0}, {1}, {2})), and alike for right"),
+    (np.max, "np.maximum(np.max({0}), initial)"),
+    (np.min, "np.minimum(np.min({0}), initial)"),
+    (np.sum, "np.sum({0}) + initial"),
+    (np.prod, "np.prod({0}) * initial"),
 ):
-    advise(_f, f"initial= is a plain number unless x is traced: write {_joined}")
+    advise(_f, _initial(f"use {_line}"))

@@ -14,31 +14,39 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_py.extend import advise, register_generator
+from chainrules_py.extend import advise, gives, register_generator
 
 _name: str
 
 MOVED = {
-    "normal": "loc + scale * rng.standard_normal(shape)",
-    "uniform": "low + (high - low) * rng.random(shape)",
-    "exponential": "scale * rng.standard_exponential(shape)",
-    "laplace": "loc + scale * rng.laplace(size=shape)",
-    "logistic": "loc + scale * rng.logistic(size=shape)",
-    "gumbel": "loc + scale * rng.gumbel(size=shape)",
-    "rayleigh": "scale * rng.rayleigh(size=shape)",
-    "lognormal": "np.exp(mean + sigma * rng.standard_normal(shape))",
-    "weibull": "rng.standard_exponential(shape) ** (1 / a)",
-    "pareto": "np.expm1(rng.standard_exponential(shape) / a)",
-    "power": "np.exp(-rng.standard_exponential(shape) / a)",
-    "multivariate_normal": "mean + rng.standard_normal((n, d)) @ np.linalg.cholesky(cov).T",
-    "gamma": "scale * rng.standard_gamma(ignore_derivatives(k), shape); in k itself a draw has no "
-    "derivative: differentiate the logarithm of the probability of what was drawn",
-    "choice": "x[rng.choice(len(x), size)], with plain probabilities",
-    "permutation": "x[rng.permutation(len(x))]",
-    "permuted": "x[rng.permutation(len(x))]",
-    "shuffle": "x = x[rng.permutation(len(x))]",
+    "normal": ("loc=0.0 scale=1.0 size=", "{loc} + {scale} * {rng}.standard_normal({size})"),
+    "uniform": ("low=0.0 high=1.0 size=", "{low} + ({high} - {low}) * {rng}.random({size})"),
+    "exponential": ("scale=1.0 size=", "{scale} * {rng}.standard_exponential({size})"),
+    "laplace": ("loc=0.0 scale=1.0 size=None", "{loc} + {scale} * {rng}.laplace(size={size})"),
+    "logistic": ("loc=0.0 scale=1.0 size=None", "{loc} + {scale} * {rng}.logistic(size={size})"),
+    "gumbel": ("loc=0.0 scale=1.0 size=None", "{loc} + {scale} * {rng}.gumbel(size={size})"),
+    "rayleigh": ("scale=1.0 size=None", "{scale} * {rng}.rayleigh(size={size})"),
+    "lognormal": (
+        "mean=0.0 sigma=1.0 size=",
+        "np.exp({mean} + {sigma} * {rng}.standard_normal({size}))",
+    ),
+    "weibull": ("a=a size=", "{rng}.standard_exponential({size}) ** (1 / {a})"),
+    "pareto": ("a=a size=", "np.expm1({rng}.standard_exponential({size}) / {a})"),
+    "power": ("a=a size=", "np.exp(-{rng}.standard_exponential({size}) / {a})"),
+    "multivariate_normal": (
+        "mean=mean cov=cov size=n",
+        "{mean} + {rng}.standard_normal(({size}, len({mean}))) @ np.linalg.cholesky({cov}).T",
+    ),
+    "gamma": (
+        "shape=shape scale=1.0 size=",
+        "{scale} * {rng}.standard_gamma(ignore_derivatives({shape}), {size})",
+    ),
+    "choice": ("a=x size=", "{a}[{rng}.choice(len({a}), {size})], with plain probabilities"),
+    "permutation": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
+    "permuted": ("x=x", "{x}[{rng}.permutation(len({x}))]"),
+    "shuffle": ("x=x", "{x} = {x}[{rng}.permutation(len({x}))]"),
 }
-"""What has the same distribution, of draws that have no parameters; ``np.random`` is an rng too."""
+"""The parameters of draws, with their defaults, and what has the same distribution."""
 
 OTHERS = (
     "beta",
@@ -65,29 +73,40 @@ OTHERS = (
 )
 """Draws that jump with their parameters, or are moved by them in no simple way."""
 
-for _class in (np.random.Generator, np.random.RandomState):
-    for _name, _line in MOVED.items():
+
+def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -> str:
+    """Return what has the same distribution as a draw, with the arguments of the call."""
+    parameters, write = MOVED[name]
+    defaults = dict(each.split("=") for each in parameters.split())
+    given = dict(zip(defaults, arguments, strict=False)) | keywords
+    return write.format(**{**defaults, **given, "rng": rng})
+
+
+def _moved(name: str) -> Any:
+    return lambda line: f"use {moved(name, line.owner() or 'rng', line.arguments, line.keywords)}"
+
+
+gives[np.random.default_rng] = np.random.Generator
+_shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
+_global = _shared[0].__self__
+for _name in (*MOVED, *OTHERS):
+    _advice: Any = (
+        _moved(_name)
+        if _name in MOVED
+        else "use ignore_derivatives({x}) in it: a draw has no derivative in such a parameter, and "
+        "the logarithm of its probability has one"
+    )
+    for _class in (np.random.Generator, np.random.RandomState):
         if hasattr(_class, _name):
-            advise(
-                getattr(_class, _name),
-                f"{_name} draws from plain parameters: write, with rng a np.random.Generator or "
-                f"np.random itself, {_line}",
-            )
-    for _name in OTHERS:
-        if hasattr(_class, _name):
-            advise(
-                getattr(_class, _name),
-                f"{_name} draws from plain parameters, and a draw has no derivative in them: draw "
-                f"with ignore_derivatives(parameter), and differentiate the logarithm of the "
-                f"probability of what was drawn",
-            )
+            advise(getattr(_class, _name), _advice)
+    if hasattr(np.random, _name):
+        advise(getattr(np.random, _name), _advice)
 
 
 def _putting(x: np.random.Generator, state: Any) -> functools.partial[None]:
     return functools.partial(setattr, x.bit_generator, "state", state)
 
 
-_shared: Any = np.random.get_state, random.getstate  # methods of those that everybody draws from
 register_generator(np.random.Generator, lambda x: x.bit_generator.state, _putting)
 _bits: list[Any] = [
     getattr(np.random, each) for each in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -102,7 +121,7 @@ register_generator(
     np.random.RandomState,
     np.random.RandomState.get_state,
     lambda x, state: functools.partial(x.set_state, state),
-    _shared[0].__self__,
+    _global,
 )
 register_generator(
     random.Random,

@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 from chainrules_py import TracerError
-from chainrules_py.extend import describe, find_tracers, refusers
+from chainrules_py.extend import Line, describe, find_tracers, refusers, told
 
 _STANDARD = sys.stdlib_module_names - {"__main__", "inspect"}
 """Modules that do not take what is traced; `inspect` only tells that a call has other arguments."""
@@ -35,17 +35,16 @@ def refuse(error: BaseException) -> None:
         )
         raise TracerError(msg) from error
     if x is not None:
-        msg = (
-            f"{describe(x.__payload__)} is being differentiated, and was given to what takes plain "
-            f"numbers alone ({error}); write NumPy's function, if it is of another library, or "
-            f"x.value, which is a constant, or make a primitive, with a rule, of the function"
-        )
-        raise TracerError(msg) from error
+        line = Line.of(error)
+        said = str(error).partition("\n")[0]
+        fact = f"a traced {describe(x.__payload__)} was given to what takes plain values ({said})"
+        write = "ignore_derivatives(x)" if line is None else line.with_constant()
+        raise TracerError(told(fact, line, f"use {write}, which is a constant")) from error
 
 
 _SAID = {
-    "Error setting single item of array": "b.flat[i] = x writes to plain memory: make the array "
-    "like what is written, as b = np.zeros(n, like=x), and write b[i] = x",
+    "Error setting single item of array": "b.flat[i] = x writes to plain memory; write "
+    "b[i] = x, with b = np.zeros_like(x, shape=n)",
     "Supplied output array must be contiguous": "out= of a random generator is plain memory: write "
     "b[...] = rng.random(b.shape)",
 }
@@ -56,7 +55,7 @@ def _refuse_said(error: ValueError) -> None:
     line = next((line for said, line in _SAID.items() if str(error).startswith(said)), None)
     held = _held(error)
     if line and held:
-        msg = f"{describe(held[0].__payload__)} is being differentiated, and {line} ({error})"
+        msg = f"a traced {describe(held[0].__payload__)} is written: {line} ({error})"
         raise TracerError(msg) from error
 
 

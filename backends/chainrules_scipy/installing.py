@@ -120,7 +120,7 @@ def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> An
     except RecursionError as error:
         msg = (
             f"{of.__name__} has no derivative in one of its options that is being differentiated "
-            "(take x.value for it, which is a constant), or calls a function that calls itself"
+            "(use ignore_derivatives(x) for it), or calls a function that calls itself"
         )
         raise NotDifferentiableError(msg) from error
 

@@ -70,9 +70,7 @@ def stands_for(
         home, name = public_module(native), function.__name__
         advise(
             native,
-            f"{home}.{native.__name__} makes plain arrays of its arguments: write {name}(...) "
-            f"after 'from {our_module(home)} import {name}', which "
-            "takes the same, or call chainrules_scipy.install() before",
+            f"use {name}, which takes the same, by 'from {our_module(home)} import {name}'",
         )
         return function
 

@@ -266,8 +266,7 @@ def refuse_written(x: Any, name: Any = None) -> NoReturn:
     """
     msg = (
         f"{describe(x)}, {_role(name)}, was written to after that: its derivative would be taken "
-        f"at values that are gone. Write to a copy (x = x.copy()), or after the gradient. To find "
-        f"the line that writes, make the array read-only before (x.flags.writeable = False)"
+        f"at values that are gone; write to a copy (x = x.copy()), or after the gradient"
     )
     raise MutationError(msg)
 

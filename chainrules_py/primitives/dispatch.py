@@ -165,10 +165,12 @@ class MethodTable(Generic[T]):
         if len(found) == 1:
             return found[0]
         shown = ", ".join(cls.__qualname__ for cls in target)
-        lines = [f"{self.name}({shown}) is ambiguous between"]
-        lines += [f"  {signature_text(s)} at {where_defined(value)}" for s, value in found]
-        lines.append(f"write one for ({shown})")
-        raise AmbiguousRuleError("\n".join(lines)) from None
+        each = [f"{signature_text(s)} at {where_defined(value)}" for s, value in found[:2]]
+        msg = (
+            f"{self.name}({shown}) is ambiguous between\n  {', '.join(each)}\n"
+            f"  write one for ({shown})"
+        )
+        raise AmbiguousRuleError(msg) from None
 
     def _fitting(
         self, target: tuple[type, ...]

@@ -1,92 +1,428 @@
-"""Hints on what to write in place of a library's function whose calls on tracers go unseen.
+"""What to write in place of a call that makes plain numbers or arrays of traced ones.
 
-Such a function makes plain arrays or numbers of its arguments, and a tracer refuses. The refusal
-knows only that it was asked; which function asked is read off the stack, on that path alone.
+Such a call goes unseen: a tracer is only asked for a plain value, and refuses. What was called is
+read off the line of the program, on that path alone, for the text of the error.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
+import contextlib
+import copy
+import functools
 import inspect
+import itertools
+import linecache
+import re
 import sys
-import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_about, see_all, see_roots
 from chainrules_py.values.tracers import find_tracers
 
-_of_code: dict[types.CodeType, str] = {}
+Advice = str | Callable[["Line"], str | None]
+_of_code: dict[types.CodeType, Advice] = {}
+_of_function: dict[Any, Advice] = {}  # of functions in C
+gives: dict[Any, type] = {}
+"""Of functions that make objects whose methods are advised, the class."""
+_LONGEST = 72
+"""How many characters of an expression a message shows."""
+_STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
+"""What follows the target of an assignment."""
 
 
-def advise(function: Callable[..., Any], line: str) -> None:
+def advise(function: Callable[..., Any], line: Advice) -> None:
     """Say what to write in place of a function that takes no tracers.
 
     Parameters
     ----------
     function : callable
-        The library's function, or the function of a method; one in C is not recognised.
-    line : str
-        What is wrong and what to write, as a part of a sentence.
+        The library's function or method.
+    line : str or callable
+        What to write. ``{0}`` and ``{1}`` stand for the arguments as the program has them, ``{x}``
+        for the one that is traced, and ``{all}`` for all of them. A callable gets the `Line` of the
+        program, and gives this text, or None.
 
     Examples
     --------
     >>> import numpy as np
     >>> def total(x):
     ...     return np.asarray(x).sum()
-    >>> advise(total, "write np.sum(x)")
+    >>> advise(total, "use np.sum({0})")
     """
     called = vars(function).get("__call__", function) if isinstance(function, type) else function
     code = getattr(inspect.unwrap(called), "__code__", None)
     if isinstance(code, types.CodeType):
         _of_code[code] = line
+    else:
+        _of_function[function] = line
 
 
-def advice_at(frame: Any) -> str | None:
-    """Return the advice for the call in which a frame asks a tracer for a plain value, or None.
+# ------------------------------------------------------------------------- the line of the program
+
+
+class Line:
+    """The line of a program on which something was called, for messages.
 
     Parameters
     ----------
     frame : frame
-        The one that asks: of a library written in Python.
+        That of the program, or of a library's function that it called.
+    at : int, optional
+        The position in the code of the frame, where it has gone on since.
+    library : sequence of frame
+        Those of libraries that it called.
     """
-    roots = {root for root, _ in announced(BACKENDS)}
-    found = _on_the_way(frame, roots)
+
+    def __init__(self, frame: Any, at: int | None = None, library: Sequence[Any] = ()) -> None:
+        called, known = list(library), _known()
+        while frame.f_back is not None and (is_of_library(frame) or _root_of(frame) in known):
+            called.insert(0, frame)
+            frame, at = frame.f_back, None
+        self.frame = frame
+        self._at = frame.f_lasti if at is None else at
+        root = _root_of(called[0]) if called else None
+        self.library = [f for f in called if _root_of(f) == root]
+        """The frames of the library that the program called, the outermost first."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> Line | None:
+        """Return the innermost line of the program that an error came through, or None."""
+        calls = [(t.tb_frame, t.tb_lasti) for t in _tracebacks(error)]
+        for place in reversed(range(len(calls))):
+            if not is_of_library(calls[place][0]):
+                return cls(*calls[place], [frame for frame, _ in calls[place + 1 :]])
+        return None
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.frame.f_code.co_filename}:{self._position[0] or self.frame.f_lineno}"
+
+    @functools.cached_property
+    def _position(self) -> tuple[Any, ...]:
+        found = itertools.islice(self.frame.f_code.co_positions(), max(self._at, 0) // 2, None)
+        return next(found, (None,) * 4)
+
+    @functools.cached_property
+    def _texts(self) -> tuple[str, str]:
+        """The expression, and what follows it on its line; both empty if the source is unknown."""
+        first, last, start, end = self._position
+        if None in self._position:
+            return "", ""
+        found = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
+        lines = [line.encode() for line in found[first - 1 : last]]
+        if not lines:
+            return "", ""
+        rest = lines[-1][end:].decode(errors="replace")
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        return b"".join(lines).decode(errors="replace"), rest
+
+    @functools.cached_property
+    def node(self) -> ast.expr | None:
+        """The expression that was computed, or None if the source is not known."""
+        return _parsed(self._texts[0])
+
+    @functools.cached_property
+    def stored(self) -> ast.expr | None:
+        """What is assigned to the expression, or None if it is read."""
+        found = _STORED.match(self._texts[1])
+        if found is None:
+            return None
+        try:
+            (statement,) = ast.parse(f"_ = {found[1]}").body[:1]
+        except SyntaxError:  # it goes on below
+            return ast.Name("...")
+        return statement.value if isinstance(statement, ast.Assign) else None
+
+    @property
+    def function(self) -> Any:
+        """The function that is called, as far as names lead to it, or None."""
+        return self.value_of(self.node.func) if isinstance(self.node, ast.Call) else None
+
+    def value_of(self, node: ast.AST | None) -> Any:
+        """Return what a name or an attribute stands for; of a call, the class of its result."""
+        if isinstance(node, ast.Name):
+            spaces: Any = self.frame.f_locals, self.frame.f_globals, vars(builtins)
+            return next((space[node.id] for space in spaces if node.id in space), None)
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            called = self.value_of(node.func)
+            return called if isinstance(called, type) else gives.get(called)
+        if not isinstance(node, ast.Attribute):
+            return None
+        owner = self.value_of(node.value)
+        if isinstance(owner, types.ModuleType):
+            return vars(owner).get(node.attr)
+        owner = owner if isinstance(owner, type) or owner is None else type(owner)
+        return None if owner is None else getattr(owner, node.attr, None)
+
+    def traced(self, node: ast.AST | None = None) -> Iterator[str]:
+        """Yield the names in an expression, or else on the line, that stand for traced values."""
+        for each in ast.walk(node or self.node or ast.Pass()):
+            if isinstance(each, ast.Name) and find_tracers(self.value_of(each)):
+                yield each.id
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments of the call, as the program has them."""
+        args = self.node.args if isinstance(self.node, ast.Call) else []
+        return [ast.unparse(arg) for arg in args]
+
+    @property
+    def keywords(self) -> dict[str, str]:
+        """The keywords of the call, with their values as the program has them."""
+        given = self.node.keywords if isinstance(self.node, ast.Call) else []
+        return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}
+
+    @property
+    def argument(self) -> str:
+        """The expression of the argument that is traced, or ``x``."""
+        args = self.node.args if isinstance(self.node, ast.Call) else []
+        args = [self.node.slice] if isinstance(self.node, ast.Subscript) else args
+        args = [arg for arg in args if any(self.traced(arg))] or args
+        if args and not isinstance(args[0], (ast.List, ast.Tuple, ast.GeneratorExp, ast.Lambda)):
+            found = ast.unparse(args[0])
+            return found if len(found) <= _LONGEST // 2 else "x"
+        return next(self.traced(), "x")
+
+    def with_constant(self, made: str = "ignore_derivatives") -> str:
+        """Return the expression with a constant for what is traced among its operands."""
+        node = copy.deepcopy(self.node)
+        fields: list[tuple[Any, str]] = [
+            (node, name) for name in ("right", "slice") if hasattr(node, name)
+        ]
+        if isinstance(node, ast.Call):
+            fields = [(each, "value") for each in node.keywords]
+            node.args = [self._constant(arg, made) for arg in node.args]
+        for owner, name in fields:
+            setattr(owner, name, self._constant(getattr(owner, name), made))
+        text = "" if node is None else ast.unparse(node)
+        wanted = "ignore_derivatives" in text and len(text) <= _LONGEST
+        return text if wanted else ast.unparse(_call(made, self.argument))
+
+    def _constant(self, node: ast.expr, made: str) -> ast.expr:
+        return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
+
+    def owner(self, name: str = "") -> str | None:
+        """Return the expression whose member, of this name, is read or called, or None."""
+        node = self.node.func if isinstance(self.node, ast.Call) else self.node
+        fits = isinstance(node, ast.Attribute) and name in ("", node.attr)
+        return ast.unparse(node.value) if fits else None  # type: ignore[union-attr]
+
+    def __str__(self) -> str:
+        text = "" if self.node is None else ast.unparse(self.node).partition("\n")[0]
+        if self.stored is not None:
+            text = f"{text} = {ast.unparse(self.stored)}"
+        shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+        return f"{self.place}: {shown}" if text else self.place
+
+
+def _call(made: str, argument: str) -> ast.expr:
+    """Return a call of ``made``, which may have a hole for the argument: ``int({})``."""
+    made = made if "{" in made else f"{made}({{}})"
+    return ast.parse(made.format(argument), mode="eval").body
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(f"(\n{text}\n)", mode="eval").body if text else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+def is_of_library(frame: Any) -> bool:
+    """Tell whether a frame runs an installed library, ours, or Python's own."""
+    installed = "site-packages" in frame.f_code.co_filename
+    root = _root_of(frame)
+    return installed or root.startswith("chainrules_") or root in sys.stdlib_module_names
+
+
+def told(fact: str, line: Line | None, write: str) -> str:
+    """Return the text of an error: what happened, on which line, and what to write there."""
+    return f"{fact}\n  {line}\n  {write}" if line is not None else f"{fact}\n  {write}"
+
+
+# --------------------------------------------------------------------------------- what to write
+
+
+def instead_of(line: Line) -> str | None:
+    """Return what to write on a line on which a tracer was asked for a plain value, or None."""
+    return stacked(line) or _buffer(line) or _advised(line) or _black_box(line)
+
+
+def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, str] | None:
+    """Return the line on which a library raised for what is traced, and what to write, or None.
+
+    What is written in C and calls back may go on after a refusal, and break elsewhere. ``held``
+    tells that it had tracers, where an array of objects may hold them. Of libraries that we know,
+    only what is advised: their errors may be about anything else.
+    """
+    line = Line.of(error)
+    if line is not None and any(line.traced()):
+        known = line.library and _root_of(line.library[0]) in _known()
+        if isinstance(error, IndexError):
+            write = _index(line)
+        else:
+            write = stacked(line) if not line.library else None  # else it was seen, and traced
+            write = write or _advised(line) or (None if known else _black_box(line))
+        if write is not None:
+            return line, write
+    for trace in _tracebacks(error):
+        if is_of_library(trace.tb_frame):
+            found = Line(trace.tb_frame)
+            held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
+            if held and (write := _advised(found)):
+                return found, write
+    return None
+
+
+def _known() -> set[str]:
+    return {root for root, _ in announced(BACKENDS)}
+
+
+def advice_at(frame: Any) -> str | None:
+    """Return what is advised for the function in which a tracer is asked for a plain value.
+
+    Parameters
+    ----------
+    frame : frame
+        The one that asks.
+    """
+    return _advised(Line(frame))
+
+
+def advised(function: Any, line: Line) -> str | None:
+    """Return what is advised for a function that is known, or None."""
+    see_about(str(getattr(function, "__module__", "")))
+    found = _of_function.get(function) or _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
+    return _written(found, line)
+
+
+def _advised(line: Line) -> str | None:
+    roots = _known()
+    found = _advice(line, roots)
     if found is None:
         see_roots(roots & sys.modules.keys())  # numbers of Python's alone have loaded none
         see_all()
-        found = _on_the_way(frame, roots)
-    return found
+        found = _advice(line, roots)
+    return _written(found, line)
 
 
-def _on_the_way(frame: Any, roots: set[str]) -> str | None:
-    """Return the advice for a function of a library that called a frame, or None."""
-    found = None
-    while frame is not None and (root := _root_of(frame)) in roots:
-        see_roots({root})
-        see_about(str(frame.f_globals.get("__name__", "")))
+def _written(found: Advice | None, line: Line) -> str | None:
+    if callable(found):
+        found = found(line)
+    if found is None or "{" not in found:
+        return found
+    arguments = [*line.arguments, *"xyz"[len(line.arguments) :]]
+    every = ", ".join(line.arguments or ["x"])
+    return found.format(*arguments, all=every, x=line.argument)
+
+
+def _advice(line: Line, roots: set[str]) -> Advice | None:
+    """Return the advice for the function that a program called, or one that it led to, or None."""
+    for frame in line.library:
+        if _root_of(frame) in roots:
+            see_roots({_root_of(frame)})
+            see_about(str(frame.f_globals.get("__name__", "")))
         # A wrapper, which many functions share, holds the one that it is about.
         held = [inspect.unwrap(f) for f in frame.f_locals.values() if callable(f)]
         codes = [frame.f_code, *[getattr(f, "__code__", None) for f in held]]
-        found = next((_of_code[code] for code in codes if code in _of_code), found)
-        frame = frame.f_back
-    return found
+        if found := [_of_code[code] for code in codes if code in _of_code]:
+            return found[0]
+    function = line.function
+    with contextlib.suppress(TypeError):  # it may have no hash
+        if function in _of_function:
+            return _of_function[function]
+    return _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
 
 
-def advice_through(error: BaseException, held: bool = False) -> str | None:
-    """Return the advice for an advised function that an error went through with tracers, or None.
+def stacked(line: Line) -> str | None:
+    """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
+    call, function = line.node, line.function
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    name = getattr(function, "__name__", "")
+    if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
+        return None
+    for place, arg in enumerate(call.args):
+        shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
+        value = line.value_of(arg)
+        if not shown and not (isinstance(value, (list, tuple)) and find_tracers(value)):
+            continue
+        if not any(line.traced(arg)):
+            continue
+        joined = stacked_list(arg)
+        if name in _MAKERS:
+            return f"use {ast.unparse(joined)}"
+        new = copy.deepcopy(call)
+        new.args[place] = joined
+        text = ast.unparse(new)
+        return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
+    return None
 
-    What is written in C and calls back may go on after a refusal, and break elsewhere. ``held``
-    tells that it had tracers, where an array of objects may hold them.
-    """
-    roots, line = {root for root, _ in announced(BACKENDS)}, None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if (root := _root_of(frame)) in roots:
-            see_roots({root})
-            see_about(str(frame.f_globals.get("__name__", "")))
-        line = _of_code.get(frame.f_code, line)
-        held = held or (line is not None and bool(find_tracers(tuple(frame.f_locals.values()))))
-    return line if held else None
+
+_JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
+_MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
+
+
+def stacked_list(node: ast.expr) -> ast.expr:
+    """Return ``np.stack`` of a list, and of each list in it."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        nested = [stacked_list(e) if isinstance(e, (ast.List, ast.Tuple)) else e for e in node.elts]
+        node = ast.List(nested, ast.Load())
+    if isinstance(node, ast.GeneratorExp):
+        node = ast.ListComp(node.elt, node.generators)
+    return ast.Call(ast.parse("np.stack", mode="eval").body, [node], [])
+
+
+def _buffer(line: Line) -> str | None:
+    """Return what makes a buffer that can hold what is written into it, or None."""
+    if not isinstance(line.node, ast.Subscript) or line.stored is None:
+        return None
+    name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
+    like = next(line.traced(line.stored), "x")
+    shape = getattr(buffer, "shape", "n")
+    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    return f"make it as {name} = np.zeros_like({like}, shape={shape}), which holds traced values"
+
+
+def _index(line: Line) -> str | None:
+    """Return an index that is a constant for one that is traced, or None."""
+    if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
+        return None
+    name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
+    many = getattr(line.value_of(line.node.slice), "ndim", 0)
+    whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
+    return f"use {name}[{whole.format(index)}]"
+
+
+def _black_box(line: Line) -> str | None:
+    """Return what to do about a function of a library that takes plain values alone, or None."""
+    function, called = line.function, getattr(line.node, "func", None)
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    if module == "builtins" and isinstance(called, ast.Attribute):
+        module = str(getattr(line.value_of(called.value), "__name__", module))  # as of torch.sin
+    root = module.partition(".")[0]
+    if root in sys.stdlib_module_names and line.library:
+        root = _root_of(line.library[0])
+    if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
+        return None
+    name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
+    name = name if len(name) <= _LONGEST // 2 else "it"
+    return (
+        f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
+        f"{line.with_constant()} is a constant"
+    )
+
+
+def _tracebacks(error: BaseException) -> Iterator[types.TracebackType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
 
 
 def _root_of(frame: Any) -> str:

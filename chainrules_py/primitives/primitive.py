@@ -188,8 +188,9 @@ class Primitive(Generic[P, R]):
                 continue
             if find_tracers(value) or (type(n := getattr(value, "ndim", 0)) is int and n):
                 msg = (
-                    f"{name} of {self.__name__} is an option, and is {describe(value)}; "
-                    f"an option is static Python data, no derivative is taken in it"
+                    f"{name} of {self.__name__} is an option, in which no derivative is taken, "
+                    f"and is {describe(value)}; declare {name} before the * in {self.__name__}, "
+                    f"with a derivative in its rule"
                 )
                 raise NotDifferentiableError(msg)
         return operands, options

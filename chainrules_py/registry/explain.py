@@ -34,28 +34,38 @@ def _missing(f: Any, operands: tuple[type, ...], mode: str) -> str:
     kind = "frule" if mode == "forward" else "rrule"
     shown = ", ".join(type_info(cls).dispatch_type.__qualname__ for cls in operands)
     name = name_of(f)
-    lines = [f"no {kind} for {name}({shown})"]
-    primal = primal_of(f)
+    head, primal = f"no {kind} for {name}({shown})", primal_of(f)
     if primal is None:
-        lines.append(
-            f"  {name} is no primitive: write @primitive above it, or g = primitive({name})"
-        )
-    else:
-        lines += _stated_lines(rules_for(f), mode)
-        lines += [
-            f"  {cls.__qualname__} computes otherwise than {type_info(cls).base!r}, "
-            f"so its rules do not count; "
-            + (
-                type_info(cls).refusal
-                or f"if they should, register_array_type({cls.__qualname__}, Library(namespace))"
+        write = f"{name} is no primitive: write @primitive above it, or g = primitive({name})"
+        return f"{head}\n  {write}"
+    stated = [line.strip() for line in _stated_lines(rules_for(f), mode)]
+    if len(stated) > 1:
+        stated = [f"{stated[0]} (and {len(stated) - 1} more: rules_for({primal.__name__}))"]
+    write = f"write @rule({primal.__name__}) with annotations that take these types"
+    if any([issubclass(cls, (list, tuple)) for cls in operands]):
+        write = "a list or tuple is a structure; where numbers are meant, np.array(x)"
+    roots = {_root(f), *map(_root, operands)}
+    about = [line for line in plugins.not_loaded() if any(r in line.split()[0] for r in roots if r)]
+    write = about[0] if about else write
+    engines = dict(plugins.announced("chainrules_py.exporters"))
+    for cls in operands:
+        info, root = type_info(cls), _root(cls)
+        if info.is_foreign:
+            write = info.refusal or (
+                f"{cls.__qualname__} computes otherwise than {info.base!r}, so its rules do not "
+                f"count; if they should, register_array_type({cls.__qualname__}, "
+                f"Library(namespace))"
             )
-            for cls in operands
-            if type_info(cls).is_foreign
-        ]
-        if any([issubclass(cls, (list, tuple)) for cls in operands]):
-            lines.append("  a list or tuple is a structure; where numbers are meant, np.array(x)")
-        lines.append(f"  write @rule({primal.__name__}) with annotations that take these types")
-    return "\n  ".join(["\n".join(lines), *plugins.not_loaded()])
+        elif root in engines and info.namespace is None:
+            write = (
+                f"{cls.__qualname__} is traced by {root}: take all derivatives by one engine, or "
+                f"write export({name}, to={root!r})"
+            )
+    return "\n  ".join([head, *stated, write])
+
+
+def _root(f: Any) -> str:
+    return module_of(f).partition(".")[0]
 
 
 def _stated_lines(statements: list[Statement], mode: str) -> list[str]:

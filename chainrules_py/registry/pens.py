@@ -113,10 +113,14 @@ def scalar_rule(
     """
     primal = find_primal(f, "scalar_rule")
     if primal.variadic or len(partials) != len(primal.operands):
+        wanted = f"the {len(primal.operands)} operands ({', '.join(primal.operands)})"
+        instead = "give one for each"
+        if primal.variadic:
+            wanted = "any number of operands"
+            instead = f"write @rule({primal.__name__}), with a map for each of *xs"
         msg = (
-            f"scalar_rule({primal.__name__}) gives {len(partials)} partials for the operands "
-            f"({', '.join(primal.operands)}) of {where_defined(primal)}; "
-            f"give one for each, at {find_caller(partials)}"
+            f"scalar_rule({primal.__name__}) gives {len(partials)} partial derivatives for "
+            f"{wanted} of {where_defined(primal)}; {instead}, at {find_caller(partials)}"
         )
         raise RuleError(msg)
     if primal.options:

@@ -62,7 +62,8 @@ def unflatten_tangent(
     plain : bool or "own"
         Whether a tuple, list or dict has its tangent in a tuple, list or dict, as people get it,
         or, in the form for machinery, in a `Tangent` as all structures have; with "own" others in
-        the form that was declared for them (`register_tangent`).
+        the form that was declared for them (`register_tangent`), and a dict without the entries
+        that cannot vary, as texts.
 
     Examples
     --------
@@ -84,6 +85,9 @@ def _tangent(treedef: TreeDef, ts: Iterator[Any], plain: bool | str) -> Any:
         return NoTangent() if is_constant(treedef.like) else ZeroTangent()
     parts = [next(ts) if c is LEAF else _tangent(c, ts, plain) for c in treedef.children]
     cls = treedef.cls
+    if plain == "own" and cls is dict:  # a step is {k: p[k] - lr * g[k] for k in g}
+        each = zip(treedef.keys, parts, strict=True)
+        return {key: part for key, part in each if type(part) is not NoTangent}
     if issubclass(cls, Tangent) or (plain and cls in PLAIN):
         return build(treedef, parts)
     length = len(parts) if structure.kind == "positions" else None

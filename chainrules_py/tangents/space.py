@@ -390,7 +390,7 @@ def known_space(y: Any) -> Any:
 def refuse_numbers(x: Any) -> NoReturn:
     """Raise for an array of numbers that nothing is known of, where they are computed with."""
     msg = (
-        f"{describe(x)} is computed with, and holds numbers that no derivative is known in: give "
+        f"{describe(x)} is computed with, and no derivative is known in its elements: give "
         f"an array of a floating type, as np.asarray(x, float)"
     )
     raise NotDifferentiableError(msg)

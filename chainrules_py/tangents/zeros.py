@@ -254,10 +254,10 @@ class NotImplementedTangent(AbstractTangent):
     >>> t = NotImplementedTangent("besselj has no derivative in its order")
     >>> 1.0 + 2 * t
     NotImplementedTangent('besselj has no derivative in its order')
-    >>> deliver(t)
+    >>> deliver(t)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    chainrules_py.errors.NotDifferentiableError: besselj has no derivative in its order
+    chainrules_py.errors.NotDifferentiableError: this derivative is not implemented by its rule: ...
     """
 
     __slots__ = ("reason",)
@@ -268,11 +268,16 @@ class NotImplementedTangent(AbstractTangent):
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason
 
+    @property
+    def message(self) -> str:
+        """What an error says: the author's reason may be no sentence."""
+        return f"this derivative is not implemented by its rule: {self.reason}"
+
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
 
     def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(self.reason)  # the array could not say that it is wrong now
+        raise NotDifferentiableError(self.message)  # the array could not say that it is wrong now
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"
@@ -301,6 +306,11 @@ class UndefinedTangent(NotImplementedTangent):
     """
 
     __slots__ = ()
+
+    @property
+    def message(self) -> str:
+        """What an error says."""
+        return self.reason
 
 
 def missing(ts: Iterable[Any]) -> NotImplementedTangent | None:

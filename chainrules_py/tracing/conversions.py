@@ -6,15 +6,18 @@ write instead.
 
 from __future__ import annotations
 
+import ast
 import opcode
+import operator
 import sys
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
-from chainrules_py.primitives.hints import advice_at
+from chainrules_py.primitives.hints import Line, instead_of, told
+from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost import note_refusal
 from chainrules_py.tracing.objects import becomes_element
-from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.arrays import Tracer, number_homes
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
@@ -35,25 +38,36 @@ class PythonProtocols(Tracer):
     @property
     def __array__(self) -> Any:
         """Absent of a real number: NumPy makes an element of an array of objects of it."""
-        if becomes_element(self):
+        if not self._is_plain(2) and becomes_element(self):
             raise _ElementError("__array__")
-        return self._refuse_array
+        return self._as_array
 
-    def _refuse_array(self, *_: Any, **__: Any) -> Any:
-        _refuse(self, "an array")
+    def _as_array(self, *args: Any, **options: Any) -> Any:
+        if not self._is_plain(2):
+            _refuse(self, "array")
+        x = untraced(self)
+        if (native := getattr(x, "__array__", None)) is None:
+            see_roots({"numpy"})
+            native = number_homes["numpy"].asarray(x).__array__
+        return native(*args, **options)
+
+    def _is_plain(self, depth: int) -> bool:
+        """Tell whether it may be what it stands for: it is over, or a test compares it."""
+        asker = str(sys._getframe(depth).f_globals.get("__name__", ""))
+        return self.is_over or asker.startswith(("numpy.testing", "unittest.case"))
 
     def __complex__(self) -> complex:
-        return _refuse(self, "a complex")
+        return complex(self.__payload__) if self.is_over else _refuse(self, "complex")
 
     def __index__(self) -> int:
-        return _refuse(self, "an int")
+        return operator.index(self.__payload__) if self.is_over else _refuse(self, "int")
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        msg = (
-            f"{describe(self.__payload__)} is being differentiated in this process, and cannot be "
-            f"pickled; pickle x.value, which is plain, or what the gradient gives"
-        )
-        raise TracerError(msg)
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.is_over:
+            return _itself, (self.__payload__,)
+        line = Line(sys._getframe(1))
+        fact = f"cannot pickle {picture(self)}: its derivative would be lost"
+        raise TracerError(told(fact, line, f"use {line.with_constant()}, which is a constant"))
 
     # -- what is asked of the value, and may be known
 
@@ -66,15 +80,15 @@ class PythonProtocols(Tracer):
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
+        if self.is_over:
+            return format(self.__payload__, spec)
         if not spec:
             return str(self)
         note_refusal(self)
-        msg = (
-            f"{describe(self.__payload__)}, which is being differentiated, is formatted with "
-            f"{spec!r}: what reads the text would take a constant; write {{x.value:{spec}}} in the "
-            f"f-string for people to read, or make a primitive, with a rule, of what reads it"
-        )
-        raise TracerError(msg)
+        line = Line(sys._getframe(1))
+        fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
+        write = f"for people to read, write {{ignore_derivatives({line.argument}):{spec}}}"
+        raise TracerError(told(fact, line, write))
 
     # -- what is traced
 
@@ -86,41 +100,51 @@ class PythonProtocols(Tracer):
         return self.__copy__()
 
 
+def _itself(x: Any) -> Any:
+    """Return what was pickled."""
+    return x
+
+
 def _float(self: Any) -> float:
-    _refuse(self, "a float")
+    return float(untraced(self)) if self._is_plain(2) else _refuse(self, "float")
 
 
 def _int(self: Any) -> int:
-    _refuse(self, "an int")
+    return int(self.__payload__) if self.is_over else _refuse(self, "int")
 
 
 of_real_numbers: dict[str, Any] = {"__float__": _float, "__int__": _int}
 """What a value has whose class has it: programs may ask (`typing.SupportsFloat`)."""
 
 _INSTEAD = {
-    "an array": "write np.stack([x, y]) for np.array([x, y]), x.copy() for np.array(x), and the "
-    "asarray and full of chainrules_tape for NumPy's; a buffer that it is written into is "
-    "np.zeros(n, like=x)",
-    "a float": "leave it as it is, and write np.sin(x) for math.sin(x); a buffer that it is "
-    "written into is np.zeros(n, like=x), and text for people is f'{x.value:.3f}'",
-    "a complex": "leave it as it is, or write x + 0j",
-    "an int": "leave it as it is, or, if it counts or indexes, write int(x.value); a buffer that "
-    "it is written into is np.zeros(n, like=x)",
+    "array": "use NumPy's functions of {x} as it is",
+    "float": "use {x} as it is",
+    "complex": "use {x} + 0j",
+    "int": "use int(ignore_derivatives({x})), which is a constant",
 }
+"""What to write if nobody knows what was called."""
 
 
 def _refuse(x: Any, kind: str) -> NoReturn:
     """Raise: Python, or a library, wants something plain."""
     note_refusal(x)
-    instead = advice_at(sys._getframe(2)) or (
-        f"{_INSTEAD[kind]}; make a primitive, with a rule, of a function that needs {kind}"
-    )
-    msg = (
-        f"{describe(x.__payload__)}, which is being differentiated, does not become a plain "
-        f"{kind.partition(' ')[2]}: its derivative would be lost; {instead}; or take x.value, "
-        f"which is a constant"
-    )
-    raise TracerError(msg)
+    line = Line(sys._getframe(2))
+    write = instead_of(line)
+    if write is None and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript)):
+        made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
+        write = f"use {line.with_constant(made)}, which is a constant"
+    write = write or _INSTEAD[kind].format(x=line.argument)
+    if write.startswith("use ") and "ignore_derivatives" not in write:
+        write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
+    article = "an" if kind[0] in "ai" else "a"
+    fact = f"cannot convert {picture(x)} to {article} {kind}: its derivative would be lost"
+    raise TracerError(told(fact, line, write))
+
+
+def picture(x: Any) -> str:
+    """Return what a tracer is, for messages."""
+    shown = describe(x.__payload__)
+    return f"a traced {shown.removesuffix('[]')}{' scalar' if shown.endswith('[]') else ''}"
 
 
 def refuse_exchange(frame: Any) -> None:

@@ -19,7 +19,7 @@ from chainrules_py.errors import (
     advise,
     describe,
 )
-from chainrules_py.primitives.hints import advice_through
+from chainrules_py.primitives.hints import instead_for, is_of_library, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
@@ -29,6 +29,9 @@ from chainrules_py.values.type_info import type_info
 
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that may come from inside; of others a library says itself that they are its own."""
+
+_LONGEST = 120
+"""How many characters of an error a message shows."""
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 
@@ -57,17 +60,20 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
         error = better
         raise
     finally:
-        if made is not None:
+        if made is not None and not isinstance(error, ChainRulesError):
             made.explain(error)
 
 
 def _explain(error: BaseException, held: bool) -> None:
-    kinds = Exception if held else (TypeError, SystemError)  # of objects any may come
+    if isinstance(error.__cause__, ChainRulesError):  # NumPy says less of what a tracer refused
+        raise error.__cause__
+    of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
+    kinds = Exception if held else of_plain  # of objects any may come
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
-    broken = broken or isinstance(getattr(error, "obj", None), ArrayLike)
-    if broken and (line := advice_through(error, held)):
-        msg = f"a value that is being differentiated was given to a function of plain ones: {line}"
-        raise TracerError(msg) from error
+    if broken and (found := instead_for(error, held)):
+        said = str(error).partition("\n")[0][:_LONGEST]
+        fact = f"a function of plain values was given a traced one ({type(error).__name__}: {said})"
+        raise TracerError(told(fact, *found)) from error
     if not isinstance(error, _DEEP):
         is_own = type(error).__module__ != "builtins"
         if is_own or isinstance(error, (ImportError, RuntimeError, SystemError)):
@@ -75,8 +81,6 @@ def _explain(error: BaseException, held: bool) -> None:
             for refuse in errors.refusers:
                 refuse(error)
         return
-    if isinstance(error.__cause__, ChainRulesError):  # NumPy says less of what a tracer refused
-        raise error.__cause__
     call = None
     if not isinstance(error, (ChainRulesError, ValueError)):
         call = _call(error)
@@ -100,15 +104,9 @@ def _call(error: BaseException) -> dict[str, Any] | None:
         frame, rest = rest.tb_frame, rest.tb_next
         if frame.f_code in _HOOKS:
             found = frame.f_locals if found is None else found
-        elif found is not None and not _is_of_library(frame):
+        elif found is not None and not is_of_library(frame):
             found = None  # it has called a function of the program
     return found
-
-
-def _is_of_library(frame: Any) -> bool:
-    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    installed = "site-packages" in frame.f_code.co_filename
-    return installed or package.startswith("chainrules_") or package in sys.stdlib_module_names
 
 
 def _foreign(call: dict[str, Any]) -> Any:

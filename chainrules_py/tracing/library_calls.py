@@ -473,11 +473,11 @@ def _call_unknown(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -
     imports = hasattr(sys.modules.get(engine or ""), "import_rule")
     theirs = f"take its own derivative, {short} = {engine}.import_rule({name}), " if imports else ""
     write = (
-        f"Write {short} = primitive({name}) and state a rule for it, {theirs}or compute it before "
-        f"differentiating"
+        f"{theirs}write {short} = primitive({name}) and a rule of it, or give it "
+        f"ignore_derivatives(x), which is a constant"
         if short.isidentifier()
-        else "Write it with functions of arrays, or by vectorize of "
+        else "write it with functions of arrays, or by vectorize of "
         "chainrules_py.composites.functional"
     )
-    msg = f"{name} has no derivative here: it is no alias of a word. {write}"
-    raise NotDifferentiableError("\n  ".join([msg, *not_loaded()]))
+    msg = f"{name} has no derivative that is known: {write}"
+    raise NotDifferentiableError("\n  ".join([msg, *not_loaded()[:1]]))

@@ -17,6 +17,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
+from chainrules_py.primitives.hints import is_of_library
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
@@ -135,7 +136,7 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
     msg = (
         f"{shortcuts[code]} takes another formula where {describe(x.__payload__)}, which is being "
         f"differentiated, equals {untraced(other)}: it has not its derivative; differentiate at a "
-        f"number beside, or take x.value, which is a constant"
+        f"number beside, or take ignore_derivatives of it, which is a constant"
     )
     raise NotDifferentiableError(msg)
 
@@ -144,16 +145,10 @@ def place_of_call(depth: int) -> Place:
     """Return file and line of the program's innermost frame, or else of a caller's."""
     frame: Any = sys._getframe(depth + 1)
     found = frame
-    while found is not None and _is_of_library(found):
+    while found is not None and is_of_library(found):
         found = found.f_back
     found = found or frame
     return found.f_code.co_filename, found.f_lineno
-
-
-def _is_of_library(frame: Any) -> bool:
-    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    installed = "site-packages" in frame.f_code.co_filename
-    return installed or package.startswith("chainrules_") or package in sys.stdlib_module_names
 
 
 def _defined(f: Any) -> str:

@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import PerformanceWarning, TracerError
+from chainrules_py.primitives.hints import Line, stacked
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.lost import place_of_call
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.tracers import untraced
-from chainrules_py.values.type_info import type_info
+from chainrules_py.values.type_info import refuse_labelled, type_info
 
 MOST_ELEMENTS = 100
 """Size of the largest traced array that becomes an array of objects."""
@@ -35,8 +37,8 @@ class Objects:
 
     Attributes
     ----------
-    file, line
-        Where the first was made.
+    file, line, instead
+        Where the first was made, and what to write there.
     tape : sized or None
         The records; None in forward mode.
     duals : int
@@ -45,10 +47,11 @@ class Objects:
         By place, how many records came of the arrays that were made there.
     """
 
-    __slots__ = ("_at", "_before", "duals", "file", "line", "records", "tape")
+    __slots__ = ("_at", "_before", "duals", "file", "instead", "line", "records", "tape")
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
+        self.instead = stacked(Line(sys._getframe(2))) or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
         self.records: dict[Any, int] = {}
@@ -77,23 +80,22 @@ class Objects:
             if n > MOST_RECORDS:
                 msg = (
                     f"np.array of traced values makes an array of objects here, of which NumPy "
-                    f"computes one element after the other ({n:,} of them); write "
-                    f"np.array(..., like=x) here, where x is traced"
+                    f"computes one element after the other ({n:,} of them); {self.instead} here"
                 )
                 warnings.warn_explicit(msg, PerformanceWarning, file, line, registry=_seen)
 
     def explain(self, error: BaseException) -> None:
         """Note on an error which line made the array, and what to write."""
         error.add_note(
-            f"{self.file}:{self.line} makes an array of objects, of traced values; write "
-            f"np.array(..., like=x) there, where x is traced"
+            f"{self.file}:{self.line} makes an array of objects, of traced values; "
+            f"{self.instead} there"
         )
 
     def refuse(self, fact: str) -> NoReturn:
         """Raise: an element would be computed with as no array of numbers would."""
         msg = (
             f"{fact}, and {self.file}:{self.line} makes an array of objects, in which NumPy would "
-            f"take it for another number; write np.array(..., like=x) there, where x is traced"
+            f"take it for another number; {self.instead} there"
         )
         raise TracerError(msg)
 
@@ -150,6 +152,7 @@ def joined(x: Any) -> Any:
     info = type_info(cls)
     if info.library.objects is None or x.dtype is not info.library.objects:
         return x
+    refuse_labelled(x)
     flat = x.ravel().tolist()
     element = next(filter(is_element, flat), None)
     if element is None:

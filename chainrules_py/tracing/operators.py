@@ -21,12 +21,12 @@ from chainrules_py.errors import (
     describe,
 )
 from chainrules_py.primitives.dispatch import Cache
-from chainrules_py.primitives.hints import advice_at
+from chainrules_py.primitives.hints import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
 from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
-from chainrules_py.tracing.conversions import of_real_numbers
+from chainrules_py.tracing.conversions import of_real_numbers, picture
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
 from chainrules_py.tracing.lost import note_comparison, refuse_shortcut, shortcuts
 from chainrules_py.tracing.objects import element_methods
@@ -84,13 +84,12 @@ class Member:
         if self.native not in aliases:
             see(self.native, ())
         if self.native not in aliases:
-            instead = advice_at(sys._getframe(1)) or (
-                "write it with functions, or as an alias of a word"
-            )
-            msg = (
-                f"{owner.__name__}.{self.name}: this member of "
-                f"{owner.__dispatch_type__.__name__} is not known to be differentiable; {instead}, "
-                f"or take x.value.{self.name}, which is a constant"
+            line = Line(sys._getframe(1))
+            instead = advised(self.native, line) or instead_of(line)
+            msg = told(
+                f"{self.name} of {picture(x)} has no derivative that is known",
+                line,
+                instead or f"use {_constant(line, self.name)}, which is a constant",
             )
             if x.home is not None:
                 raise _MemberError(msg)
@@ -133,8 +132,8 @@ class _Plain:
 
     def __get__(self, x: Any, owner: Any) -> Any:
         msg = (
-            f"{owner.__name__}.{self.name}: {owner.__dispatch_type__.__name__} has it, and what is "
-            f"being differentiated has not; take x.value.{self.name}, which is a constant"
+            f"{picture(x)} has no {self.name}, which {owner.__dispatch_type__.__name__} has; "
+            f"use ignore_derivatives(x).{self.name}, which is a constant"
         )
         raise _MemberError(msg)
 
@@ -162,10 +161,14 @@ def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
 
 
 def _refuse_hash(x: Any) -> int:
-    _refuse(
-        f"{describe(x.payload)}, which is being differentiated, is no key: what is found by its "
-        f"value would belong to another number; write x.value for the key"
-    )
+    line = Line(sys._getframe(1))
+    fact = f"{picture(x)} is no key of a dict and no member of a set: it stands for any number"
+    _refuse(told(fact, line, f"use ignore_derivatives({line.argument}), which is a constant"))
+
+
+def _constant(line: Line, name: str) -> str:
+    owner = line.owner(name)
+    return line.with_constant() if owner is None else f"ignore_derivatives({owner}).{name}"
 
 
 def _read_number(x: Any, where: Any) -> Any:
@@ -382,6 +385,9 @@ def _beside(other: Any, x: Any, method: Callable[..., Any], native: Any, theirs:
         getattr(other, "__array_priority__", -1e6) > (0.0 if info.is_array else -1e6)
     )
     rational = issubclass(cls, numbers.Rational)
+    if cls in (str, bytes) and native not in _COMPARISONS:
+        msg = f"{picture(x)} is computed with {other!r}, which is no number; give a number"
+        raise TypeError(msg)
     if native in _COMPARISONS and not info.is_hidden:  # no derivative is lost: it is asked itself
         if ours and cls in (bytearray, memoryview):  # standing first, it compares bytes
             msg = f"{describe(other)} is compared with {describe(x)}; write np.asarray of it"

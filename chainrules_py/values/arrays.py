@@ -83,6 +83,11 @@ class Tracer:
         """The value that it stands for, one level down."""
         raise NotImplementedError
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its differentiation is over, so that it may become what it stands for."""
+        return False
+
     def __trace__(
         self,
         primitive: Any,

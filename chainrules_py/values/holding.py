@@ -140,7 +140,7 @@ def holds_objects(x: Any) -> bool:
 
 def elements(x: Any) -> tuple[Any, ...]:
     """Return the objects in an array of objects."""
-    return tuple(x.ravel().tolist())
+    return tuple(getattr(x, "values", x).ravel().tolist())  # of xarray, its array
 
 
 forgets(lambda: (slots,))

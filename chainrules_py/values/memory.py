@@ -12,7 +12,7 @@ from chainrules_py.errors import TracerError, describe
 from chainrules_py.values.type_info import type_info
 
 makers: set[Any] = set()
-"""Functions of libraries that make arrays for a program to write to, as ``np.zeros(n, like=x)``."""
+"""Functions of libraries that make arrays for a program to write to, as ``np.zeros_like(x)``."""
 viewers: set[Any] = set()
 """Functions of libraries whose results may be views; what another one gives is an array of its own,
 even if it is computed by a word that gives views."""
@@ -57,8 +57,8 @@ def refuse_plain(target: Any, x: Any) -> NoReturn:
     """
     into = "a plain array" if target is None else f"the plain {describe(target)}"
     msg = (
-        f"{describe(x.__payload__)}, which is being differentiated, is written into {into}, where "
-        f"its derivative would be lost; make the array like it, as buffer = np.zeros(n, like=x) or "
-        f"np.zeros_like(x), or write y = y + x for y += x"
+        f"a traced {describe(x.__payload__)} is written into {into}, where its derivative would "
+        f"be lost; make the array like it, as b = np.zeros_like(x, shape=n), or write b = b + x "
+        f"for b += x"
     )
     raise TracerError(msg)

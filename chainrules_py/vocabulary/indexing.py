@@ -167,6 +167,12 @@ def _place(entry: Any) -> int:
     try:
         return operator.index(entry)
     except TypeError:
+        if isinstance(entry, str):
+            msg = (
+                f"{entry!r} is no index of an array, and a table of pandas is one here; pass its "
+                f"columns in a dict, as {{name: table[name].to_numpy() for name in table}}"
+            )
+            raise IndexError(msg) from None
         msg = (
             f"{entry!r} of type {type(entry).__qualname__} is no index; "
             f"an index is made of integers, slices, None, Ellipsis, and arrays or lists "

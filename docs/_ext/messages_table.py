@@ -1,10 +1,11 @@
-"""``{messages}``: what each error says, by programs that raise it, under the name of its class.
+"""``{messages}``: each class of errors and warnings, from its docstring, with one example.
 
-The programs are run when the page is built, and by ``tests/house/test_messages.py``.
+The examples are run when the page is built, and by ``tests/house/test_messages.py``.
 """
 
 from __future__ import annotations
 
+import linecache
 import textwrap
 import warnings
 from typing import Any
@@ -13,7 +14,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from chainrules_py import ChainRulesError
+from chainrules_py import errors
 
 HEAD = """\
 import math
@@ -21,61 +22,14 @@ import numpy as np
 from chainrules_py import *
 from chainrules_tape import *
 """
-PROGRAMS = {
-    "float": "grad(lambda x: float(x) * 2.0)(1.0)",
-    "int": "grad(lambda x: sum(x for _ in range(int(x))))(2.0)",
-    "math": "grad(lambda x: math.sin(x))(1.0)",
-    "np.array": "grad(lambda x: np.sum(np.array([x[0], x[1]], dtype=float)))(np.ones(2))",
-    "np.asarray": "grad(lambda x: np.sum(np.asarray(x)))(np.ones(101))",
-    "array of objects": ("grad(lambda x: np.max(np.array([x[0], x[1] * np.nan])))(np.ones(2))"),
-    "buffer": """\
-        def f(x):
-            b = np.zeros(2)
-            b[0] = x[0]
-            return np.sum(b)
-
-        grad(f)(np.ones(2))""",
-    "out=": "grad(lambda x: np.sum(np.sin(x, out=np.zeros(2))))(np.ones(2))",
-    "np.frompyfunc": (
-        "grad(lambda x: np.sum(np.frompyfunc(lambda y: y * y, 1, 1)(x)))(np.ones(2))"
-    ),
-    "key of a dict": "grad(lambda x: {x: 1.0}[x])(2.0)",
-    "item": "grad(lambda x: x[0].item())(np.ones(2))",
-    "text of a value": 'grad(lambda x: float(f"{x:.3f}"))(2.0)',
-    "random numbers": "grad(lambda x: np.random.normal(x, 1.0))(2.0)",
-    "grad(f, x)": "grad(np.sum, np.ones(2))",
-    "result that is no number": "grad(np.sin)(np.ones(2))",
-    "whole number": "grad(lambda x: x * 2)(3)",
-    "nothing to differentiate": 'grad(lambda x: 1.0)("a")',
-    "object array": "grad(np.sum)(np.array([1.0, 2.0], object))",
-    "shape of a tangent": "jvp(np.sin, (np.ones(2),), (np.ones(3),))",
-    "shape of a cotangent": "vjp(np.sin, np.ones(2))[1](np.ones(3))",
-    "no rule": """\
+EXAMPLES = {
+    "NoRuleError": """\
         @primitive
         def f(x):
             return x * x
 
         rrule(f, 2.0)""",
-    "no such mode": """\
-        @primitive
-        def f(x):
-            return x * x
-
-        frule((1.0,), f, 2.0)""",
-    "rule of a plain function": """\
-        def f(x):
-            return x * x
-
-        scalar_rule(f, lambda y, x: 2.0 * x)""",
-    "operands of a rule": """\
-        @primitive
-        def f(x, y):
-            return x * y
-
-        @rule(f)
-        def f_rule(x: Array):
-            return x, (identity,)""",
-    "two rules": """\
+    "AmbiguousRuleError": """\
         @primitive
         def f(x, y):
             return x * y
@@ -89,102 +43,95 @@ PROGRAMS = {
             return x * y, (y, x)
 
         rrule(f, 2.0, 3.0)""",
-    "keyword": 'grad(lambda x: np.sum(np.sin(x, casting="safe")))(np.ones(2))',
-    "complex operand": """\
+    "RuleError": """\
         @primitive
-        def f(x):
-            return np.square(x)
+        def f(x, y):
+            return x * y
 
-        scalar_rule(f, lambda y, x: 2.0 * x)
-        rrule(f, 1.0j)""",
-    "write after it was used": """\
-        w = np.ones(2)
-
-        def f(x):
-            y = np.sum(w * x)
-            w[0] = 3.0
-            return y
-
-        grad(f)(np.ones(2))""",
-    "tape asked twice": """\
-        with Tape() as tape:
-            x = tape.variable(2.0)
-            y = x * x
-        tape.grad(y, x)
+        scalar_rule(f, lambda z, x, y: y)""",
+    "NotDifferentiableError": "grad(lambda x: (np.sum(x), x))(np.ones(2))",
+    "UnsupportedKeywordError": 'grad(lambda x: np.sum(np.sin(x, casting="safe")))(np.ones(2))',
+    "ProjectionError": "jvp(np.sin, (np.ones(2),), (np.ones(3),))",
+    "MutationError": """\
+        with Tape(guard="sample") as tape:
+            x, c = tape.variable(np.ones(2)), np.ones(2)
+            y = np.sum(x * c)
+            c[0] = 5.0
         tape.grad(y, x)""",
-    "NaN": """\
+    "TracerError": "grad(lambda x: math.sin(x))(1.0)",
+    "NanError": """\
         with debug_nans(), np.errstate(all="ignore"):
             grad(lambda x: np.sum(np.log(x)))(np.array([-1.0]))""",
-    "solver": """\
+    "ConvergenceError": """\
         from chainrules_py.vocabulary import root
 
         root(lambda x: x * x + 1.0, 1.0)""",
-    "program that uses what is not there": """\
+    "ContractError": 'export(np.sin, to="nobody")',
+    "ProgramError": """\
         from chainrules_py.program import Program, Value
 
         Program("f", (), (), (Value("y", float),))""",
-    "no such exporter": 'export(np.sin, to="nobody")',
-    "engine's name": "from chainrules_py import grad",
-    "function of SciPy": """\
-        import scipy.integrate
+    "DegeneracyWarning": """\
+        grad(lambda a: np.linalg.qr(a)[0][0, 0])(np.zeros((2, 2)))""",
+    "LostDerivativeWarning": "grad(lambda x: 1.0)(2.0)",
+    "PerformanceWarning": """\
+        def f(x):
+            for _ in range(500):
+                x = np.array([[x[0], x[1]], [x[1], x[0]]]) @ np.array([0.5, 0.5])
+            return np.sum(x)
 
-        grad(lambda k: scipy.integrate.quad(lambda x: x * k, 0, 1)[0])(2.0)""",
+        grad(f)(np.ones(2))""",
 }
-"""By the anchor on the page, a program that ends in an error."""
-CLASSES = [c for c in ChainRulesError.__subclasses__() if c.__module__ == "chainrules_py.errors"]
+"""By class, a program that ends in an error, or gives a warning."""
+CLASSES = [
+    found
+    for found in vars(errors).values()
+    if isinstance(found, type)
+    and issubclass(found, (errors.ChainRulesError, Warning))
+    and found is not errors.ChainRulesError
+]
 
 
 def code_of(name: str) -> str:
-    return textwrap.dedent(PROGRAMS[name])
+    return textwrap.dedent(EXAMPLES[name])
 
 
-def raised(name: str) -> BaseException | None:
-    """The error that a program ends in."""
+def raised(name: str) -> BaseException | Warning | None:
+    """The error that a program ends in, or the first warning of ours that it gives."""
     space: dict[str, Any] = {"__name__": "program"}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            exec(compile(HEAD + code_of(name), "program", "exec"), space)  # noqa: S102
-    except Exception as error:
-        return error
-    return None
+    text = HEAD + code_of(name)
+    linecache.cache["program.py"] = len(text), None, text.splitlines(keepends=True), "program.py"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(text, "program.py", "exec"), space)  # noqa: S102
+        except Exception as error:
+            return error
+    return next((w.message for w in caught if type(w.message) in CLASSES), None)  # type: ignore[return-value]
 
 
-def anchor(name: str) -> str:
-    return "".join([c if c.isalnum() else "-" for c in name.lower()]).strip("-")
+def said(error: Any) -> str:
+    """What a program says, without folders."""
+    notes = [str(error), *getattr(error, "__notes__", ())]
+    return "\n".join(notes).replace(f"{errors.__file__.rpartition('/chainrules_py/')[0]}/", "")
 
 
-def by_class() -> dict[type[BaseException], list[str]]:
-    """Programs by the class that they raise, ours first and in the order of their statement."""
-    found: dict[type[BaseException], list[str]] = {c: [] for c in CLASSES}
-    for name in PROGRAMS:
-        error = raised(name)
-        cls = next(c for c in type(error).__mro__ if c in found or c.__module__ == "builtins")
-        found.setdefault(cls, []).append(name)
-    return found
+def summary(cls: type) -> str:
+    return (cls.__doc__ or "").strip().partition("\n")[0]
 
 
 class Messages(Directive):
     def run(self) -> list[nodes.Node]:
-        return [self.of_class(cls, names) for cls, names in by_class().items() if names]
+        return [self.of_class(cls) for cls in CLASSES]
 
-    def of_class(self, cls: type[BaseException], names: list[str]) -> nodes.Node:
-        section = nodes.section("", nodes.title("", cls.__name__), ids=[anchor(cls.__name__)])
-        for name in names:
-            section += self.of_program(name)
-        return section
-
-    def of_program(self, name: str) -> nodes.Node:
-        error = raised(name)
-        section = nodes.section("", nodes.title("", name), ids=[anchor(name)])
-        text = code_of(name)
-        block = nodes.literal_block(text, text)
-        block["language"] = "python"
-        section += block
-        said = nodes.paragraph("", "", nodes.strong("", type(error).__name__))
-        notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
-        said += nodes.Text(f": {error}{notes}")
-        section += said
+    def of_class(self, cls: type) -> nodes.Node:
+        name = cls.__name__
+        section = nodes.section("", nodes.title("", name), ids=[name.lower()])
+        section += nodes.paragraph("", summary(cls).replace("`", ""))
+        for text, language in ((code_of(name), "python"), (said(raised(name)), "text")):
+            block = nodes.literal_block(text, text)
+            block["language"] = language
+            section += block
         return section
 
 

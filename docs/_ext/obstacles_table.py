@@ -1,4 +1,4 @@
-"""``{obstacles}``: what does not trace and what to write, from the table that the doctor reads."""
+"""``{obstacles}``: what was called and what to write, from the table that the doctor reads."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from chainrules_cli import OBSTACLES
 
 
 def code(body: str) -> nodes.literal_block:
-    text = "def f(x):\n    " + body
+    lines = [line.strip().removeprefix("return ") for line in body.split("\n")]
+    text = "\n".join([line for line in lines if line != "np.sum(b)" and line != "np.sum(y)"])
     block = nodes.literal_block(text, text)
     block["language"] = "python"
     return block
 
 
+def row(*cells: nodes.Node) -> nodes.row:
+    found = nodes.row()
+    for cell in cells:
+        found += nodes.entry("", cell)
+    return found
+
+
 class Obstacles(Directive):
     def run(self) -> list[nodes.Node]:
-        made: list[nodes.Node] = []
+        group = nodes.tgroup(cols=2)
+        group += [nodes.colspec(colwidth=1), nodes.colspec(colwidth=1)]
+        titles = row(nodes.paragraph("", "called"), nodes.paragraph("", "write"))
+        group += nodes.thead("", titles)
+        body = nodes.tbody()
         for obstacle in OBSTACLES:
-            title = obstacle.name.replace("-", " ")
-            section = nodes.section("", nodes.title("", title), ids=[obstacle.name])
-            parts = obstacle.why.split("`")
-            why = [nodes.literal(x, x) if i % 2 else nodes.Text(x) for i, x in enumerate(parts)]
-            section += nodes.paragraph("", "", *why)
-            section += nodes.paragraph("", "Refused:")
-            section += code(obstacle.before)
-            section += nodes.paragraph("", "Instead:")
-            section += code(obstacle.after)
-            made.append(section)
-        return made
+            body += row(code(obstacle.before), code(obstacle.after))
+        group += body
+        return [nodes.table("", group)]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def test_zeros():
     assert grad(f, 1, unused="none")(1.0, 2.0) is None
     assert ZeroTangent() is not NoTangent()
     assert isinstance(rrule(v.take, A, np.array([1]))[1](np.ones(1))[1], NoTangent)
-    assert grad(lambda p: p["x"] * 2.0)({"x": 1.0, "n": "a"}) == {"x": 2.0, "n": NoTangent()}
+    assert grad(lambda p: p["x"] * 2.0)({"x": 1.0, "n": "a"}) == {"x": 2.0}
     ran.clear()
     grad(lambda x: stop_gradient(f(x, x)) + x)(1.0)
     grad(lambda x: (x, f(x, x))[0])(1.0)

@@ -242,7 +242,7 @@ def check_program(program: Program, *, second: bool = True, jax: bool = False) -
         except (ValueError, TracerError) as error:
             # NumPy's, of a plain array that the tape has locked; and of one that is not like a
             # tracer that is written into it, or that it is made of.
-            said = ("read-only", "is written into", "makes plain memory")
+            said = ("read-only", "is written into", "cannot convert")
             if not any([text in str(error) for text in said]):
                 raise
             return False

@@ -341,5 +341,5 @@ def test_a_log_shows_values_that_are_being_differentiated(caplog):
 
 @pytest.mark.parametrize("text", ["%.3f", "%d", "%5.1e", "%x"])
 def test_a_text_by_percent_is_refused_with_the_line_to_write(text):
-    with pytest.raises(TracerError, match=r"\{x\.value:\.3f\}|int\(x\.value\)"):
+    with pytest.raises(TracerError, match=r"ignore_derivatives\("):
         grad(lambda x: (text % x, x)[1])(1.5)

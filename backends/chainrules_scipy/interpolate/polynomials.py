@@ -69,9 +69,8 @@ def constructs(
         place_constructor(cls, made)
         advise(
             cls.__init__,
-            f"scipy.interpolate.{cls.__name__} makes plain arrays of its arguments: write "
-            f"'from chainrules_scipy.interpolate import {cls.__name__}', which takes the same, or "
-            "call chainrules_scipy.install() before",
+            f"use {cls.__name__}, which takes the same, by "
+            f"'from chainrules_scipy.interpolate import {cls.__name__}'",
         )
         return described(made, cls)
 

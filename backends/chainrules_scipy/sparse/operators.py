@@ -86,17 +86,14 @@ _SOLVERS = (
 
 advise(
     linalg.spsolve,
-    "scipy.sparse.linalg.spsolve makes plain arrays of its arguments: write spsolve(A, b) after "
-    "'from chainrules_scipy.sparse import spsolve', or call chainrules_scipy.install() before",
+    "use spsolve({all}) by 'from chainrules_scipy.sparse import spsolve'",
 )
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, _NUMBERS)
 for _name in _SOLVERS:
     advise(
         getattr(linalg, _name),
-        f"scipy.sparse.linalg.{_name} makes plain arrays of its arguments: write "
-        f"{_name}(...) after 'from chainrules_scipy.sparse import {_name}', which takes the same, "
-        f"or call chainrules_scipy.install() before",
+        f"use {_name}, which takes the same, by 'from chainrules_scipy.sparse import {_name}'",
     )
 for _cls in (SPARSE, sparse.csr_array, sparse.csc_array, sparse.coo_array):
     for _name in ("multiply", "__add__", "__sub__", "__truediv__", "__rtruediv__", "__pow__"):

@@ -114,6 +114,12 @@ def _of(native: Any) -> dict[str, Any]:
     return {f.__name__: f for f in functions}
 
 
+def _by_its_name(line: Any) -> str:
+    """Return where the distribution whose method is called has a derivative."""
+    name = (line.owner() or "norm").rpartition(".")[2]
+    return f"use {name} by 'from chainrules_scipy.stats import {name}'"
+
+
 for _cls, _functions in (
     (scipy.stats.rv_continuous, _CONTINUOUS),
     (scipy.stats.rv_discrete, _DISCRETE),
@@ -122,12 +128,7 @@ for _cls, _functions in (
         for _own in (_cls, *_cls.__subclasses__()):
             if _own is _cls or (_f.__name__ in _FITS and _f.__name__ in vars(_own)):
                 place_method(_own, _f)
-        advise(
-            getattr(_cls, _f.__name__),
-            f"SciPy's {_f.__name__} makes plain arrays of its arguments: take the distribution by "
-            "'from chainrules_scipy.stats import', under its name, or call "
-            "chainrules_scipy.install() before",
-        )
+        advise(getattr(_cls, _f.__name__), _by_its_name)
 
 
 for _name in ("Normal", "Uniform", "Logistic", "Binomial", "Mixture"):

@@ -172,9 +172,7 @@ for _name, _methods in OF.items():
         for _method in _methods:
             advise(
                 getattr(type(_instance), _method),
-                f"scipy.stats.{_name}.{_method} makes plain arrays of its arguments: take it "
-                f"by 'from chainrules_scipy.stats import {_name}', or call "
-                "chainrules_scipy.install()",
+                f"use {_name} by 'from chainrules_scipy.stats import {_name}'",
             )
         _frozen = getattr(sys.modules[type(_instance).__module__], f"{_name}_frozen", None)
         if _frozen is not None:

@@ -240,8 +240,8 @@ class Closed:
         """Refuse to record."""
         msg = (
             "a traced value was used after the grad, vjp, jvp, linearize or 'with Tape()' that "
-            "made it was over; return values from the differentiated function instead of storing "
-            "them, ask for has_aux, or use the value itself: x.value"
+            "made it was over; store ignore_derivatives(x) in place of x, or return x with "
+            "has_aux=True"
         )
         raise TracerError(msg)
 

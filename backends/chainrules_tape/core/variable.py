@@ -99,6 +99,11 @@ class OnTape(ArrayLike):
         """The level of its tape."""
         return self.tape.level
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its tape is closed."""
+        return self.tape.state != "open"
+
     def _leaf(self, value: Any) -> Any:
         """Return an input that no gradient is asked for."""
         tape = self.tape

@@ -56,8 +56,7 @@ def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level
             whole = f"{what} of {name_of(f)}" if f else "the loss"
             msg = (
                 f"{whole} has {text}, which holds what is being differentiated where no derivative "
-                f"sees it: return the arrays or numbers themselves, in a tuple, list, dict or "
-                f"dataclass, or register_structure the class"
+                f"sees it: return the numbers or arrays themselves, or a dataclass of them"
             )
             raise NotDifferentiableError(msg)
 
@@ -98,18 +97,26 @@ def check_scalar(y: Any) -> None:
     of = space(y)
     if type(of) is Space and of.kind == "real" and of.size == 1:
         return
-    whole = type(of) is Space and of.kind == "int" and of.size == 1
-    msg = (
-        f"grad is of a function with one real number for a result, and this one gave "
-        f"{describe(y)}; "
-        + (
-            "a whole number does not change by a little: give floats (3.0 for 3)"
-            if whole
-            else "write vjp, which takes a cotangent of any result, or jacobian, for all partial "
-            "derivatives"
+    msg = f"grad needs a function whose result is one real number; this one gave {describe(y)}"
+    raise NotDifferentiableError(f"{msg}: {_instead(y, of)}")
+
+
+def _instead(y: Any, of: Any) -> str:
+    """Return what to write where a result is no real number."""
+    if y is None:
+        return "did you forget return?"
+    if type(y) in (tuple, list, dict):
+        return (
+            "return the number alone, or write grad(f, has_aux=True) if the rest of a pair comes "
+            "along"
         )
-    )
-    raise NotDifferentiableError(msg)
+    if type(of) is not Space:
+        return "return a number, as np.sum(...) gives"
+    if of.size != 1:
+        return "write jacobian(f) for all partial derivatives, or return np.sum(...)"
+    if of.kind == "int":
+        return "a whole number does not change by a little: give floats (3.0 for 3)"
+    return "return its real part, np.real(...), or abs(...)"
 
 
 def unit(y: Any) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 from chainrules_py import NotDifferentiableError
 from chainrules_py.extend import (
@@ -23,6 +24,27 @@ from chainrules_py.extend import (
 
 Numbers: TypeAlias = int | Sequence[int] | None
 Names: TypeAlias = str | Sequence[str] | None
+
+
+Transform = TypeVar("Transform", bound=Callable[..., Any])
+
+
+def suggesting(transform: Transform) -> Transform:
+    """Have a transformation say which keyword is meant by one that it does not have."""
+
+    @functools.wraps(transform)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if not keywords.keys() <= options.keys():
+            import difflib  # which only a mistake needs
+
+            wrong = next(name for name in keywords if name not in options)
+            meant = difflib.get_close_matches(wrong, options, 1) or [", ".join(options)]
+            msg = f"{transform.__name__}() has no keyword {wrong!r}; did you mean {meant[0]}?"
+            raise TypeError(msg)
+        return transform(*args, **keywords)
+
+    options = inspect.signature(transform).parameters
+    return call  # type: ignore[return-value]
 
 
 @final
@@ -251,8 +273,17 @@ def _check_no_numbers(x: Any) -> None:
     """
     refuse_labelled(x)
     if hasattr(type(x), "__next__") or holds_numbers(x):
-        msg = (
-            f"{describe(x)} holds numbers that no derivative is known in: give a float, a list, or "
-            f"an array of a floating type (np.asarray(x, float))"
-        )
+        cls, library = type(x).__name__, type(x).__module__.partition(".")[0]
+        if library in ("autograd", "jax", "torch", "mlx"):
+            instead = f"it is traced by {library}: take all derivatives by one engine"
+        elif hasattr(x, "dtype"):
+            instead = "give an array of a floating type, as np.asarray(x, float)"
+        elif library == "builtins":
+            instead = "give a float, a list, or an array"
+        else:
+            instead = (
+                f"make {cls} a dataclass, or register_structure({cls}), so that its fields are "
+                f"differentiated; or give its numbers"
+            )
+        msg = f"{describe(x)} holds numbers that no derivative is known in: {instead}"
         raise NotDifferentiableError(msg)

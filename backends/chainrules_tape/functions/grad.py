@@ -22,7 +22,7 @@ from chainrules_py.extend import (
 )
 from chainrules_tape.config import config, recorders
 from chainrules_tape.functions.answer import unit, units
-from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers
+from chainrules_tape.functions.arguments import Arguments, Names, Numbers, numbers, suggesting
 from chainrules_tape.functions.derivative import Gradient, describe_derivative
 from chainrules_tape.functions.run import (
     ForwardRun,
@@ -236,6 +236,7 @@ def value_and_grad(
     unused: Dense = "warn",
 ) -> Gradient[X, Q, tuple[R, X]]: ...
 @overload
+@suggesting
 def value_and_grad(
     f: Callable[P, R],
     argnums: Numbers = None,
@@ -352,6 +353,7 @@ def grad(
     unused: Dense = "warn",
 ) -> Gradient[X, Q, tuple[X, T]]: ...
 @overload
+@suggesting
 def grad(
     f: Callable[P, Any],
     argnums: Numbers = None,

@@ -49,6 +49,7 @@ from chainrules_tape.functions.arguments import (
     Numbers,
     can_vary,
     check_varies,
+    suggesting,
 )
 from chainrules_tape.functions.derivative import describe_derivative
 from chainrules_tape.functions.grad import jvp, pulled, vjp
@@ -67,6 +68,7 @@ Rows: TypeAlias = list[Any]
 cannot be perturbed, of one or the other."""
 
 
+@suggesting
 def jacobian(
     f: Callable[P, Any],
     argnums: Numbers = None,
@@ -131,6 +133,7 @@ def jacobian(
     return describe_derivative(found, "Jacobian", "arrays of shape y.shape + x.shape", arguments)
 
 
+@suggesting
 def hessian(
     f: Callable[P, Any],
     argnums: Numbers = None,
@@ -201,9 +204,7 @@ def hessian(
     return describe_derivative(found, "Hessian", gives, arguments)
 
 
-def hvp(
-    f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[Any, ...]:
+def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """Compute the product H v of a function's Hessian and a direction: the gradient's derivative.
 
     It costs a few gradients, and no matrix is made.
@@ -213,14 +214,15 @@ def hvp(
     f : callable
         A function with one real number for a result.
     primals : tuple
-        Its arguments.
+        Its arguments; of one, also the argument itself, if that is no tuple.
     tangents : tuple
         The direction v: one tangent per primal.
 
     Returns
     -------
     tuple
-        One product per primal, in its structure.
+        One product per primal, in its structure; of an argument by itself, the product by itself,
+        as SciPy's ``hessp`` takes it: ``lambda x, v: hvp(f, x, v)``.
 
     Raises
     ------
@@ -239,7 +241,11 @@ def hvp(
     --------
     >>> hvp(lambda x, y: x * x * y, (2.0, 3.0), (1.0, 0.0))
     (6.0, 4.0)
+    >>> hvp(lambda x: x**3, 2.0, 1.0)
+    12.0
     """
+    if type(primals) is not tuple:
+        return hvp(f, (primals,), (tangents,))[0]
     ts = leaf_tangents("hvp", primals, tangents)
 
     def along(*xs: Any) -> Any:
@@ -251,7 +257,7 @@ def hvp(
 
     run = ReverseRun(along, primals)
     bars = pulled(run, [unit(run.y)], along, primals)
-    return run.delivered(run.tree, run.leaves, bars, ts)  # type: ignore[no-any-return]
+    return run.delivered(run.tree, run.leaves, bars, ts)
 
 
 def gauss_newton_vp(

@@ -205,8 +205,8 @@ def refuse_inner(x: Any, value: Any) -> None:
         if inner.level > x.level:
             msg = (
                 f"{describe(inner)} is written into {describe(x)}, which comes from outside of the "
-                f"differentiation: it would hold a traced value when that is over. Make the "
-                f"buffer inside, as buffer = np.zeros(n, like=x), or return the value"
+                f"differentiation: it would hold a traced value when that is over; make the "
+                f"buffer inside, as b = np.zeros_like(x, shape=n), or return the value"
             )
             raise TracerError(msg)
 

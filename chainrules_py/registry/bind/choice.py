@@ -69,10 +69,11 @@ class ChoiceRecipe(Recipe):
             raise AmbiguousRuleError(msg)
         rest = top[0] if top else self.otherwise(classes)
         if rest is None or rest.recipe is None:
-            shown = "\n".join([f"  {s!r}" for s in self.statements])
+            primal = self.statements[0].primal
             msg = (
-                f"no rule for {self.statements[0].primal.__name__}"
-                f"({', '.join(map(describe, xs))}); those of other dtypes or devices are\n{shown}"
+                f"no rule for {primal.__name__}({', '.join(map(describe, xs))})\n"
+                f"  one of other dtypes or devices is {self.statements[0]!r}\n"
+                f"  write @rule({primal.__name__}) for these as well"
             )
             raise NoRuleError(msg)
         return rest

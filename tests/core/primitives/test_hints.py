@@ -52,7 +52,7 @@ for name in ("total", "mean", "plain", "stride"):
         grad(lambda x: getattr(thinglib, name)(x))(np.ones(101))
     except Exception as error:
         print(name, type(error).__name__, "np.sum(x)" in str(error), "np.mean(x)" in str(error),
-              "do without" in str(error), "np.stack" in str(error))
+              "do without" in str(error), "@primitive" in str(error))
 """
 
 
@@ -105,7 +105,7 @@ for g in (lambda x: np.sum(f(x)), lambda x: np.sum(np.matrix([[1.0, 2.0]]) * x),
     try:
         grad(g)(np.ones(2))
     except Exception as error:
-        print(error)
+        print(" ".join(str(error).splitlines()))
 """
 
 
@@ -114,7 +114,7 @@ def test_the_first_call_of_a_process_is_advised_as_later_ones():
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     for line, advised in zip(
         said,
-        ("write vectorize", "np.asarray(m) @ x", "write np.sin(x) for math.sin(x)"),
+        ("use vectorize", "np.asarray(m) @ x", "cannot convert"),
         strict=True,
     ):
         assert advised in line

@@ -199,7 +199,7 @@ def test_ufuncs_are_functions_of_their_operands(name):
 def test_rules_of_ufuncs():
     g, f = primitive(np.hypot), primitive(np.frompyfunc(lambda x: x * x, 1, 1))
     assert np.isclose(grad(lambda x: g(x, 4.0))(3.0), 0.6)  # by NumPy's own
-    with pytest.raises(NotDifferentiableError, match="no alias of a word"):
+    with pytest.raises(NotDifferentiableError, match="no derivative that is known"):
         grad(f)(3.0)
     scalar_rule(f, lambda _, x: 2.0 * x)
     assert grad(f)(3.0) == 6.0

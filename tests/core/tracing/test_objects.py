@@ -146,13 +146,13 @@ def test_a_narrow_number_beside_a_float():
 
 
 def test_arrays_without_elements_are_refused():
-    with pytest.raises(TracerError, match="does not become a plain array"):
+    with pytest.raises(TracerError, match=r"cannot convert .* to an array"):
         grad(lambda x: np.sum(np.asarray(x)))(np.ones((0, 3)))
 
 
 def test_large_arrays_are_refused():
     many = np.linspace(0.1, 1.0, 101)
-    with pytest.raises(TracerError, match="does not become a plain array"):
+    with pytest.raises(TracerError, match=r"cannot convert .* to an array"):
         grad(lambda x: np.sum(np.array(x)))(many)
     assert (
         grad(lambda x: np.sum(np.array(x) ** 2))(many[:100]).tolist() == (2 * many[:100]).tolist()
@@ -176,7 +176,7 @@ def test_errors_of_numpys_own_name_the_line(name, door):
         door(lambda x: NUMPYS_OWN[name](np.array([[x[0], x[1]], [1.0, x[2]]])))(X)
     (note,) = error.value.__notes__
     assert re.search(LINE, note)
-    assert "np.array(..., like=x)" in note
+    assert "np.stack(" in note
 
 
 def test_an_error_on_a_tape_names_the_line():
@@ -208,7 +208,7 @@ def test_many_records_are_a_warning_at_the_line_once(door):
         assert len(found) <= 1
         for w in found:
             assert w.filename == __file__
-            assert "like=x" in str(w.message)
+            assert "np.stack(" in str(w.message)
 
 
 def test_it_is_a_warning_on_a_tape_and_forward():

@@ -165,7 +165,7 @@ class Named(np.ndarray):
 def test_methods_of_a_subclass_are_refused_by_an_error_of_ours():
     x = np.ones(2).view(Named)
     for compute in (lambda x: x.norm(), lambda x: np.sum(x) * x.norm):
-        with pytest.raises(TracerError, match="norm: this member of Named is not known"):
+        with pytest.raises(TracerError, match=r"norm of a traced .* has no derivative"):
             grad(compute)(x)
         with pytest.raises(AttributeError, match="norm"):
             jvp(compute, (x,), (x,))
@@ -229,7 +229,7 @@ def test_attributes_of_an_array_itself_are_refused_by_name():
     x.scale = 3.0
     with pytest.raises(TracerError, match="scale is an attribute that this Unit has by itself"):
         vjp(lambda x: x * x.scale, x)
-    with pytest.raises(TracerError, match="this member of Unit is not known"):
+    with pytest.raises(TracerError, match="has no derivative that is known"):
         vjp(lambda x: x * len(x.kind), x)
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         vjp(lambda x: x * x.other, x)

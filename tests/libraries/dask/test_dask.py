@@ -241,7 +241,7 @@ REFUSED = {
     "da.sum": (lambda x: da.sum(x), "np.sum"),
     "da.tensordot": (lambda x: da.tensordot(x, x, 2), "np.tensordot"),
     "da.map_blocks": (lambda x: da.map_blocks(np.sin, x).sum(), "map_reduce_grad"),
-    "float": (lambda x: float(np.sum(x)) * 1.0, "x.value"),
+    "float": (lambda x: float(np.sum(x)) * 1.0, "ignore_derivatives"),
     "da.where": (lambda x: np.sum(da.where(x > 0, x, 0.0)), "np.where"),
     "da.concatenate": (lambda x: np.sum(da.concatenate([x, x])), "np.concatenate"),
     "da.stack": (lambda x: np.sum(da.stack([x, x])), "np.stack"),
@@ -436,7 +436,7 @@ def test_structures_and_what_else_a_block_gives():
     (expected, _), bar = value_and_grad(loss, has_aux=True)(params, X)
     close([value, slope["layers"][0], slope["b"]], [expected, bar["layers"][0], bar["b"]])
     assert [part["n"] for part in aux] == [7, 7, 7, 7, 7, 5]
-    assert slope["name"] is bar["name"]
+    assert slope.keys() == bar.keys() == {"layers", "b"}  # a text cannot vary
 
 
 def test_any_engine_with_value_and_grad():

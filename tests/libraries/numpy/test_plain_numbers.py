@@ -20,33 +20,33 @@ X = np.arange(1.0, 4.0)
 @pytest.mark.parametrize(
     "f, line",
     [
-        (lambda x: math.sin(x), "np.sin(x) for math.sin(x)"),
-        (lambda x: sin(x), "np.sin(x) for math.sin(x)"),
-        (lambda x: math.log1p(x * 2) + 1, "np.sin(x) for math.sin(x)"),
-        (lambda x: math.pow(x, 2), "np.sin(x) for math.sin(x)"),
-        (lambda x: math.atan2(1.0, x), "np.sin(x) for math.sin(x)"),
-        (lambda x: math.gamma(x), "np.sin(x) for math.sin(x)"),
-        (lambda x: math.fsum([x, x]), "np.sin(x) for math.sin(x)"),
-        (lambda x: abs(cmath.exp(x)), "x + 0j"),
+        (lambda x: math.sin(x), "np.sin(x)"),
+        (lambda x: sin(x), "np.sin(x)"),
+        (lambda x: math.log1p(x * 2) + 1, "np.log1p(x * 2)"),
+        (lambda x: math.pow(x, 2), "np.power(x, 2)"),
+        (lambda x: math.atan2(1.0, x), "np.arctan2(1.0, x)"),
+        (lambda x: math.gamma(x), "scipy.special.gamma(x)"),
+        (lambda x: math.fsum([x, x]), "np.sum(np.stack([x, x]))"),
+        (lambda x: abs(cmath.exp(x)), "np.exp(x)"),
         (lambda s: np.interp(-0.3, [0.0, 1.0], [1.0, 2.0], left=s), "np.where"),
-        (lambda s: np.max(X, initial=s), "np.maximum"),
-        (lambda s: np.prod(X, initial=np.sum(s)), "np.prod(x) * initial"),
+        (lambda s: np.max(X, initial=s), "np.maximum(np.max(X), initial)"),
+        (lambda s: np.prod(X, initial=np.sum(s)), "np.prod(X) * initial"),
     ],
 )
 @pytest.mark.parametrize("point", [2.0, np.float64(2.0), np.asarray(2.0)])
 def test_the_refusal_names_the_function_to_write(f, line, point):
-    with pytest.raises(TracerError, match=f"does not become a plain .*write {re.escape(line)}"):
+    with pytest.raises(TracerError, match=f"(?s)cannot convert .*use {re.escape(line)}"):
         grad(f)(point)
 
 
 @pytest.mark.parametrize(
     "f, line",
     [
-        (lambda x: np.require(x, float), "np.require makes plain memory: write x.astype(float)"),
-        (lambda x: np.asanyarray(x), "x.copy() for np.array(x)"),
-        (lambda x: np.asarray_chkfinite(x), "ask np.isfinite(x).all()"),
-        (lambda x: np.ascontiguousarray(x), "x.copy() for np.array(x)"),
-        (lambda x: np.asfortranarray(x), "x.copy() for np.array(x)"),
+        (lambda x: np.require(x, float), "use x"),
+        (lambda x: np.asanyarray(x), "use x"),
+        (lambda x: np.asarray_chkfinite(x), "np.isfinite(x).all()"),
+        (lambda x: np.ascontiguousarray(x), "np.copy(x)"),
+        (lambda x: np.asfortranarray(x), "np.copy(x, order='F')"),
     ],
 )
 def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
@@ -57,7 +57,7 @@ def test_what_makes_arrays_of_arrays_says_what_to_write(f, line):
 
 
 def test_what_is_written_instead_is_taken():
-    for f in (lambda x: x.astype(float), lambda x: x.copy(order="F"), lambda x: x.copy()):
+    for f in (lambda x: x, lambda x: np.copy(x, order="F"), lambda x: np.copy(x)):
         assert grad(lambda x, f=f: np.sum(f(x) ** 2))(X).tolist() == (2.0 * X).tolist()
 
 
@@ -66,7 +66,7 @@ def test_a_priority_that_arrays_alone_have():
         assert not hasattr(x, "__array_priority__")
         return np.sum(x) * x.__array_priority__
 
-    with pytest.raises(TracerError, match=r"take x.value.__array_priority__"):
+    with pytest.raises(TracerError, match=r"ignore_derivatives\(x\).__array_priority__"):
         grad(asks)(X)
 
 
@@ -83,7 +83,7 @@ def _drawn(x):
 
 
 def test_plain_memory_is_named():
-    for f, line in ((_flat, "np.zeros(n, like=x)"), (_drawn, "b[...] = rng.random(b.shape)")):
+    for f, line in ((_flat, "np.zeros_like(x, shape=n)"), (_drawn, "b[...] = rng.random(b.shape)")):
         with pytest.raises(TracerError, match=re.escape(line)):
             grad(f)(X)
 

@@ -225,7 +225,7 @@ class Pair(NamedTuple):
     "argument, expected",
     [
         ((2.0, [3.0, 4.0]), (3.0, [2.0, 0.0])),
-        ({"x": 2.0, "y": 3.0, "n": "text"}, {"x": 3.0, "y": 2.0, "n": NoTangent()}),
+        ({"x": 2.0, "y": 3.0, "n": "text"}, {"x": 3.0, "y": 2.0}),
     ],
 )
 def test_containers_give_the_same_container(argument, expected):
@@ -374,7 +374,7 @@ def _tape_of(pullback):
     "f", [lambda x: x, lambda x: np.sum(x) * 1j, lambda x: (x, x), lambda x: "text"]
 )
 def test_grad_asks_for_one_real_number(f):
-    with pytest.raises(NotDifferentiableError, match=r"vjp.* jacobian"):
+    with pytest.raises(NotDifferentiableError, match="one real number"):
         grad(f)(np.ones(2))
 
 
@@ -405,7 +405,7 @@ def test_unknown_functions_and_keywords_are_named():
         grad(lambda x: np.datetime_as_string(x))(np.ones(3))
     with pytest.raises(UnsupportedKeywordError, match="casting"):
         grad(lambda x: np.sum(np.sin(x, casting="unsafe")))(np.ones(3))
-    with pytest.raises(TracerError, match="like=x"):
+    with pytest.raises(TracerError, match="zeros_like"):
         grad(lambda x: np.sum(np.sin(x, out=np.empty(3))))(np.ones(3))
     with pytest.raises(TracerError, match=r"np\.subtract\.accumulate"):
         grad(lambda x: np.sum(np.subtract.accumulate(x)))(np.ones(3))

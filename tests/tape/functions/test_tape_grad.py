@@ -97,7 +97,7 @@ def test_seeds_at_results_and_intermediates():
     )
     with pytest.raises(ProjectionError):
         tape.grad(z, a, seed=np.ones(3))
-    with pytest.raises(NotDifferentiableError, match="vjp"):
+    with pytest.raises(NotDifferentiableError, match="one real number"):
         tape.grad(z, a)
 
 
@@ -134,7 +134,7 @@ def test_a_failed_gradient_consumes_it_as_well():
 def test_recording_ends_with_the_block():
     with Tape() as tape:
         a = tape.variable(A)
-    with pytest.raises(TracerError, match=r"x\.value"):
+    with pytest.raises(TracerError, match=r"ignore_derivatives\(x\)"):
         a + 1.0
 
 

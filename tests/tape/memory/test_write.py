@@ -260,7 +260,7 @@ def test_a_value_of_an_inner_level_is_not_written_to_an_outer_buffer(outer):
         grad(inner)(x)
         return np.sum(buffer)
 
-    with pytest.raises(TracerError, match=r"np\.zeros\(n, like=x\)"):
+    with pytest.raises(TracerError, match="zeros_like"):
         outer(f)(LINE)
 
     def g(x):
@@ -304,7 +304,7 @@ def test_writing_to_a_plain_array_says_what_to_write(f):
             run(f)(LINE)
         refusal = error.value.__cause__ or error.value
         assert isinstance(refusal, TracerError)
-        assert "np.zeros(n, like=x)" in str(refusal)
+        assert "np.zeros_like" in str(refusal) or "ignore_derivatives" in str(refusal)
 
 
 # ------------------------------------------------------------------------------ what it costs
@@ -458,7 +458,7 @@ def test_buffers_that_hold_no_derivative_are_plain():
             found[i] = x[i] > 1.0
             counts[i] += found[i]
         assert type(found) is type(counts) is np.ndarray
-        with pytest.raises(TracerError, match="like=x"):
+        with pytest.raises(TracerError, match="zeros_like"):
             counts[0] = x[0]
         return np.sum(x[found] * counts[found])
 

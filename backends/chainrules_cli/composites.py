@@ -1,0 +1,59 @@
+"""Functions without a rule of their own that are differentiable: composites of others."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_py.extend import aliases, name_of, see
+from chainrules_tape import Tape
+
+_VECTOR = np.array([0.2, 0.5, 0.7])
+_TRIED: tuple[Any, ...] = (np.outer(_VECTOR, _VECTOR) + np.eye(3), _VECTOR, 0.4)
+
+
+def composite(f: Any) -> str | None:
+    """Return the primitives that a library's function is computed by, or None if it has no row.
+
+    They are those that are recorded at the first small operands that it takes.
+
+    Examples
+    --------
+    >>> composite(np.clip)
+    'maximum, minimum'
+    """
+    see(f, (np.ndarray,))
+    if f not in aliases:
+        return None
+    for n in range(_required(f), 4):
+        for operands in itertools.product(_TRIED, repeat=n):
+            if found := _recorded(f, operands) or _recorded(f, (np.sin, *operands[1:]), 1):
+                return ", ".join(dict.fromkeys(found))
+    return f"{aliases[f].word.__module__}.{name_of(aliases[f].word)}"
+
+
+def _required(f: Callable[..., Any]) -> int:
+    """Count the parameters that a call has to give, as `clip` has three."""
+    try:
+        parameters = [*inspect.signature(f).parameters.values()]
+    except (TypeError, ValueError):
+        return 1
+    missing = [p.default is p.empty or repr(p.default) == "<no value>" for p in parameters]
+    given = [p for p, m in zip(parameters, missing, strict=True) if m and p.kind < p.VAR_POSITIONAL]
+    return min(max(len(given), 1), 3)
+
+
+def _recorded(f: Callable[..., Any], operands: tuple[Any, ...], static: int = 0) -> list[str]:
+    """List the primitives of a call; none where it raises."""
+    try:
+        with Tape(differentiable=True) as tape, np.errstate(all="ignore"):
+            traced = [tape.variable(x) for x in operands[static:]]
+            f(*operands[:static], *traced)
+        statements = [getattr(record[0], "statement", None) for record in tape]
+        return [s.primal.__name__ for s in statements if s is not None]
+    except Exception:  # whatever a function makes of operands that do not fit
+        return []
