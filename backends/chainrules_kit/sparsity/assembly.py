@@ -82,7 +82,7 @@ class SparseJacobian:
     def parts_of(run: Any) -> Parts:
         """Return the parts of a run, with a dict for each dataclass or namedtuple."""
         xs, y = (flatten(_in_dicts(tree))[1] for tree in (run.tree, run.y_tree))
-        return Parts(xs, y, run.leaves, run.y_leaves, run.aux)
+        return Parts(xs, y, run.leaves, run.y_leaves, getattr(run, "aux", None))
 
     def detect(
         self,
