@@ -52,6 +52,7 @@ GROUPS = {
     "bench_memory": "Memory",
     "bench_programs": "Whole programs",
     "bench_rules": "Single rules",
+    "bench_sparse": "Sparse Jacobians",
     "bench_tape": "The tape",
     "bench_torch": "Rules in PyTorch",
 }

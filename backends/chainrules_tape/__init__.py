@@ -3,17 +3,24 @@
 It knows no function by name: what a call means is asked of `chainrules_py`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from chainrules_py.extend import asarray, full
 from chainrules_tape.assembly import Tape, Variable
 from chainrules_tape.checkpoint.call import checkpoint
 from chainrules_tape.checkpoint.calls import name
 from chainrules_tape.functions.grad import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from chainrules_tape.functions.hooks import hook
-from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian
+from chainrules_tape.functions.jacobian import gauss_newton_vp, hessian, hvp, jacobian, sparsity
 from chainrules_tape.inspect.nans import debug_nans
 from chainrules_tape.transform import transformations
 
+if TYPE_CHECKING:
+    from chainrules_kit.sparsity import DensePatternWarning, Plan
+
 __all__ = [
+    "DensePatternWarning",
+    "Plan",
     "Tape",
     "Variable",
     "asarray",
@@ -29,6 +36,7 @@ __all__ = [
     "jvp",
     "linearize",
     "name",
+    "sparsity",
     "stop_gradient",
     "transformations",
     "value_and_grad",
@@ -37,3 +45,13 @@ __all__ = [
 
 chainrules_contract = 1
 __dir__ = lambda: __all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import names of sparse Jacobians on first use: they load NumPy."""
+    if name in ("DensePatternWarning", "Plan"):
+        import chainrules_kit.sparsity
+
+        return getattr(chainrules_kit.sparsity, name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 try:
-    from benchmarks import chain, derivatives, report, timing
+    from benchmarks import chain, derivatives, report, sparse_jacobians, timing
     from benchmarks.families import BY_HAND, FAMILIES, family
 finally:
     sys.path.remove(str(ROOT))
@@ -103,6 +103,17 @@ def test_whole_derivatives_are_those_by_hand(case):
         except NotImplementedError:
             continue
         np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("case", sparse_jacobians.CASES)
+def test_sparse_jacobians_are_the_dense_one(case):
+    size = 400
+    want = sparse_jacobians.by("dense", case, size)()
+    for way in ("sparse", "without the check", "compiled", "differences in groups"):
+        found = sparse_jacobians.by(way, case, size)().toarray()
+        np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6)
+    with pytest.raises(NotImplementedError):
+        sparse_jacobians.by("dense", case, 10 * sparse_jacobians.DENSE)
 
 
 def test_a_chain_with_checkpoints_has_the_gradient_of_one_without(monkeypatch):

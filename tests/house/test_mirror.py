@@ -401,6 +401,11 @@ ELSEWHERE = (
     ("backends/chainrules_everywhere/*", "tests/testing/test_everywhere.py", ROOM),
     # -------------------------------------------------------------------------------- the tape
     (
+        "backends/chainrules_tape/__init__.py",
+        "tests/engines/kit/sparsity/test_assembly.py",
+        "names of sparse Jacobians are imported on first use",
+    ),
+    (
         "backends/chainrules_tape/assembly.py",
         "tests/tape/core/test_tape.py",
         "what is plugged together is the tape",

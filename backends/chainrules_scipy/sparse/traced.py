@@ -607,6 +607,7 @@ register_structure(
     TracedSparse,
     lambda x: [("data", x.elements)],
     lambda x, values: _made(x.pattern, values[0], x.drops),
+    hollow=True,
 )
 refuse_type(
     f"{SPARSE.__module__}.{SPARSE.__qualname__}",

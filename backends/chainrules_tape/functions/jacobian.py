@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, final
 
 from chainrules_py import (
     ChainRulesError,
@@ -22,6 +22,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import (
     Space,
+    TreeDef,
     as_array,
     basis,
     block,
@@ -61,6 +62,9 @@ from chainrules_tape.functions.run import (
 )
 from chainrules_tape.functions.zeros import is_lost
 
+if TYPE_CHECKING:
+    from chainrules_kit.sparsity import Plan
+
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 P = ParamSpec("P")
 Rows: TypeAlias = list[Any]
@@ -77,6 +81,8 @@ def jacobian(
     argnames: Names = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    sparsity: Any = None,
+    check: bool = True,
 ) -> Callable[P, Any]:
     """All partial derivatives of a function.
 
@@ -94,6 +100,14 @@ def jacobian(
     holomorphic : bool
         Says that f is holomorphic where a complex result depends on a complex argument: one matrix
         J with ``dy = J dx`` is its derivative only then.
+    sparsity : "detect", sparse array or Plan, optional
+        Where the Jacobian may be other than zero: a pattern with a row for each number of the
+        result and a column for each number of the arguments, or "detect" to find it at the first
+        call. The Jacobian is then a ``csr_array`` of ``scipy.sparse``, computed by as many pushes
+        and pulls as its columns and rows have colors; for several arrays one block for each pair,
+        in a dict where it would be in a `Tangent`.
+    check : bool
+        Whether each sparse Jacobian is compared with the derivative in a random direction.
 
     Returns
     -------
@@ -108,7 +122,7 @@ def jacobian(
     ------
     NotDifferentiableError
         When called, if there is no real or complex number in the result, or it is not said to be
-        holomorphic where it has to be.
+        holomorphic where it has to be; if a pattern does not fit, or lacks entries.
 
     Examples
     --------
@@ -116,21 +130,28 @@ def jacobian(
     >>> jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
     array([[3., 0., 1.],
            [0., 3., 2.]])
+    >>> jacobian(lambda x: x[1:] * x[:-1], sparsity="detect")(np.arange(4.0)).toarray()
+    array([[1., 0., 0., 0.],
+           [0., 2., 1., 0.],
+           [0., 0., 3., 2.]])
     """
     arguments = Arguments(f, argnums, argnames)
+    compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check)
     if mode not in ("auto", "forward", "reverse"):
         msg = f"mode={mode!r}; write 'forward', 'reverse' or 'auto'"
         raise NotDifferentiableError(msg)
 
     def jacobian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
-        run, rows = _jacobian(of_chosen, xs, mode, f, has_aux=has_aux, holomorphic=holomorphic)
+        run, rows = compute(of_chosen, xs, mode, f, has_aux=has_aux, holomorphic=holomorphic)
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, run.aux) if has_aux else whole
 
     settings: Any = {"argnames": argnames, "has_aux": has_aux, "holomorphic": holomorphic}
+    settings |= {"sparsity": sparsity, "check": check}
     found = made(jacobian_of, f, jacobian, argnums, mode, **settings)
-    return describe_derivative(found, "Jacobian", "arrays of shape y.shape + x.shape", arguments)
+    gives = "arrays of shape y.shape + x.shape" if sparsity is None else "sparse arrays"
+    return describe_derivative(found, "Jacobian", gives, arguments)
 
 
 @suggesting
@@ -140,6 +161,8 @@ def hessian(
     *,
     argnames: Names = None,
     has_aux: bool = False,
+    sparsity: Any = None,
+    check: bool = True,
 ) -> Callable[P, Any]:
     """All second partial derivatives of a function.
 
@@ -154,6 +177,9 @@ def hessian(
         The arguments to differentiate in; see `grad`.
     has_aux : bool
         Whether f returns ``(result, aux)``; the Hessian is then ``(hessian, aux)``.
+    sparsity, check : optional
+        As `jacobian` takes them. The pattern of the Hessian of one number is symmetric, and its
+        mirrored entries are computed once.
 
     Returns
     -------
@@ -174,6 +200,7 @@ def hessian(
            [6., 4.]])
     """
     arguments = Arguments(f, argnums, argnames)
+    compute: Any = _jacobian if sparsity is None else _sparsely(sparsity, check, symmetric=True)
 
     def hessian_of(*operands: Any, **keywords: Any) -> Any:
         xs, of_chosen = arguments.pick(operands, keywords)
@@ -192,16 +219,68 @@ def hessian(
             run, rows = inner
             return (rows, run.aux) if has_aux else rows
 
-        second_run, second = _jacobian(gradient, xs, "auto", f, has_aux=has_aux)
-        run, first = inner
+        second_run, second = compute(gradient, xs, "auto", f, has_aux=has_aux)
+        run, first = inner if sparsity is None else (compute.parts_of(inner[0]), inner[1])
         values = iter(_delivered(second_run, second, arguments))
         rows = [row if is_zero(row) else [next(values) for _ in row] for row in first]
         whole = unflatten_tangent(run.y_tree, _delivered(run, rows, arguments), plain=True)
         return (whole, second_run.aux) if has_aux else whole
 
-    found = made(hessian_of, f, hessian, argnums, argnames=argnames, has_aux=has_aux)
-    gives = "arrays of shape y.shape + x1.shape + x2.shape"
+    settings: Any = {"argnames": argnames, "has_aux": has_aux}
+    settings |= {"sparsity": sparsity, "check": check}
+    found = made(hessian_of, f, hessian, argnums, **settings)
+    dense = "arrays of shape y.shape + x1.shape + x2.shape"
+    gives = dense if sparsity is None else "sparse arrays"
     return describe_derivative(found, "Hessian", gives, arguments)
+
+
+def sparsity(
+    f: Callable[P, Any],
+    argnums: Numbers = None,
+    mode: Mode = "auto",
+    *,
+    argnames: Names = None,
+    has_aux: bool = False,
+    symmetric: bool = False,
+) -> Callable[P, Plan]:
+    """Make the function that detects where the Jacobian of f may be other than zero.
+
+    Parameters
+    ----------
+    f, argnums, mode, argnames, has_aux
+        As `jacobian` takes them.
+    symmetric : bool
+        Whether the Jacobian is symmetric: with ``grad(f)`` for f the plan is one for `hessian`.
+
+    Returns
+    -------
+    callable
+        Takes what f takes, and gives a `Plan`, which `jacobian` and `hessian` take as
+        ``sparsity=``.
+
+    Warns
+    -----
+    DensePatternWarning
+        When called, if about all entries may be other than zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(sparsity(lambda x: x[1:] * x[:-1])(np.zeros(4)))
+    <Plan of 3 x 4: 6 entries, 2 pushes>
+    b a . .
+    . a b .
+    . . b a
+    """
+    arguments = Arguments(f, argnums, argnames)
+
+    def sparsity_of(*operands: Any, **keywords: Any) -> Any:
+        xs, of_chosen = arguments.pick(operands, keywords)
+        return _sparsely("detect", False, symmetric).detect(of_chosen, xs, mode, f, has_aux)
+
+    settings: Any = {"argnames": argnames, "has_aux": has_aux, "symmetric": symmetric}
+    found = made(sparsity_of, f, sparsity, argnums, mode, **settings)
+    return describe_derivative(found, "sparsity pattern", "a Plan", arguments)
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
@@ -314,13 +393,8 @@ def _jacobian(
     holomorphic: bool = False,
 ) -> tuple[LinearRun | ReverseRun, Rows]:
     """Run a function, and push or pull a basis through it; ``named`` is it in messages."""
-    xs = map_leaves(as_array, xs) if tables else xs
-    leaves, tree = flatten(xs)
-    own = declares_space(tree)
-    vary = list(map(can_vary, leaves))
-    check_varies(leaves, vary)
-    spaces = [space(x) if v else NoTangent() for x, v in zip(leaves, vary, strict=True)]
-    n = _size(spaces)
+    xs, tree, spaces = _enter(xs)
+    own, n = declares_space(tree), _size(spaces)
     if mode == "reverse" or (mode == "auto" and n > 1):
         try:
             recorded = ReverseRun(f, xs, has_aux=has_aux)
@@ -345,6 +419,23 @@ def _jacobian(
         with contextlib.suppress(ChainRulesError):  # a basis vector's zeros stay zero there
             return _jacobian(f, xs, "reverse", named, has_aux=has_aux, holomorphic=holomorphic)
     return run, projected_rows(rows, ys, xs, tree) if own else rows
+
+
+def _enter(xs: tuple[Any, ...]) -> tuple[Any, TreeDef, list[Any]]:
+    """Return arguments as arrays, how they are taken apart, and the spaces of their leaves."""
+    xs = map_leaves(as_array, xs) if tables else xs
+    leaves, tree = flatten(xs)
+    vary = list(map(can_vary, leaves))
+    check_varies(leaves, vary)
+    return xs, tree, [space(x) if v else NoTangent() for x, v in zip(leaves, vary, strict=True)]
+
+
+def _sparsely(sparsity: Any, check: bool, symmetric: bool = False) -> Any:
+    """Return what computes sparse blocks, as `_jacobian` computes dense ones."""
+    from chainrules_kit.sparsity import Engine, SparseJacobian
+
+    engine = Engine(LinearRun, ReverseRun, _enter, _spaces_of)
+    return SparseJacobian(engine, sparsity, check=check, symmetric=symmetric)
 
 
 def _rows(entry: Callable[[int, int], Any], ys: Sequence[Any], xs: Sequence[Any]) -> Rows:

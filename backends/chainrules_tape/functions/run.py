@@ -284,6 +284,7 @@ class Recorded(Run):
         consume: bool = False,
         fetch: Callable[[int], Any] | None = None,
         watch: bool = False,
+        repair: bool = True,
     ) -> list[Any]:
         """Pull cotangents of the leaves of y back to the inputs.
 
@@ -297,6 +298,8 @@ class Recorded(Run):
             How the tape is played, see `backward`.
         watch : bool
             Whether an input may be any record, and not only a leaf.
+        repair : bool
+            Whether what is NaN is pulled again with zeros that are known by structure.
 
         Returns
         -------
@@ -334,7 +337,7 @@ class Recorded(Run):
         for i in self.inputs:
             bar = None if i is None else at[i]
             found.append(_ZERO if bar is None else bar)
-        if not consume and any(map(is_lost, found)) and can_repair(self):
+        if repair and not consume and any(map(is_lost, found)) and can_repair(self):
             return found_again(self, seeds, many, watch)
         return found
 

@@ -188,3 +188,12 @@ def test_an_index_that_views_what_a_record_has_locked():
 
     with chainrules_scipy.install():
         assert grad(f)(np.ones(3)).tolist() == [1.0, 2.0, 1.0]
+
+
+def test_a_compiled_function_may_give_one():
+    """Its elements were taken to live on after the call."""
+    a = sparse.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    run = compile(lambda x: chainrules_scipy.sparse.with_data(a, x * x), strict=True)
+    for x in (np.ones(3), np.arange(3.0)):
+        assert type(run(x)) is sparse.csr_array
+        np.testing.assert_array_equal(run(x).data, x * x)

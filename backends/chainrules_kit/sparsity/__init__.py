@@ -1,0 +1,11 @@
+"""Sparse Jacobians and Hessians by coloring, for every engine that pushes and pulls.
+
+A pattern is detected (`detection`) or given, and its columns and rows are colored (`coloring`). A
+`Plan` says which pushes and pulls compute its entries, and `assembly` runs them.
+"""
+
+from chainrules_kit.sparsity.assembly import SparseJacobian
+from chainrules_kit.sparsity.plan import DensePatternWarning, Plan
+from chainrules_kit.sparsity.runs import Engine
+
+__all__ = ["DensePatternWarning", "Engine", "Plan", "SparseJacobian"]
