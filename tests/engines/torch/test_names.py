@@ -230,7 +230,9 @@ def test_what_is_refused_is_named_as_it_is_written(home):
         try:
             grad(lambda x, f=f: f(x).sum())(X)
         except NotDifferentiableError as error:
-            found = re.match(r"torch\.(\S+) has no derivative that is known.*import_rule", str(error))
+            found = re.match(
+                r"torch\.(\S+) has no derivative that is known.*import_rule", str(error)
+            )
             if found is not None:
                 named += 1
                 there = "._" not in found[1] and callable(operator.attrgetter(found[1])(torch))
