@@ -273,9 +273,7 @@ def _installation(as_json: bool) -> int:
                 broken += said.startswith("broken")
             except ImportError as error:
                 needs = (error.name or "").partition(".")[0]
-                if isinstance(error, ModuleNotFoundError) and needs == point.value.split(".")[0]:
-                    needs = "chainrules-py-adapters"
-                ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules_")
+                ours = point.value.startswith("chainrules_") and not needs.startswith("chainrules")
                 said = f"{needs} is not installed" if ours and needs else f"broken: {error}"
                 broken += said.startswith("broken")
             except Exception as error:  # whatever a package does when it is imported

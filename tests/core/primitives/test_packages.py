@@ -177,15 +177,6 @@ def test_a_package_that_states_nothing_is_judged_by_its_contract(tmp_path):
     assert lines[0].startswith("(1.0, [")
 
 
-def test_a_package_of_ours_that_is_not_installed_says_what_to_install(tmp_path):
-    """What knows other libraries is a distribution of its own."""
-    announced = "[chainrules_py.backends]\nmath = chainrules_gone\nscipy = chainrules_gone\n"
-    distribution(tmp_path, "gone", {}, announced)
-    lines = told(tmp_path, "print(said(sp.dawsn, 0.0))")
-    said = "chainrules_gone brings derivatives for scipy, and is not installed: pip install chainru"
-    assert lines == [f"(1.0, ['{said}les-py-adapters'])"]
-
-
 def test_unregister_takes_what_the_caller_stated(tmp_path):
     package(
         tmp_path,
