@@ -257,12 +257,10 @@ def see_roots(roots: set[str]) -> bool:
         _seen.add(root)  # only now: whoever comes in between waits at the import instead
         for package in failures.keys() - before - _warned:
             _warned.add(package)
-            msg = f"{package} brings derivatives for {root}, and {failures[package]}"
-            if not failures[package].startswith("is not installed"):
-                msg += (
-                    f"; what it states after that is missing: import {package} to see where, or "
-                    f"uninstall it"
-                )
+            msg = (
+                f"{package} brings derivatives for {root}, and {failures[package]}; what it states "
+                f"after that is missing: import {package} to see where, or uninstall it"
+            )
             warnings.warn(msg, PackageWarning, stacklevel=2)
     return loaded
 
@@ -419,7 +417,7 @@ def load(module: str) -> Any:
         try:
             importlib.import_module(module)
         except Exception:
-            failures[module] = _why(module, error)
+            failures[module] = f"could not be imported: {type(error).__name__}: {error}"
             return None
         raise
     try:
@@ -428,15 +426,6 @@ def load(module: str) -> Any:
         failures[module] = f"could not be loaded: {error}"
         return None
     return found
-
-
-def _why(module: str, error: Exception) -> str:
-    """Say why a module could not be imported: ours may be a distribution that is not installed."""
-    root = module.partition(".")[0]
-    lacking = isinstance(error, ModuleNotFoundError) and error.name == root
-    if lacking and root.startswith("chainrules_"):
-        return "is not installed: pip install chainrules-py-adapters"
-    return f"could not be imported: {type(error).__name__}: {error}"
 
 
 _hosting: contextvars.ContextVar[Any] = contextvars.ContextVar("hosting", default=None)

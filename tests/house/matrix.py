@@ -99,8 +99,7 @@ def lowest() -> list[str]:
     lines = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
     bounds = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)")
     found = (bounds.match(line) for line in lines)
-    ours = ("chainrules",)
-    return sorted({f"{m[1]}=={m[2]}" for m in found if m and not m[1].startswith(ours)})
+    return sorted({f"{each[1]}=={each[2]}" for each in found if each})
 
 
 # ------------------------------------------------------------------------------ environments

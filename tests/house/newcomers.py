@@ -66,11 +66,12 @@ def cells(page: str, hidden: bool = False) -> list[tuple[str, str]]:
 
 
 def build(into: Path) -> Path:
-    """Build both wheels; return that of the core."""
-    for folder in (ROOT, ROOT / "adapters"):
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return next(into.glob("chainrules_py-*.whl"))
+    """Build the wheel."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+    return next(into.glob("*.whl"))
 
 
 def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
@@ -81,7 +82,6 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
     wanted, more = installed(page)
     what = f"{wheel}[{wanted}]" if wanted else str(wheel)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["--find-links", str(wheel.parent)]  # the adapters, for which extras ask
     done = subprocess.run([*pip, what, *more], capture_output=True, text=True, check=False)
     if done.returncode:
         return time.perf_counter() - start, done.stderr

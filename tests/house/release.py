@@ -1,9 +1,8 @@
 """Builds a release and uses it as a stranger would: ``make release``.
 
-The wheels of the core and of the adapters, and an sdist of all, are built into ``dist``, and
-checked by twine. The core's is installed into a new environment of each Python that is found; what
-that takes is written into docs/installs.csv, which docs/releases.md shows. Then the pages of
-`tests.house.newcomers` are followed with this wheel.
+Wheel and sdist are built into ``dist``, and checked by twine. The wheel is installed into a new
+environment of each Python that is found; what that takes is written into docs/installs.csv, which
+docs/releases.md shows. Then the pages of `tests.house.newcomers` are followed with this wheel.
 ``python -m tests.house.release --installs`` stops before the pages.
 """
 
@@ -11,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import shutil
 import sys
 import tempfile
@@ -29,16 +29,13 @@ print(time.process_time() - start, len({*sys.modules} - before))
 """
 
 
-def build(into: Path) -> Path:
-    """Build all, and have twine check what an index would read of it; return the core's wheel."""
+def build(into: Path) -> list[Path]:
+    """Build wheel and sdist, and have twine check what an index would read of them."""
     shutil.rmtree(into, ignore_errors=True)
-    hatch = (sys.executable, "-m", "hatchling", "build", "-d", str(into))
-    run(*hatch)
-    run(*hatch, "-t", "wheel", cwd=ROOT / "adapters")
-    built = sorted(into.iterdir())
+    run(sys.executable, "-m", "hatchling", "build", "-d", str(into))
+    built = sorted(into.iterdir(), key=lambda path: path.suffix != ".whl")
     run(sys.executable, "-m", "twine", "check", "--strict", *map(str, built))
-    print(f"{', '.join([path.name for path in built])} built and checked", flush=True)
-    return next(into.glob("chainrules_py-*.whl"))
+    return built
 
 
 def installed(version: str, python: str, wheel: Path, folder: Path) -> dict[str, str]:
@@ -84,7 +81,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("pages", nargs="*", help="pages to follow, all by default")
     parser.add_argument("--installs", action="store_true", help="follow no pages")
     asked = parser.parse_args(arguments)
-    wheel = build(ROOT / "dist")
+    wheel, sdist = build(ROOT / "dist")
+    version = re.fullmatch(r"chainrules_py-([^-]+)-.*", wheel.name)
+    assert version is not None
+    print(f"{version[1]}: {wheel.name}, {sdist.name} built and checked", flush=True)
     with tempfile.TemporaryDirectory() as name:
         rows = []
         for python, path in pythons([]).items():

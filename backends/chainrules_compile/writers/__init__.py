@@ -15,11 +15,7 @@ def writer_of(target: str) -> Writer:
         return write
     for point in entry_points(group="chainrules_py.writers"):
         if point.name == target:
-            try:
-                found: Writer = point.load()
-            except ModuleNotFoundError as error:
-                msg = f"{target!r} needs {error.name}: pip install 'chainrules-py[native]'"
-                raise RuleError(msg) from error
+            found: Writer = point.load()
             return found
     known = sorted({"numpy", *[p.name for p in entry_points(group="chainrules_py.writers")]})
     msg = f"no writer is known for the target {target!r}; known are {', '.join(known)}"
