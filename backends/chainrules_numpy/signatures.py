@@ -1,6 +1,6 @@
 """Signatures of NumPy's compiled functions, which NumPy tells itself from 2.4 on.
 
-Rows are read against the parameters of the functions that they name. NumPy 2.2 and 2.3 tell none of
+Rows are read against the parameters of the functions that they name. NumPy 2.3 tells none of
 199 of the 548 that 2.4 tells; of the others 10 and 8 differ, by keywords that rows do not take. The
 texts are those of 2.4: a test compares each with what it says of itself.
 """
