@@ -26,6 +26,11 @@ from chainrules_py.values.tracers import find_tracers
 Advice = str | Callable[["Line"], str | None]
 _of_code: dict[types.CodeType, Advice] = {}
 _of_function: dict[Any, Advice] = {}  # of functions in C
+remedies: list[Callable[[Line, BaseException | None], str | None]] = []
+"""``remedy(line, error)`` gives what to write for an expression, as a list in NumPy's functions.
+
+The error is that of a library; None where a tracer refuses.
+"""
 gives: dict[Any, type] = {}
 """Of functions that make objects whose methods are advised, the class."""
 _LONGEST = 72
@@ -251,7 +256,12 @@ def told(fact: str, line: Line | None, write: str) -> str:
 
 def instead_of(line: Line) -> str | None:
     """Return what to write on a line on which a tracer was asked for a plain value, or None."""
-    return stacked(line) or _buffer(line) or _advised(line) or _black_box(line)
+    return remedy(line) or _advised(line) or _black_box(line)
+
+
+def remedy(line: Line, error: BaseException | None = None) -> str | None:
+    """Return what an array library says of an expression, whatever is called in it, or None."""
+    return next((write for of in remedies if (write := of(line, error)) is not None), None)
 
 
 def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, str] | None:
@@ -264,11 +274,9 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
     line = Line.of(error)
     if line is not None and any(line.traced()):
         known = line.library and _root_of(line.library[0]) in _known()
-        if isinstance(error, IndexError):
-            write = _index(line)
-        else:
-            write = stacked(line) if not line.library else None  # else it was seen, and traced
-            write = write or _advised(line) or (None if known else _black_box(line))
+        write = remedy(line, error)
+        if write is None and not isinstance(error, IndexError):
+            write = _advised(line) or (None if known else _black_box(line))
         if write is not None:
             return line, write
     for trace in _tracebacks(error):
@@ -338,65 +346,6 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
         if function in _of_function:
             return _of_function[function]
     return _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
-
-
-def stacked(line: Line) -> str | None:
-    """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
-    call, function = line.node, line.function
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    name = getattr(function, "__name__", "")
-    if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
-        return None
-    for place, arg in enumerate(call.args):
-        shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
-        value = line.value_of(arg)
-        if not shown and not (isinstance(value, (list, tuple)) and find_tracers(value)):
-            continue
-        if not any(line.traced(arg)):
-            continue
-        joined = stacked_list(arg)
-        if name in _MAKERS:
-            return f"use {ast.unparse(joined)}"
-        new = copy.deepcopy(call)
-        new.args[place] = joined
-        text = ast.unparse(new)
-        return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
-    return None
-
-
-_JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
-_MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
-
-
-def stacked_list(node: ast.expr) -> ast.expr:
-    """Return ``np.stack`` of a list, and of each list in it."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        nested = [stacked_list(e) if isinstance(e, (ast.List, ast.Tuple)) else e for e in node.elts]
-        node = ast.List(nested, ast.Load())
-    if isinstance(node, ast.GeneratorExp):
-        node = ast.ListComp(node.elt, node.generators)
-    return ast.Call(ast.parse("np.stack", mode="eval").body, [node], [])
-
-
-def _buffer(line: Line) -> str | None:
-    """Return what makes a buffer that can hold what is written into it, or None."""
-    if not isinstance(line.node, ast.Subscript) or line.stored is None:
-        return None
-    name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
-    like = next(line.traced(line.stored), "x")
-    shape = getattr(buffer, "shape", "n")
-    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    return f"make it as {name} = np.zeros_like({like}, shape={shape}), which holds traced values"
-
-
-def _index(line: Line) -> str | None:
-    """Return an index that is a constant for one that is traced, or None."""
-    if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
-        return None
-    name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
-    many = getattr(line.value_of(line.node.slice), "ndim", 0)
-    whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
-    return f"use {name}[{whole.format(index)}]"
 
 
 def _black_box(line: Line) -> str | None:
