@@ -96,8 +96,8 @@ from chainrules_py.primitives.dispatch import (
 )
 from chainrules_py.primitives.hints import (
     Line,
-    advice_at,
     advise,
+    advised_at,
     gives,
     remedies,
     told,
@@ -535,8 +535,8 @@ __all__ = [
     "accumulate",
     "adjoint",
     "adjugate_by_svd",
-    "advice_at",
     "advise",
+    "advised_at",
     "advisers",
     "alias",
     "aliases",

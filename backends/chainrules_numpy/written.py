@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import sys
 
 from chainrules_py.extend import Line, find_tracers, remedies
 
@@ -11,7 +12,9 @@ _LONGEST = 72
 """How many characters of an expression a message shows."""
 
 
-def _remedy(line: Line, error: BaseException | None) -> str | None:
+def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
+    if last:
+        return _black_box(line)
     if isinstance(error, IndexError):
         return _index(line)
     if error is not None and line.library:  # it was seen, and traced
@@ -76,6 +79,25 @@ def _index(line: Line) -> str | None:
     many = getattr(line.value_of(line.node.slice), "ndim", 0)
     whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
     return f"use {name}[{whole.format(index)}]"
+
+
+def _black_box(line: Line) -> str | None:
+    """Return what to do about a function of a library that takes plain values alone, or None."""
+    function, called = line.function, getattr(line.node, "func", None)
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    if module == "builtins" and isinstance(called, ast.Attribute):
+        module = str(getattr(line.value_of(called.value), "__name__", module))  # as of torch.sin
+    root = module.partition(".")[0]
+    if root in sys.stdlib_module_names and line.library:
+        root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
+    if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
+        return None
+    name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
+    name = name if len(name) <= _LONGEST // 2 else "it"
+    return (
+        f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
+        f"{line.with_constant()} is a constant"
+    )
 
 
 remedies.append(_remedy)
