@@ -77,7 +77,7 @@ _HOMES: dict[str, str] = {
         "captured check_captured in_words knows parts_of recording"
     ),
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
-    "chainrules_py.primitives.hints": "Line advice_at advise gives stacked_list told",
+    "chainrules_py.primitives.hints": "Line advise advised_at gives remedies told",
     "chainrules_py.primitives.plugins": (
         "Layer default_compiler default_engine hosted is_library later see see_all see_roots"
     ),

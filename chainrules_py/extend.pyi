@@ -96,10 +96,10 @@ from chainrules_py.primitives.dispatch import (
 )
 from chainrules_py.primitives.hints import (
     Line,
-    advice_at,
     advise,
+    advised_at,
     gives,
-    stacked_list,
+    remedies,
     told,
 )
 from chainrules_py.primitives.plugins import (
@@ -490,8 +490,8 @@ __all__ = [
     "Guard",
     "GuardMode",
     "HEAP_TYPE",
-    "Hole",
     "HigherOrder",
+    "Hole",
     "LEAF",
     "Layer",
     "Library",
@@ -535,8 +535,8 @@ __all__ = [
     "accumulate",
     "adjoint",
     "adjugate_by_svd",
-    "advice_at",
     "advise",
+    "advised_at",
     "advisers",
     "alias",
     "aliases",
@@ -730,6 +730,7 @@ __all__ = [
     "register_scalar_type",
     "register_table",
     "register_tangent",
+    "remedies",
     "remove",
     "roots_standard",
     "row",
@@ -750,7 +751,6 @@ __all__ = [
     "solving_rules",
     "spread_all",
     "spread_given",
-    "stacked_list",
     "started",
     "state",
     "states",

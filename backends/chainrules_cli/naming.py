@@ -72,14 +72,14 @@ def function_in(place: str) -> Any:
         own = [x for x in vars(module).values() if getattr(x, "__module__", "") == module.__name__]
         names = [x.__name__ for x in own if callable(x) and hasattr(x, "__name__")]
         if len(names) != 1:
-            found = ", ".join(names) or "none"
-            msg = f"{place} defines several functions or none ({found}); write {place}:function"
+            listed = ", ".join(names) or "none"
+            msg = f"{place} defines several functions or none ({listed}); write {place}:function"
             raise LookupError(msg)
         return getattr(module, names[0])
     path, colon, name = place.rpartition(":")
     if not colon:
         return function_named(place)
-    found = script(path)
+    found: Any = script(path)
     for part in name.split("."):
         if not hasattr(found, part):
             msg = f"{path} defines no {name!r}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from chainrules_numpy.plain_numbers import OTHERWISE
 from chainrules_numpy.random import MOVED, moved
-from chainrules_py.extend import stacked_list
+from chainrules_numpy.written import stacked_list
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,7 @@ from chainrules_numpy import (
     objects,
     ufuncs,
     wanted_plain,
+    written,
 )
 from chainrules_numpy.functions import (
     elementwise,
@@ -44,6 +45,7 @@ __all__ = [
     "reductions",
     "ufuncs",
     "wanted_plain",
+    "written",
 ]
 
 chainrules_contract = 1

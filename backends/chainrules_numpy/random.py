@@ -7,6 +7,7 @@ parameters. So the derivative is that of the same random numbers, moved.
 
 from __future__ import annotations
 
+import ast
 import functools
 import operator
 import random
@@ -82,8 +83,13 @@ def moved(name: str, rng: str, arguments: list[str], keywords: dict[str, str]) -
     return write.format(**{**defaults, **given, "rng": rng})
 
 
+def _keywords(line: Any) -> dict[str, str]:
+    given = getattr(line.node, "keywords", ())
+    return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}
+
+
 def _moved(name: str) -> Any:
-    return lambda line: f"use {moved(name, line.owner() or 'rng', line.arguments, line.keywords)}"
+    return lambda line: f"use {moved(name, line.owner() or 'rng', line.arguments, _keywords(line))}"
 
 
 gives[np.random.default_rng] = np.random.Generator

@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from chainrules_py import TracerError
-from chainrules_py.extend import advice_at, refusers
-
-
-def _advice(error: BaseException) -> str | None:
-    """Return what to write in place of the function of SciPy's that an error comes from."""
-    trace = error.__traceback__
-    while trace is not None:
-        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy."):
-            line = advice_at(trace.tb_frame)
-            return line if line is not None and line not in str(error) else None
-        trace = trace.tb_next
-    return None
+from chainrules_py.extend import Line, advised_at, refusers, told
 
 
 def refuse(error: BaseException) -> None:
@@ -25,13 +14,15 @@ def refuse(error: BaseException) -> None:
     TracerError
         In its place, with what to write instead.
     """
+    trace = error.__traceback__
     hides = isinstance(error, SystemError) or type(error).__module__.startswith(("minpack", "_"))
-    if isinstance(error, TracerError) and (line := _advice(error)) is not None:
-        msg = f"{error}; {line}"
-        raise TracerError(msg) from None
-    if hides and (line := _advice(error)) is not None:
-        msg = f"what is being differentiated is no plain number; {line}"
-        raise TracerError(msg) from error
+    while hides and trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith("scipy."):
+            line = Line(trace.tb_frame)
+            if (write := advised_at(line)) is not None:
+                fact = "what is being differentiated is no plain number"
+                raise TracerError(told(fact, line, write)) from error
+        trace = trace.tb_next
 
 
 refusers.append(refuse)

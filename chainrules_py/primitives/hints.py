@@ -26,12 +26,14 @@ from chainrules_py.values.tracers import find_tracers
 Advice = str | Callable[["Line"], str | None]
 _of_code: dict[types.CodeType, Advice] = {}
 _of_function: dict[Any, Advice] = {}  # of functions in C
-gives: dict[Any, type] = {}
-"""Of functions that make objects whose methods are advised, the class."""
-_LONGEST = 72
-"""How many characters of an expression a message shows."""
+remedies: list[Callable[[Line, BaseException | None, bool], str | None]] = []
+"""``remedy(line, error, last)`` gives what to write for an expression, as a list.
+
+The error is that of a library; None where a tracer refuses. Last is what no advice is known of.
+"""
+gives: dict[Any, type] = {}  # classes of what functions make, where methods are advised
+_LONGEST = 72  # characters of an expression that a message shows
 _STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
-"""What follows the target of an assignment."""
 
 
 def advise(function: Callable[..., Any], line: Advice) -> None:
@@ -85,8 +87,7 @@ class Line:
         self.frame = frame
         self._at = frame.f_lasti if at is None else at
         root = _root_of(called[0]) if called else None
-        self.library = [f for f in called if _root_of(f) == root]
-        """The frames of the library that the program called, the outermost first."""
+        self.library = [f for f in called if _root_of(f) == root]  # the outermost first
 
     @classmethod
     def of(cls, error: BaseException) -> Line | None:
@@ -98,9 +99,9 @@ class Line:
         return None
 
     @property
-    def place(self) -> str:
+    def place(self) -> tuple[str, int]:
         """File and line."""
-        return f"{self.frame.f_code.co_filename}:{self._position[0] or self.frame.f_lineno}"
+        return self.frame.f_code.co_filename, self._position[0] or self.frame.f_lineno
 
     @functools.cached_property
     def _position(self) -> tuple[Any, ...]:
@@ -111,11 +112,9 @@ class Line:
     def _texts(self) -> tuple[str, str]:
         """The expression, and what follows it on its line; both empty if the source is unknown."""
         first, last, start, end = self._position
-        if None in self._position:
-            return "", ""
         found = linecache.getlines(self.frame.f_code.co_filename, self.frame.f_globals)
-        lines = [line.encode() for line in found[first - 1 : last]]
-        if not lines:
+        lines = [line.encode() for line in found[(first or 1) - 1 : last]]
+        if None in self._position or not lines:
             return "", ""
         rest = lines[-1][end:].decode(errors="replace")
         lines[-1] = lines[-1][:end]
@@ -130,14 +129,9 @@ class Line:
     @functools.cached_property
     def stored(self) -> ast.expr | None:
         """What is assigned to the expression, or None if it is read."""
-        found = _STORED.match(self._texts[1])
-        if found is None:
+        if (found := _STORED.match(self._texts[1])) is None:
             return None
-        try:
-            (statement,) = ast.parse(f"_ = {found[1]}").body[:1]
-        except SyntaxError:  # it goes on below
-            return ast.Name("...")
-        return statement.value if isinstance(statement, ast.Assign) else None
+        return _parsed(found[1].partition(";")[0]) or ast.Name("...")  # it goes on below
 
     @property
     def function(self) -> Any:
@@ -171,12 +165,6 @@ class Line:
         """The arguments of the call, as the program has them."""
         args = self.node.args if isinstance(self.node, ast.Call) else []
         return [ast.unparse(arg) for arg in args]
-
-    @property
-    def keywords(self) -> dict[str, str]:
-        """The keywords of the call, with their values as the program has them."""
-        given = self.node.keywords if isinstance(self.node, ast.Call) else []
-        return {each.arg: ast.unparse(each.value) for each in given if each.arg is not None}
 
     @property
     def argument(self) -> str:
@@ -218,7 +206,8 @@ class Line:
         if self.stored is not None:
             text = f"{text} = {ast.unparse(self.stored)}"
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-        return f"{self.place}: {shown}" if text else self.place
+        file, line = self.place
+        return f"{file}:{line}: {shown}" if text else f"{file}:{line}"
 
 
 def _call(made: str, argument: str) -> ast.expr:
@@ -251,7 +240,12 @@ def told(fact: str, line: Line | None, write: str) -> str:
 
 def instead_of(line: Line) -> str | None:
     """Return what to write on a line on which a tracer was asked for a plain value, or None."""
-    return stacked(line) or _buffer(line) or _advised(line) or _black_box(line)
+    return remedy(line) or advised_at(line) or remedy(line, last=True)
+
+
+def remedy(line: Line, error: BaseException | None = None, last: bool = False) -> str | None:
+    """Return what an array library says of an expression, or, at last, of what it does not know."""
+    return next((write for of in remedies if (write := of(line, error, last)) is not None), None)
 
 
 def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, str] | None:
@@ -264,35 +258,22 @@ def instead_for(error: BaseException, held: bool = False) -> tuple[Line | None, 
     line = Line.of(error)
     if line is not None and any(line.traced()):
         known = line.library and _root_of(line.library[0]) in _known()
-        if isinstance(error, IndexError):
-            write = _index(line)
-        else:
-            write = stacked(line) if not line.library else None  # else it was seen, and traced
-            write = write or _advised(line) or (None if known else _black_box(line))
+        write = remedy(line, error)
+        if write is None and not isinstance(error, IndexError):
+            write = advised_at(line) or (None if known else remedy(line, last=True))
         if write is not None:
             return line, write
     for trace in _tracebacks(error):
         if is_of_library(trace.tb_frame):
             found = Line(trace.tb_frame)
             held = held or bool(find_tracers(tuple(trace.tb_frame.f_locals.values())))
-            if held and (write := _advised(found)):
+            if held and (write := advised_at(found)):
                 return found, write
     return None
 
 
 def _known() -> set[str]:
     return {root for root, _ in announced(BACKENDS)}
-
-
-def advice_at(frame: Any) -> str | None:
-    """Return what is advised for the function in which a tracer is asked for a plain value.
-
-    Parameters
-    ----------
-    frame : frame
-        The one that asks.
-    """
-    return _advised(Line(frame))
 
 
 def advised(function: Any, line: Line) -> str | None:
@@ -302,7 +283,8 @@ def advised(function: Any, line: Line) -> str | None:
     return _written(found, line)
 
 
-def _advised(line: Line) -> str | None:
+def advised_at(line: Line) -> str | None:
+    """Return what is advised for the function that is called on a line, or None."""
     roots = _known()
     found = _advice(line, roots)
     if found is None:
@@ -338,84 +320,6 @@ def _advice(line: Line, roots: set[str]) -> Advice | None:
         if function in _of_function:
             return _of_function[function]
     return _of_code.get(getattr(function, "__code__", None))  # type: ignore[arg-type]
-
-
-def stacked(line: Line) -> str | None:
-    """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
-    call, function = line.node, line.function
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    name = getattr(function, "__name__", "")
-    if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
-        return None
-    for place, arg in enumerate(call.args):
-        shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
-        value = line.value_of(arg)
-        if not shown and not (isinstance(value, (list, tuple)) and find_tracers(value)):
-            continue
-        if not any(line.traced(arg)):
-            continue
-        joined = stacked_list(arg)
-        if name in _MAKERS:
-            return f"use {ast.unparse(joined)}"
-        new = copy.deepcopy(call)
-        new.args[place] = joined
-        text = ast.unparse(new)
-        return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
-    return None
-
-
-_JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
-_MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
-
-
-def stacked_list(node: ast.expr) -> ast.expr:
-    """Return ``np.stack`` of a list, and of each list in it."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        nested = [stacked_list(e) if isinstance(e, (ast.List, ast.Tuple)) else e for e in node.elts]
-        node = ast.List(nested, ast.Load())
-    if isinstance(node, ast.GeneratorExp):
-        node = ast.ListComp(node.elt, node.generators)
-    return ast.Call(ast.parse("np.stack", mode="eval").body, [node], [])
-
-
-def _buffer(line: Line) -> str | None:
-    """Return what makes a buffer that can hold what is written into it, or None."""
-    if not isinstance(line.node, ast.Subscript) or line.stored is None:
-        return None
-    name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
-    like = next(line.traced(line.stored), "x")
-    shape = getattr(buffer, "shape", "n")
-    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    return f"make it as {name} = np.zeros_like({like}, shape={shape}), which holds traced values"
-
-
-def _index(line: Line) -> str | None:
-    """Return an index that is a constant for one that is traced, or None."""
-    if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
-        return None
-    name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
-    many = getattr(line.value_of(line.node.slice), "ndim", 0)
-    whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
-    return f"use {name}[{whole.format(index)}]"
-
-
-def _black_box(line: Line) -> str | None:
-    """Return what to do about a function of a library that takes plain values alone, or None."""
-    function, called = line.function, getattr(line.node, "func", None)
-    module = str(getattr(function, "__module__", None) or type(function).__module__)
-    if module == "builtins" and isinstance(called, ast.Attribute):
-        module = str(getattr(line.value_of(called.value), "__name__", module))  # as of torch.sin
-    root = module.partition(".")[0]
-    if root in sys.stdlib_module_names and line.library:
-        root = _root_of(line.library[0])
-    if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
-        return None
-    name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
-    name = name if len(name) <= _LONGEST // 2 else "it"
-    return (
-        f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
-        f"{line.with_constant()} is a constant"
-    )
 
 
 def _tracebacks(error: BaseException) -> Iterator[types.TracebackType]:

@@ -217,7 +217,7 @@ def move(primal: Any, t: Any) -> Any:
     if isinstance(t, AbstractZero):
         return primal
     if isinstance(t, NotImplementedTangent):
-        raise NotDifferentiableError(t.message)
+        raise NotDifferentiableError(t.fact + t.reason)
     if isinstance(primal, AbstractTangent):
         return add_tangents(primal, t)
     if is_structure_type(type(primal)):

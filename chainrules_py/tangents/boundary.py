@@ -258,7 +258,7 @@ def deliver(t: Any) -> Any:
     """
     t = unthunk(t)
     if isinstance(t, NotImplementedTangent):
-        raise NotDifferentiableError(t.message)
+        raise NotDifferentiableError(t.fact + t.reason)
     if not isinstance(t, Tangent):
         return t
     entries = {}

@@ -264,20 +264,18 @@ class NotImplementedTangent(AbstractTangent):
     dtype: Final = None  # that of no array, where a tangent is asked whether it fits already
     shape: Final = ()
     __iter__: Final = None
+    fact: ClassVar[str] = "this derivative is not implemented by its rule: "
 
     def __init__(self, reason: str) -> None:
         self.reason: Final = reason
-
-    @property
-    def message(self) -> str:
-        """What an error says: the author's reason may be no sentence."""
-        return f"this derivative is not implemented by its rule: {self.reason}"
 
     def __getitem__(self, key: Any) -> NotImplementedTangent:
         return self
 
     def _added_in_place(self, x: Any, ufunc: Any) -> NoReturn:
-        raise NotDifferentiableError(self.message)  # the array could not say that it is wrong now
+        raise NotDifferentiableError(
+            self.fact + self.reason
+        )  # the array could not say that it is wrong now
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.reason!r})"
@@ -306,11 +304,7 @@ class UndefinedTangent(NotImplementedTangent):
     """
 
     __slots__ = ()
-
-    @property
-    def message(self) -> str:
-        """What an error says."""
-        return self.reason
+    fact: ClassVar[str] = ""
 
 
 def missing(ts: Iterable[Any]) -> NotImplementedTangent | None:

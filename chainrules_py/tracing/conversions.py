@@ -64,7 +64,7 @@ class PythonProtocols(Tracer):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
-            return _itself, (self.__payload__,)
+            return untraced, (self.__payload__,)
         line = Line(sys._getframe(1))
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
         raise TracerError(told(fact, line, f"use {line.with_constant()}, which is a constant"))
@@ -100,11 +100,6 @@ class PythonProtocols(Tracer):
         return self.__copy__()
 
 
-def _itself(x: Any) -> Any:
-    """Return what was pickled."""
-    return x
-
-
 def _float(self: Any) -> float:
     return float(untraced(self)) if self._is_plain(2) else _refuse(self, "float")
 
@@ -136,8 +131,7 @@ def _refuse(x: Any, kind: str) -> NoReturn:
     write = write or _INSTEAD[kind].format(x=line.argument)
     if write.startswith("use ") and "ignore_derivatives" not in write:
         write += f", or ignore_derivatives({line.argument}) to treat it as a constant"
-    article = "an" if kind[0] in "ai" else "a"
-    fact = f"cannot convert {picture(x)} to {article} {kind}: its derivative would be lost"
+    fact = f"cannot convert {picture(x)} to {kind}: its derivative would be lost"
     raise TracerError(told(fact, line, write))
 
 

@@ -30,8 +30,7 @@ from chainrules_py.values.type_info import type_info
 _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.error)
 """The errors that may come from inside; of others a library says itself that they are its own."""
 
-_LONGEST = 120
-"""How many characters of an error a message shows."""
+_LONGEST = 120  # characters of an error that a message shows
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 

@@ -17,7 +17,7 @@ from chainrules_py.errors import (
     TracerError,
     describe,
 )
-from chainrules_py.primitives.hints import is_of_library
+from chainrules_py.primitives.hints import Line
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
@@ -143,12 +143,8 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
 
 def place_of_call(depth: int) -> Place:
     """Return file and line of the program's innermost frame, or else of a caller's."""
-    frame: Any = sys._getframe(depth + 1)
-    found = frame
-    while found is not None and is_of_library(found):
-        found = found.f_back
-    found = found or frame
-    return found.f_code.co_filename, found.f_lineno
+    frame = Line(sys._getframe(depth + 1)).frame
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def _defined(f: Any) -> str:

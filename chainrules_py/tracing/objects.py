@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from chainrules_py.errors import PerformanceWarning, TracerError
-from chainrules_py.primitives.hints import Line, stacked
+from chainrules_py.primitives.hints import Line, remedy
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.lost import place_of_call
 from chainrules_py.values.arrays import Tracer, number_home
@@ -51,7 +51,7 @@ class Objects:
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
-        self.instead = stacked(Line(sys._getframe(2))) or "use np.stack of the numbers"
+        self.instead = remedy(Line(sys._getframe(2))) or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
         self.records: dict[Any, int] = {}

@@ -74,6 +74,14 @@ EXAMPLES = {
     "DegeneracyWarning": """\
         grad(lambda a: np.linalg.qr(a)[0][0, 0])(np.zeros((2, 2)))""",
     "LostDerivativeWarning": "grad(lambda x: 1.0)(2.0)",
+    "PackageWarning": """\
+        import warnings
+
+        from chainrules_py.primitives.plugins import failures, not_loaded
+
+        failures["chainrules_thing"] = "could not be imported: ImportError: no thing"
+        warnings.warn(not_loaded()[-1], PackageWarning)
+        del failures["chainrules_thing"]""",
     "PerformanceWarning": """\
         def f(x):
             for _ in range(500):

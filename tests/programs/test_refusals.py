@@ -8,7 +8,7 @@ import io  # noqa: F401, as others that programs name
 import json  # noqa: F401
 import linecache
 import math  # noqa: F401
-import pickle  # noqa: F401
+import pickle
 import re
 import statistics  # noqa: F401
 import struct  # noqa: F401
@@ -23,12 +23,12 @@ from chainrules_py import (
     ChainRulesError,
     LinearMap,
     NotImplementedTangent,
-    ignore_derivatives,  # noqa: F401
+    ignore_derivatives,
     primitive,
     rule,
     scalar_rule,  # noqa: F401
 )
-from chainrules_tape import grad, jacobian, jvp, value_and_grad, vjp  # noqa: F401
+from chainrules_tape import grad, hvp, jacobian, jvp, value_and_grad, vjp  # noqa: F401
 
 TWO, MANY, ONE = np.ones(2), np.linspace(1.0, 2.0, 200), 1.5
 
@@ -280,3 +280,90 @@ def test_no_message_advises_what_fails_without_a_derivative(program):
     error = error_of(program, *APPLIED.get(program, ())[:1])
     assert ".value " not in text_of(error)
     assert "like=" not in text_of(error)
+
+
+BUFFERS = {
+    "zeros": lambda x: np.zeros_like(x, shape=3, dtype=float),
+    "ones": lambda x: np.ones_like(x, shape=3),
+    "full": lambda x: x * np.ones(3),
+    "stack": lambda x: np.stack([x, 2 * x, 1.0]),
+    "copy": np.copy,
+    "float": lambda x: float(ignore_derivatives(x)) * x,
+    "int": lambda x: int(ignore_derivatives(x)) * x,
+    "text": lambda x: len(f"{ignore_derivatives(x):.3f}") * x,
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_what_is_advised_runs_plain_traced_and_compiled(name):
+    compile = pytest.importorskip("chainrules_compile").compile
+    f = lambda x: np.sum(BUFFERS[name](x)) + 0.0 * x
+    for x in (0.5, np.float64(0.5), np.asarray(0.5), 2):
+        value = f(x)
+        assert value_and_grad(f)(float(x))[0] == f(float(x))
+        assert jvp(f, (float(x),), (1.0,))[0] == f(float(x))
+        assert np.isfinite(value)
+    assert grad(lambda x: grad(f)(x) * x)(0.5) == grad(f)(0.5)
+    compiled = compile(f)
+    for x in (0.5, 1.7, 2.9):  # no number is baked in
+        assert compiled(x) == f(x)
+        assert compile(grad(f))(x) == grad(f)(x)
+
+
+def test_a_stored_loss_is_plain_where_a_number_is_wanted():
+    losses = []
+
+    def f(x):
+        losses.append(np.sum(x**2))
+        return losses[-1]
+
+    for _ in range(3):
+        grad(f)(TWO)
+    assert np.mean(losses) == float(losses[0]) == np.array(losses)[1] == 2.0
+    assert pickle.loads(pickle.dumps(losses)) == [2.0, 2.0, 2.0]
+    assert f"{losses[0]:.1f}" == "2.0"
+    with pytest.raises(ChainRulesError, match="was over; store ignore_derivatives"):
+        losses[0] * 0.9
+
+
+def test_running_means_and_warm_starts_of_constants():
+    state = {"mean": 0.0, "start": TWO}
+
+    def f(x):
+        loss = np.sum((x - 0.5 * state["start"]) ** 2)
+        state["mean"] = 0.9 * state["mean"] + 0.1 * ignore_derivatives(loss)
+        state["start"] = ignore_derivatives(x)
+        return loss
+
+    for _ in range(3):
+        np.testing.assert_allclose(grad(f)(TWO), TWO)
+    assert isinstance(state["mean"], float)
+
+
+@pytest.mark.parametrize("x", [2.0, np.float64(2.0), np.asarray(2.0), TWO, MANY], ids=repr)
+def test_tests_take_traced_values(x):
+    def f(y):
+        np.testing.assert_allclose(y, x)
+        np.testing.assert_array_equal(y, x)
+        np.testing.assert_almost_equal(2.0 * y, 2.0 * x)
+        np.testing.assert_array_less(y, x + 1.0)
+        with pytest.raises(AssertionError):
+            np.testing.assert_allclose(y, x + 1.0)
+        return np.sum(y**2)
+
+    np.testing.assert_allclose(grad(f)(x), 2.0 * x)
+    np.testing.assert_allclose(grad(lambda x: np.sum(grad(f)(x)))(x), 2.0 * np.ones_like(x))
+
+
+def test_a_step_of_a_dict_leaves_out_what_cannot_vary():
+    p = {"w": TWO, "b": 1.5, "name": "relu", "act": np.tanh}
+    g = grad(lambda p: np.sum(p["w"]) * p["b"])(p)
+    assert g.keys() == {"w", "b"}
+    step = {k: p[k] - 0.1 * g[k] for k in g}
+    np.testing.assert_allclose(step["w"], TWO - 0.15)
+    assert jvp(lambda p: np.sum(p["w"]) * p["b"], (p,), (g,))[1] == 7.0
+
+
+def test_a_hessian_product_of_one_argument_is_of_its_type():
+    np.testing.assert_allclose(hvp(lambda x: np.sum(x**3), TWO, TWO), 6.0 * TWO)
+    assert type(hvp(lambda x: np.sum(x**3), (TWO,), (TWO,))) is tuple

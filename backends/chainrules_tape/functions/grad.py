@@ -236,7 +236,6 @@ def value_and_grad(
     unused: Dense = "warn",
 ) -> Gradient[X, Q, tuple[R, X]]: ...
 @overload
-@suggesting
 def value_and_grad(
     f: Callable[P, R],
     argnums: Numbers = None,
@@ -248,6 +247,7 @@ def value_and_grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, tuple[R, Any]]: ...
+@suggesting
 def value_and_grad(
     f: Callable[..., Any],
     argnums: Numbers = None,
@@ -353,7 +353,6 @@ def grad(
     unused: Dense = "warn",
 ) -> Gradient[X, Q, tuple[X, T]]: ...
 @overload
-@suggesting
 def grad(
     f: Callable[P, Any],
     argnums: Numbers = None,
@@ -365,6 +364,7 @@ def grad(
     by_name: bool = False,
     sparse: bool = False,
 ) -> Callable[P, Any]: ...
+@suggesting
 def grad(
     f: Callable[..., Any],
     argnums: Numbers = None,

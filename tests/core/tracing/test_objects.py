@@ -146,13 +146,13 @@ def test_a_narrow_number_beside_a_float():
 
 
 def test_arrays_without_elements_are_refused():
-    with pytest.raises(TracerError, match=r"cannot convert .* to an array"):
+    with pytest.raises(TracerError, match=r"cannot convert .* to array"):
         grad(lambda x: np.sum(np.asarray(x)))(np.ones((0, 3)))
 
 
 def test_large_arrays_are_refused():
     many = np.linspace(0.1, 1.0, 101)
-    with pytest.raises(TracerError, match=r"cannot convert .* to an array"):
+    with pytest.raises(TracerError, match=r"cannot convert .* to array"):
         grad(lambda x: np.sum(np.array(x)))(many)
     assert (
         grad(lambda x: np.sum(np.array(x) ** 2))(many[:100]).tolist() == (2 * many[:100]).tolist()

@@ -1,0 +1,103 @@
+"""What to write for lists, buffers and indices of traced numbers, in the text of an error."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import sys
+
+from chainrules_py.extend import Line, find_tracers, remedies
+
+_LONGEST = 72
+"""How many characters of an expression a message shows."""
+
+
+def _remedy(line: Line, error: BaseException | None, last: bool) -> str | None:
+    if last:
+        return _black_box(line)
+    if isinstance(error, IndexError):
+        return _index(line)
+    if error is not None and line.library:  # it was seen, and traced
+        return None
+    return _stacked(line) or (_buffer(line) if error is None else None)
+
+
+def _stacked(line: Line) -> str | None:
+    """Return a call of NumPy's with ``np.stack`` of the list that it was given, or None."""
+    call, function = line.node, line.function
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    name = getattr(function, "__name__", "")
+    if not isinstance(call, ast.Call) or module.partition(".")[0] != "numpy" or name in _JOINERS:
+        return None
+    for place, arg in enumerate(call.args):
+        shown = isinstance(arg, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp))
+        value = line.value_of(arg)
+        if not shown and not (isinstance(value, (list, tuple)) and find_tracers(value)):
+            continue
+        if not any(line.traced(arg)):
+            continue
+        joined = stacked_list(arg)
+        if name in _MAKERS:
+            return f"use {ast.unparse(joined)}"
+        new = copy.deepcopy(call)
+        new.args[place] = joined
+        text = ast.unparse(new)
+        return f"use {text}" if len(text) <= _LONGEST else "join the list by np.stack before"
+    return None
+
+
+_JOINERS = ("stack", "concatenate", "vstack", "hstack", "dstack", "column_stack", "block")
+_MAKERS = ("array", "asarray", "asanyarray", "asarray_chkfinite", "fromiter", "ascontiguousarray")
+
+
+def stacked_list(node: ast.expr) -> ast.expr:
+    """Return ``np.stack`` of a list, and of each list in it."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        nested = [stacked_list(e) if isinstance(e, (ast.List, ast.Tuple)) else e for e in node.elts]
+        node = ast.List(nested, ast.Load())
+    if isinstance(node, ast.GeneratorExp):
+        node = ast.ListComp(node.elt, node.generators)
+    return ast.Call(ast.parse("np.stack", mode="eval").body, [node], [])
+
+
+def _buffer(line: Line) -> str | None:
+    """Return what makes a buffer that can hold what is written into it, or None."""
+    if not isinstance(line.node, ast.Subscript) or line.stored is None:
+        return None
+    name, buffer = ast.unparse(line.node.value), line.value_of(line.node.value)
+    like = next(line.traced(line.stored), "x")
+    shape = getattr(buffer, "shape", "n")
+    shape = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    return f"make it as {name} = np.zeros_like({like}, shape={shape}), which holds traced values"
+
+
+def _index(line: Line) -> str | None:
+    """Return an index that is a constant for one that is traced, or None."""
+    if not isinstance(line.node, ast.Subscript) or not any(line.traced(line.node.slice)):
+        return None
+    name, index = ast.unparse(line.node.value), ast.unparse(line.node.slice)
+    many = getattr(line.value_of(line.node.slice), "ndim", 0)
+    whole = "ignore_derivatives({0}).astype(int)" if many else "int(ignore_derivatives({0}))"
+    return f"use {name}[{whole.format(index)}]"
+
+
+def _black_box(line: Line) -> str | None:
+    """Return what to do about a function of a library that takes plain values alone, or None."""
+    function, called = line.function, getattr(line.node, "func", None)
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    if module == "builtins" and isinstance(called, ast.Attribute):
+        module = str(getattr(line.value_of(called.value), "__name__", module))  # as of torch.sin
+    root = module.partition(".")[0]
+    if root in sys.stdlib_module_names and line.library:
+        root = str(line.library[0].f_globals.get("__name__", "")).partition(".")[0]
+    if root == "numpy" or root.startswith("chainrules_") or root in sys.stdlib_module_names:
+        return None
+    name = line.library[0].f_code.co_name if called is None else ast.unparse(called)
+    name = name if len(name) <= _LONGEST // 2 else "it"
+    return (
+        f"write {name} with NumPy's functions, or as a @primitive with a @rule; "
+        f"{line.with_constant()} is a constant"
+    )
+
+
+remedies.append(_remedy)
