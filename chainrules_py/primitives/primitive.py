@@ -343,8 +343,6 @@ class Primitive(Generic[P, R]):
 
     def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
         """Make the function that traces a call; operands of these classes hold nothing inside."""
-        places = [i for i, cls in enumerate(classes) if issubclass(cls, Tracer)]
-        written = self.has_body
         step = self.tracing(classes)
         if step is not None and not self.options:
             return step
@@ -358,17 +356,7 @@ class Primitive(Generic[P, R]):
                 return take(*operands, **self.normalise(operands, options)[1])
 
             return stepped
-
-        def traced(*operands: Any, **options: Any) -> Any:
-            operands, options = self.normalise(operands, options)
-            top = operands[places[0]]
-            for i in places:
-                if operands[i].level > top.level:
-                    top = operands[i]
-            y = top.__trace__(self, operands, options)
-            return self.unmixed(y) if written else y
-
-        return traced
+        return self._trace
 
     def _trace(self, *operands: Any, **options: Any) -> Any:
         tracer = highest_tracer(operands)

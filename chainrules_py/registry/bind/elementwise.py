@@ -125,56 +125,33 @@ class ElementwiseRecipe(Pushes):
             return y, (general, links, *kept, *[space(xs[i]) for i in active])
 
         if all([type_info(cls).dispatch_type is not complex for cls in request.operands]):
-            if len(request.operands) == 1:
-                return _run_number(primal, saved, fast, record)
-            if len(request.operands) == 2:
-                return _run_two_numbers(primal, saved, fast, record)
+            n = len(request.operands)
+            if n in (1, 2):
+                return _run_reals(primal, n, saved, fast, record)
         return lambda links, *xs: record(links, primal(*xs), *xs)
 
 
-def _run_number(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
-    """Build the run for one real number of Python."""
-    keep_y, keep_x = 0 in saved, 1 in saved
+def _run_reals(primal: Any, n: int, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
+    """Build the run for one or two real numbers of Python."""
+    keep, first, second = [slot in saved for slot in range(3)]
 
-    def run(links: Any, x: Any) -> Any:
+    def run_one(links: Any, x: Any) -> Any:
         y = primal(x)
         if type(y) is not float:
             return record(links, y, x)
-        if keep_x:
-            return y, ((fast, links, y, x) if keep_y else (fast, links, x))
-        return y, ((fast, links, y) if keep_y else (fast, links))
+        if first:
+            return y, ((fast, links, y, x) if keep else (fast, links, x))
+        return y, ((fast, links, y) if keep else (fast, links))
 
-    return run
+    def run_two(links: Any, x: Any, y: Any) -> Any:
+        z = primal(x, y)
+        if type(z) is not float or keep:
+            return record(links, z, x, y)
+        if first:
+            return z, ((fast, links, x, y) if second else (fast, links, x))
+        return z, ((fast, links, y) if second else (fast, links))
 
-
-def _run_two_numbers(primal: Any, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
-    """Build the run for two real numbers of Python."""
-    if saved == ():
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            return (z, (fast, links)) if type(z) is float else record(links, z, x, y)
-
-    elif saved == (1, 2):
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            return (z, (fast, links, x, y)) if type(z) is float else record(links, z, x, y)
-
-    elif len(saved) == 1:
-        of_x = saved == (1,)
-        if saved == (0,):
-            return lambda links, x, y: record(links, primal(x, y), x, y)
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            if type(z) is not float:
-                return record(links, z, x, y)
-            return z, (fast, links, x if of_x else y)
-
-    else:
-        return lambda links, x, y: record(links, primal(x, y), x, y)
-    return run
+    return run_one if n == 1 else run_two
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:
@@ -233,10 +210,11 @@ def _keeper(saved: Slots) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
     return operator.itemgetter(slots)
 
 
-def _run_unsaved(
-    primal: Any, fast: ByDtype, broadcast: ByDtype, general: Any
+def _run_binary(
+    primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
 ) -> Callable[..., Any]:
-    """Two operands, both wanted, of which nothing is saved."""
+    """Two operands, both wanted."""
+    keep = _keeper(saved)
 
     def run(links: Any, x: Any, y: Any) -> Any:
         z = primal(x, y)
@@ -245,51 +223,11 @@ def _run_unsaved(
         except AttributeError:
             return general(links, z, x, y)
         if dtype == x.dtype == y.dtype:
-            first, second = x.shape, y.shape
+            first, second, kept = x.shape, y.shape, keep((z, x, y))
             if first == second:
-                return z, (fast[dtype], links)
-            return z, (broadcast[dtype], links, *planned(z.shape, first, second))
+                return z, (fast[dtype], links, *kept)
+            return z, (broadcast[dtype], links, *kept, *planned(z.shape, first, second))
         return general(links, z, x, y)
-
-    return run
-
-
-def _run_binary(
-    primal: Any, saved: Slots, fast: ByDtype, broadcast: ByDtype, general: Any
-) -> Callable[..., Any]:
-    """Two operands, both wanted."""
-    if saved == ():
-        return _run_unsaved(primal, fast, broadcast, general)
-    if saved == (1, 2):
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            try:
-                dtype = z.dtype
-            except AttributeError:
-                return general(links, z, x, y)
-            if dtype == x.dtype == y.dtype:
-                first, second = x.shape, y.shape
-                if first == second:
-                    return z, (fast[dtype], links, x, y)
-                return z, (broadcast[dtype], links, x, y, *planned(z.shape, first, second))
-            return general(links, z, x, y)
-
-    else:
-        keep = _keeper(saved)
-
-        def run(links: Any, x: Any, y: Any) -> Any:
-            z = primal(x, y)
-            try:
-                dtype = z.dtype
-            except AttributeError:
-                return general(links, z, x, y)
-            if dtype == x.dtype == y.dtype:
-                first, second, kept = x.shape, y.shape, keep((z, x, y))
-                if first == second:
-                    return z, (fast[dtype], links, *kept)
-                return z, (broadcast[dtype], links, *kept, *planned(z.shape, first, second))
-            return general(links, z, x, y)
 
     return run
 

@@ -113,13 +113,11 @@ class Pushes(Recipe):
         if not shaped or n > 2:
             return Bound(request, lambda tangents, *xs: finish(primal(*xs), tangents, *xs))
         fits = _Fits(shaped[0], self.complex is not None)
-        if n == 1:
-            return Bound(request, _push_one(primal, *terms[0], fits, finish))
         if len(request.active) == 2:
             return Bound(request, _push_both(primal, terms, fits, finish))
         k = request.active[0]
-        number = request.operands[1 - k] in (int, float, bool)
-        return Bound(request, _push_half(primal, k, *terms[0], fits, number, finish))
+        other = request.operands[1 - k] if n == 2 else None
+        return Bound(request, _push_alone(primal, k, *terms[0], fits, other, finish))
 
     def linearize(self, request: Request) -> Bound:
         """Bind the partials, for tangents that come later."""
@@ -316,23 +314,6 @@ def _push_numbers(primal: Any, terms: list[Any], finish: Any) -> Callable[..., A
 # A person's partial may be no number at all: `finish` says so.
 
 
-def _push_one(primal: Any, term: Term, partial: Any, fits: _Fits, finish: Any) -> Any:
-    def run(tangents: tuple[Any, ...], x: Any) -> Any:
-        y = primal(x)
-        (t,) = tangents
-        try:
-            dtype = y.dtype
-            if dtype == x.dtype == t.dtype and fits[dtype]:
-                y_dot = term(t, partial and partial(y, x))
-                if y_dot.dtype == dtype and y_dot.shape == y.shape:
-                    return y, y_dot
-        except (AttributeError, TypeError):  # the result is no array, which is refused there
-            pass
-        return finish(y, tangents, x)
-
-    return run
-
-
 def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
     (term_a, partial_a), (term_b, partial_b) = terms
 
@@ -353,22 +334,26 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
     return run
 
 
-def _push_half(
-    primal: Any, k: int, term: Term, partial: Any, fits: _Fits, number: bool, finish: Any
+def _push_alone(
+    primal: Any, k: int, term: Term, partial: Any, fits: _Fits, other: Any, finish: Any
 ) -> Any:
-    def run(tangents: tuple[Any, ...], a: Any, b: Any) -> Any:
-        y = primal(a, b)
+    """The k-th operand wanted; ``other`` is the class of the other one, or None."""
+    number = other in (int, float, bool)
+    alone = number or other is None
+    kinds = ("real",) if number else ("real", "complex")
+
+    def run(tangents: tuple[Any, ...], *xs: Any) -> Any:
+        y = primal(*xs)
         (t,) = tangents
-        x, other = (b, a) if k else (a, b)
         try:
             dtype = y.dtype
-            alike = dtype == x.dtype == t.dtype and (number or other.dtype == dtype)
-            if alike and (fits[dtype] == "real" if number else fits[dtype]):
-                y_dot = term(t, partial and partial(y, a, b))
+            alike = dtype == xs[k].dtype == t.dtype and fits[dtype] in kinds
+            if alike and (alone or xs[1 - k].dtype == dtype):
+                y_dot = term(t, partial and partial(y, *xs))
                 if y_dot.dtype == dtype and y_dot.shape == y.shape:
                     return y, y_dot
-        except (AttributeError, TypeError):  # 1j * np.float64(2) is a complex of Python's
+        except (AttributeError, TypeError):  # no array, which is refused there; np.float64 * 1j
             pass
-        return finish(y, tangents, a, b)
+        return finish(y, tangents, *xs)
 
     return run
