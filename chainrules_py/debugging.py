@@ -1,12 +1,13 @@
 """What engines call while `chainrules_py.testing.debug` is on.
 
-``debugging.checks`` is None otherwise, and nothing else is asked. An engine reads it where a rule
-is bound, where a function was traced, and where a compiled program gave a result.
+``debugging.checks`` is None otherwise, and nothing else is asked. It is read where a rule
+is bound, where a function was traced, where a compiled program gave a result, and where a
+registered structure was rebuilt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
@@ -19,6 +20,9 @@ class Checks(Protocol):
     def function(self, f: Callable[..., Any], primals: tuple[Any, ...]) -> Callable[[Any], None]:
         """Return what is called with its value, once a function was traced; it may raise."""
         raise NotImplementedError
+
+    def rebuilt(self, x: Any, new: Any, values: Sequence[Any]) -> None:
+        """Raise if a registered structure was rebuilt around other values than were given."""
 
     def compiled(self, name: str, y: Any, expected: Any, same: bool) -> None:
         """Raise if a compiled program gave another result than its function."""

@@ -13,7 +13,7 @@ import itertools
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -28,6 +28,7 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.testing.structures import check_rebuilt
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.generators import Draws, is_generator
 from chainrules_py.values.holding import cells
@@ -168,6 +169,11 @@ class Running:
                 f"argument, and return the new state"
             )
         raise DebugError(msg)
+
+    def rebuilt(self, x: Any, new: Any, values: Sequence[Any]) -> None:
+        """Raise if a registered structure was rebuilt around other values than were given."""
+        if self.everywhere or _on.get():
+            check_rebuilt(x, new, values)
 
     def compiled(self, name: str, y: Any, expected: Any, same: bool) -> None:
         """Raise if a compiled program gave another result than its function."""

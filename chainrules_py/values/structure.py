@@ -19,11 +19,11 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
+from chainrules_py import debugging
 from chainrules_py.errors import RuleError, describe, register_description
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import entering, forget_all, forgets
 from chainrules_py.values.holding import attributes, is_real, slots
-from chainrules_py.values.registered import putting_together, taking_apart
 
 T = TypeVar("T")
 _NONE: dict[str, Any] = {}
@@ -95,15 +95,15 @@ def register_structure(
         From an instance to its ``(key, value)`` pairs, always in the same order.
     rebuild : callable
         From an instance and as many new values, in that order, to a new instance of its own class:
-        ``type(x)(...)``. It is taken apart again each time, and compared with what was put in.
+        ``type(x)(...)``. `chainrules_py.testing.debug` takes it apart again, and compares it with
+        what was put in.
     hollow : bool, optional
         Whether ``rebuild`` looks at no value: a `TreeDef` keeps none of them alive then.
 
     Raises
     ------
     RuleError
-        If ``cls`` is no class; and when a value is rebuilt of another class, with other fields, or
-        with other values in them than were given.
+        If ``cls`` is no class.
 
     Examples
     --------
@@ -121,14 +121,23 @@ def register_structure(
         )
         raise RuleError(msg)
     seen: dict[Any, None] = {}
-    items = taking_apart(to_fields, seen)
-    checked = putting_together(rebuild, items, _items_of)
-    _register(cls, Structure("registered", None, items, checked, hollow, seen))
+
+    def items(x: T) -> list[tuple[Any, Any]]:
+        found = [*to_fields(x)]
+        if len(seen) < _MANY_KEYS:
+            seen.update(dict.fromkeys([key for key, _ in found if type(key) is str]))
+        return found
+
+    def rebuilt(x: T, values: Sequence[Any]) -> T:
+        new = rebuild(x, values)
+        if debugging.checks is not None:
+            debugging.checks.rebuilt(x, new, values)
+        return new
+
+    _register(cls, Structure("registered", None, items, rebuilt, hollow, seen))
 
 
-def _items_of(x: object) -> list[tuple[Any, Any]] | None:
-    structure = structure_of(type(x))
-    return None if structure is None else structure.items(x)
+_MANY_KEYS = 1000  # a class with more is a table, whose keys are no attributes
 
 
 def register_leaf(cls: type) -> None:
