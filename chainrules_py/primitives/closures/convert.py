@@ -284,7 +284,7 @@ class _Search:
                 continue
             seen[id(x)] = x
             if type(x) in _BUILT_IN:
-                parts = _entries(x, type(x))
+                parts = [] if len(x) > MOST else [*(x.values() if type(x) is dict else x)]
             else:
                 see_class(type(x))
                 if is_captured(x):
@@ -293,6 +293,8 @@ class _Search:
                 parts, opens = _parts(x, opens)
             if not arrays:
                 parts = [y for y in parts if not _plain[type(y)]]
+            if not parts:
+                continue
             for y in parts:
                 self._held_by.setdefault(id(y), []).append(id(x))
             waiting += [(y, opens) for y in reversed(parts)]  # found in the order of reading
