@@ -65,6 +65,8 @@ class Config:
     ----------
     capabilities : frozenset of Capability
         Rules with ``requires=`` are only found if all they ask is in here.
+    vjp, jvp : callable or None
+        The engine's own ``vjp(f, *xs)`` and ``jvp(f, xs, dots)``, by which rules call back into it.
 
     Examples
     --------
@@ -73,16 +75,21 @@ class Config:
     """
 
     capabilities: frozenset[Capability] = frozenset()
+    vjp: Any = None
+    jvp: Any = None
 
     def frule_via_ad(
         self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Any]:
         """Value and tangent of any function, by the engine's forward mode."""
-        msg = (
-            f"{type(self).__name__} has no forward mode; "
-            f"a rule that needs it says requires=ForwardMode"
-        )
-        raise NotDifferentiableError(msg)
+        if self.jvp is None:
+            msg = (
+                f"{type(self).__name__} has no forward mode; "
+                f"a rule that needs it says requires=ForwardMode"
+            )
+            raise NotDifferentiableError(msg)
+        y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
+        return y, y_dot
 
     def meets(self, asked: Iterable[Capability]) -> bool:
         """Tell whether it is an engine that a rule with these in ``requires=`` asks for."""
@@ -99,8 +106,11 @@ class Config:
         self, f: Callable[..., Any], /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
         """Value and pullback of any function, by the engine's reverse mode."""
-        msg = (
-            f"{type(self).__name__} has no reverse mode; "
-            f"a rule that needs it says requires=ReverseMode"
-        )
-        raise NotDifferentiableError(msg)
+        if self.vjp is None:
+            msg = (
+                f"{type(self).__name__} has no reverse mode; "
+                f"a rule that needs it says requires=ReverseMode"
+            )
+            raise NotDifferentiableError(msg)
+        y, pullback = self.vjp(lambda *xs: f(*xs, **options), *operands)
+        return y, pullback

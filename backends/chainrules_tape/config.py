@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 from chainrules_py import Capability, Config, ForwardMode, ReverseMode
@@ -12,31 +11,9 @@ from chainrules_py.extend import Always
 
 
 class TapeConfig(Config):
-    """Configuration of the tape: its capabilities, and the way a rule calls back into it.
-
-    Attributes
-    ----------
-    vjp, jvp : callable
-        The engine's own functions. They stand above what they use, and so are entered from there.
-    """
+    """Configuration of the tape. Its `vjp` and `jvp` stand above what they use, and enter here."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Always, Capability("tape")))
-    vjp: Callable[..., Any]
-    jvp: Callable[..., Any]
-
-    def frule_via_ad(
-        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Value and tangent, by tracing forward."""
-        y, y_dot = self.jvp(lambda *xs: f(*xs, **options), operands, tangents)
-        return y, y_dot
-
-    def rrule_via_ad(
-        self, f: Callable[..., Any], /, *operands: Any, **options: Any
-    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by recording."""
-        y, pullback = self.vjp(lambda *xs: f(*xs, **options), *operands)
-        return y, pullback
 
 
 config = TapeConfig()

@@ -124,12 +124,7 @@ class SeriesConfig(Config):
     """Configuration of series, as rules see it: they may push through functions."""
 
     capabilities = frozenset((ForwardMode,))
-
-    def frule_via_ad(
-        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Value and tangent, by the engine that is installed."""
-        return any_engine.frule_via_ad(tangents, f, *operands, **options)
+    jvp: Any = property(lambda _: any_engine.jvp)
 
 
 def _write(x: Any, *_: Any) -> Any:

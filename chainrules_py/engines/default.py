@@ -22,20 +22,8 @@ class AnyEngine(Config):
     """The engine that is installed, as rules see it."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Always))
-
-    def frule_via_ad(
-        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
-    ) -> tuple[Any, Any]:
-        """Value and tangent, by the engine's ``jvp``."""
-        y, y_dot = _installed().jvp(lambda *xs: f(*xs, **options), operands, tangents)
-        return y, y_dot
-
-    def rrule_via_ad(
-        self, f: Callable[..., Any], /, *operands: Any, **options: Any
-    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        """Value and pullback, by the engine's ``vjp``."""
-        y, pullback = _installed().vjp(lambda *xs: f(*xs, **options), *operands)
-        return y, pullback
+    vjp: Any = property(lambda _: _installed().vjp)
+    jvp: Any = property(lambda _: _installed().jvp)
 
 
 any_engine = AnyEngine()
