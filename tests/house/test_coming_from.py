@@ -40,9 +40,17 @@ def test_every_name_of_ours_in_a_table_exists():
     import chainrules_kit.forms
     import chainrules_py
     import chainrules_tape
+    import chainrules_tools
     from chainrules_py import testing, vocabulary
 
-    places = (chainrules_tape, chainrules_py, chainrules_kit.forms, testing, vocabulary)
+    places = (
+        chainrules_tape,
+        chainrules_tools,
+        chainrules_py,
+        chainrules_kit.forms,
+        testing,
+        vocabulary,
+    )
     named = {
         call
         for line in TEXT.splitlines()

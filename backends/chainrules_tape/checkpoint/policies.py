@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from typing import Any, Literal, TypeAlias, final
 
 from chainrules_py.extend import Tracer, flatten, is_structure_type, type_info
-from chainrules_py.vocabulary import getitem
 from chainrules_py.vocabulary.views import read, sharing
 from chainrules_tape.checkpoint.mincut import check_solver
 
@@ -112,7 +111,7 @@ def _is_word(call: Any) -> bool:
     return f.__module__.startswith("chainrules_") and not f.fixed
 
 
-_CHEAP = {*sharing, read, getitem}
+_CHEAP = {*sharing, read}
 
 
 def _is_cheap(record: tuple[Any, ...]) -> bool:
