@@ -52,7 +52,7 @@ _HOMES: dict[str, str] = {
         "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
     "chainrules_py.values.generators": (
-        "Draws is_generator may_draw register_generator states with_generators"
+        "is_generator register_generator states with_generators"
     ),
     "chainrules_py.values.holding": (
         "attributes cells content elements holds holds_numbers holds_objects inside slots"
@@ -74,7 +74,7 @@ _HOMES: dict[str, str] = {
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
     "chainrules_py.primitives.closures.captured": (
-        "captured check_captured in_words knows parts_of recording"
+        "captured in_words knows parts_of"
     ),
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives remedies told",

@@ -70,11 +70,9 @@ from chainrules_py.errors import (
 )
 from chainrules_py.primitives.closures.captured import (
     captured,
-    check_captured,
     in_words,
     knows,
     parts_of,
-    recording,
 )
 from chainrules_py.primitives.closures.convert import (
     Closure,
@@ -381,9 +379,7 @@ from chainrules_py.values.forgetting import (
     made_again,
 )
 from chainrules_py.values.generators import (
-    Draws,
     is_generator,
-    may_draw,
     register_generator,
     states,
     with_generators,
@@ -484,7 +480,6 @@ __all__ = [
     "Classes",
     "Closure",
     "ContractError",
-    "Draws",
     "FruleRecipe",
     "Gradient",
     "Guard",
@@ -573,7 +568,6 @@ __all__ = [
     "canonicalize",
     "captured",
     "cells",
-    "check_captured",
     "check_cotangent",
     "check_result",
     "checked_types",
@@ -667,7 +661,6 @@ __all__ = [
     "map_leaves",
     "mapping_composites",
     "matrix_rank_standard",
-    "may_draw",
     "mirrored",
     "missing",
     "move",
@@ -710,7 +703,6 @@ __all__ = [
     "read_for",
     "real_numbers",
     "rebuild",
-    "recording",
     "reduction_rules",
     "reductions_composites",
     "refuse_exchange",

@@ -30,7 +30,7 @@ from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
 from chainrules_py.testing.structures import check_rebuilt
 from chainrules_py.values.arrays import Tracer
-from chainrules_py.values.generators import Draws, is_generator
+from chainrules_py.values.generators import is_generator, states
 from chainrules_py.values.holding import cells
 from chainrules_py.values.locks import Mode
 from chainrules_py.values.pytree import flatten, map_leaves
@@ -475,6 +475,39 @@ def _functions(xs: tuple[Any, ...]) -> list[Any]:
         parts = (x.push, x.pull) if type(x).__name__ == "LinearMap" else (x,)
         found += [y for y in parts if isinstance(y, (types.FunctionType, functools.partial))]
     return found
+
+
+class Draws:
+    """What is drawn at random from here on: inside `again` it is drawn once more.
+
+    A function that is run again for its derivative, maybe much later, has to draw what it drew for
+    the value that was given out.
+
+    Parameters
+    ----------
+    generators : iterable
+        What is drawn from.
+    shared : bool
+        Whether that may be the generators as well that everybody shares.
+    """
+
+    __slots__ = ("_among", "_states")
+
+    def __init__(self, generators: Iterable[Any], shared: bool) -> None:
+        self._among = tuple(generators), shared
+        self._states = states(*self._among)
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """Put the generators back to what they were, and afterwards to where they are now."""
+        now = states(*self._among)
+        try:
+            for put in self._states:
+                put()
+            yield
+        finally:
+            for put in now:
+                put()
 
 
 def generators(functions: Iterable[Any]) -> Draws:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import importlib
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _states: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Callable[[], Any]]]] = {}
@@ -51,50 +49,8 @@ def _meet() -> None:
             importlib.import_module(with_generators.pop(module))
 
 
-@functools.cache
-def may_draw(module: str) -> bool:
-    """Tell whether functions of a library may draw from the generators that everybody shares."""
-    root = module.partition(".")[0]
-    if root == "numpy" or root.startswith("chainrules_"):
-        return "random" in module
-    return root not in sys.stdlib_module_names or root in ("random", "statistics")
-
-
 def states(generators: Iterable[Any], shared: bool) -> list[Callable[[], Any]]:
     """Return calls that have generators, maybe those that all share, draw the same again."""
     _meet()
     known = [(x, *_states[type(x)]) for x in (*(_shared if shared else ()), *generators)]
     return [putting(x, read(x)) for x, read, putting in known]
-
-
-class Draws:
-    """What is drawn at random from here on: inside `again` it is drawn once more.
-
-    A function that is run again for its derivative, maybe much later, has to draw what it drew for
-    the value that was given out.
-
-    Parameters
-    ----------
-    generators : iterable
-        What is drawn from.
-    shared : bool
-        Whether that may be the generators as well that everybody shares.
-    """
-
-    __slots__ = ("_among", "_states")
-
-    def __init__(self, generators: Iterable[Any], shared: bool) -> None:
-        self._among = tuple(generators), shared
-        self._states = states(*self._among)
-
-    @contextlib.contextmanager
-    def again(self) -> Generator[None]:
-        """Put the generators back to what they were, and afterwards to where they are now."""
-        now = states(*self._among)
-        try:
-            for put in self._states:
-                put()
-            yield
-        finally:
-            for put in now:
-                put()

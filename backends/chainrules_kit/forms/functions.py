@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
+from chainrules_kit.forms.captures import recording
 from chainrules_kit.forms.pairs import enter
 from chainrules_kit.forms.recipes import AugmentedRecipe, PushedRecipe
 from chainrules_py import (
@@ -22,7 +23,6 @@ from chainrules_py.extend import (
     highest_tracer,
     name_of,
     parameters_of,
-    recording,
     where_defined,
 )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_kit.entries import canonical, conjugated, dense, opened
+from chainrules_kit.forms.captures import check_captured
 from chainrules_py import (
     NoTangent,
     NotDifferentiableError,
@@ -29,7 +30,6 @@ from chainrules_py.extend import (
     annotate,
     asks_wanted,
     captured,
-    check_captured,
     check_result,
     describe,
     flatten,
