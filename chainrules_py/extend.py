@@ -51,9 +51,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.values.structure": (
         "as_result fields_of is_structure_type rebuild register_leaf structure_of"
     ),
-    "chainrules_py.values.generators": (
-        "is_generator register_generator states with_generators"
-    ),
+    "chainrules_py.values.generators": "is_generator register_generator states with_generators",
     "chainrules_py.values.holding": (
         "attributes cells content elements holds holds_numbers holds_objects inside slots"
     ),
@@ -73,9 +71,7 @@ _HOMES: dict[str, str] = {
         "Closure Hole Operator closed refuse_traced settled traced_and_generators traced_in"
     ),
     "chainrules_py.primitives.closures.effects": "HigherOrder",
-    "chainrules_py.primitives.closures.captured": (
-        "captured in_words knows parts_of"
-    ),
+    "chainrules_py.primitives.closures.captured": "captured in_words knows parts_of",
     "chainrules_py.primitives.dispatch": "Cache invalidate where_defined",
     "chainrules_py.primitives.hints": "Line advise advised_at gives remedies told",
     "chainrules_py.primitives.plugins": (
