@@ -337,7 +337,7 @@ def _push_both(primal: Any, terms: list[Any], fits: _Fits, finish: Any) -> Any:
 def _push_alone(
     primal: Any, k: int, term: Term, partial: Any, fits: _Fits, other: Any, finish: Any
 ) -> Any:
-    """The k-th operand wanted; ``other`` is the class of the other one, or None."""
+    """Build the push for the k-th operand; ``other`` is the class of the other one, or None."""
     number = other in (int, float, bool)
     alone = number or other is None
     kinds = ("real",) if number else ("real", "complex")
