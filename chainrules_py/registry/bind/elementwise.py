@@ -223,10 +223,10 @@ def _run_binary(
         except AttributeError:
             return general(links, z, x, y)
         if dtype == x.dtype == y.dtype:
-            first, second, kept = x.shape, y.shape, keep((z, x, y))
-            if first == second:
-                return z, (fast[dtype], links, *kept)
-            return z, (broadcast[dtype], links, *kept, *planned(z.shape, first, second))
+            if x.shape == y.shape:
+                return z, (fast[dtype], links, *keep((z, x, y)))
+            plans = planned(z.shape, x.shape, y.shape)
+            return z, (broadcast[dtype], links, *keep((z, x, y)), *plans)
         return general(links, z, x, y)
 
     return run

@@ -347,8 +347,11 @@ def _push_alone(
         (t,) = tangents
         try:
             dtype = y.dtype
-            alike = dtype == xs[k].dtype == t.dtype and fits[dtype] in kinds
-            if alike and (alone or xs[1 - k].dtype == dtype):
+            if (
+                dtype == xs[k].dtype == t.dtype
+                and fits[dtype] in kinds
+                and (alone or xs[1 - k].dtype == dtype)
+            ):
                 y_dot = term(t, partial and partial(y, *xs))
                 if y_dot.dtype == dtype and y_dot.shape == y.shape:
                     return y, y_dot
