@@ -94,14 +94,6 @@ class Run:
     """
 
     __slots__ = ("aux", "leaves", "notes", "outputs", "tree", "value", "y", "y_leaves", "y_tree")
-    aux: Any
-    notes: Notes
-    value: Any
-    leaves: list[Any]
-    outputs: list[Any]
-    tree: TreeDef
-    y_leaves: list[Any]
-    y_tree: TreeDef
     level: Any = property(operator.attrgetter("tape.level"))
     """Which differentiation it is: those that it begins have higher ones."""
 

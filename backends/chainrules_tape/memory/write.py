@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -98,16 +99,7 @@ def _count(holder: Any, name: str) -> int:
     return sys.getrefcount(getattr(holder, name))
 
 
-class _Holder:
-    """An object that alone has a value."""
-
-    __slots__ = ("payload",)
-
-    def __init__(self) -> None:
-        self.payload = object()
-
-
-_ONE_HOLDER = _count(_Holder(), "payload")
+_ONE_HOLDER = _count(types.SimpleNamespace(payload=object()), "payload")
 
 
 # ---------------------------------------------------------------------------------------- writing
