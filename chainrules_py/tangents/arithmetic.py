@@ -314,7 +314,12 @@ def _plain_entries(primal: Any, items: list[tuple[Any, Any]], t: Any) -> dict[An
         return {key: value for (key, _), (_, value) in zip(items, given, strict=True)}
     entries = dict(given)
     check_keys(type(primal), entries, dict(items))
-    if missing := [key for key, value in items if key not in entries and not is_constant(value)]:
+    if missing := [
+        key
+        for key, x in items
+        if key not in entries
+        and (is_number_or_array(x) or is_structure_type(type(x)) or holds_numbers(x))
+    ]:
         msg = (
             f"{describe(t)} is not a tangent of {describe(primal)}: {missing[0]!r} is missing; "
             f"write ZeroTangent() where nothing flows, or Tangent[{type(primal).__name__}](...)"

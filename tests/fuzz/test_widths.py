@@ -106,7 +106,7 @@ PLACES = {
     "first": lambda f, x, d: f(x, d),
     "second": lambda f, x, d: f(d, x),
     "in a where": lambda f, x, d: np.where(d > 0, f(x, d), x),
-    "into array": lambda f, x, d: f(d, 0 * d + x),
+    "into an array": lambda f, x, d: f(d, 0 * d + x),
     "written": lambda f, x, d: written(f(d, x), x),
     "around": lambda f, x, d: np.pad(f(x, d), 1, constant_values=x),
     "in between": lambda f, x, d: np.linspace(x, f(x, d), 3),

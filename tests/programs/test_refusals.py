@@ -294,6 +294,7 @@ BUFFERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::chainrules_compile.RecordingWarning")
 @pytest.mark.parametrize("name", BUFFERS)
 def test_what_is_advised_runs_plain_traced_and_compiled(name):
     compile = pytest.importorskip("chainrules_compile").compile
@@ -361,7 +362,7 @@ def test_a_step_of_a_dict_leaves_out_what_cannot_vary():
     assert g.keys() == {"w", "b"}
     step = {k: p[k] - 0.1 * g[k] for k in g}
     np.testing.assert_allclose(step["w"], TWO - 0.15)
-    assert jvp(lambda p: np.sum(p["w"]) * p["b"], (p,), (g,))[1] == 7.0
+    assert jvp(lambda p: np.sum(p["w"]) * p["b"], (p,), (g,))[1] == 8.5
 
 
 def test_a_hessian_product_of_one_argument_is_of_its_type():

@@ -57,7 +57,7 @@ def test_arrays_that_are_locked_together():
         ps[3][0] = 5.0
         return product(xs)
 
-    with pytest.raises(MutationError, match="writes to array"):
+    with pytest.raises(MutationError, match="writes to an array"):
         grad(writes)(ps)
 
     def inner(xs):
