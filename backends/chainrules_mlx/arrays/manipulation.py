@@ -6,7 +6,6 @@ from typing import Any
 
 import mlx.core as mx
 
-from chainrules_kit import gathered_windows
 from chainrules_mlx.array_types import ARRAY, alike, dtype_of, entered, number_as
 from chainrules_mlx.arrays.reductions import summed
 from chainrules_mlx.arrays.select import select
