@@ -193,6 +193,13 @@ class Line:
         return text if wanted else ast.unparse(_call(made, self.argument))
 
     def _constant(self, node: ast.expr, made: str) -> ast.expr:
+        if isinstance(node, (ast.Slice, ast.Tuple)):
+            for name, part in ast.iter_fields(node):
+                if isinstance(part, ast.expr):
+                    setattr(node, name, self._constant(part, made))
+                elif isinstance(part, list):
+                    part[:] = [self._constant(each, made) for each in part]
+            return node
         return _call(made, ast.unparse(node)) if any(self.traced(node)) else node
 
     def owner(self, name: str = "") -> str | None:

@@ -64,8 +64,9 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
 
 
 def _explain(error: BaseException, held: bool) -> None:
-    if isinstance(error.__cause__, ChainRulesError):  # NumPy says less of what a tracer refused
-        raise error.__cause__
+    cause = error.__cause__
+    if isinstance(cause, ChainRulesError) and type(error) in _DEEP:
+        raise cause  # NumPy says less of what a tracer refused
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # of objects any may come
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)

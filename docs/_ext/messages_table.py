@@ -77,6 +77,7 @@ EXAMPLES = {
     "PackageWarning": """\
         import warnings
 
+        from chainrules_py.errors import PackageWarning
         from chainrules_py.primitives.plugins import failures, not_loaded
 
         failures["chainrules_thing"] = "could not be imported: ImportError: no thing"

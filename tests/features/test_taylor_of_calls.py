@@ -82,12 +82,6 @@ SOLVED = {
     ),
     "discrete riccati": (lambda a: scipy.linalg.solve_discrete_are(MIXED * a, ONE, ONE, ONE), 0.7),
     "schur": (lambda a: scipy.linalg.schur(MIXED * a + MIXED.T * a * a)[0], 0.7),
-    "roots of a spline": (
-        lambda a: scipy.interpolate.CubicSpline(KNOTS, HEIGHTS + a * KNOTS / 9).roots(
-            extrapolate=False
-        ),
-        0.7,
-    ),
 }
 SOLVED |= {
     f"{name}.{method}": (
@@ -102,7 +96,7 @@ SOLVED |= {
     "gamma.median": (lambda a: scipy.stats.gamma.median(a), 2.3),
     "beta.interval": (lambda a: scipy.stats.beta.interval(0.4, a, 2.0)[1], 2.3),
 }
-AT_ONCE = ("continuous riccati", "discrete riccati", "roots of a spline", "norm.ppf", "norm.isf")
+AT_ONCE = ("continuous riccati", "discrete riccati", "norm.ppf", "norm.isf")
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     ConvergenceError
         If the matrix is singular to working precision.
     """
-    if not len(columns):
+    if not unknowns(columns):
         return rhs
     if isinstance(rhs, list):
         return _solved_numbers(columns, rhs)
@@ -137,7 +137,7 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     matrix = matrix * units
     # A second right-hand side, with something of every direction, shows how large the inverse is.
     probe = v.cos(
-        1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=len(columns)), dtype=matrix.dtype)
+        1.0 + 2.4 * v.astype(v.arange_like(matrix, stop=matrix.shape[-1]), dtype=matrix.dtype)
     )
     both = v.stack(rhs * v.squeeze(rows, axis=-1), v.broadcast_to(probe, shape=rhs.shape), axis=-1)
     try:
@@ -148,6 +148,11 @@ def solved(columns: Any, rhs: Flat) -> Flat:
     if not bool(condition * eps < 0.1):
         raise ConvergenceError(_singular(float(condition)))
     return v.index(found, (..., 0)) * v.squeeze(units, axis=-2)
+
+
+def unknowns(columns: Any) -> int:
+    """Count the columns, which come in a list, or as a matrix."""
+    return len(columns) if isinstance(columns, list) else int(columns.shape[-1])
 
 
 def _matrix(columns: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_kit.solvers.dense import Coordinates, Flat, falls, solved
+from chainrules_kit.solvers.dense import Coordinates, Flat, falls, solved, unknowns
 from chainrules_kit.solvers.krylov import conjugate_gradients, gmres
 from chainrules_kit.solvers.vectors import (
     Vector,
@@ -385,7 +385,7 @@ def least(system: System, leaves: Vector) -> Vector:
     """
     if system.columns is None:
         system.jacobian(leaves)
-    if system.columns is not None and len(system.columns) and falls(system.columns):
+    if system.columns is not None and unknowns(system.columns) and falls(system.columns):
         msg = (
             "minimize came to a stationary point that is no minimum: the Hessian has a negative "
             "eigenvalue there, so the value falls to a side; start elsewhere, or, if a saddle "
