@@ -20,7 +20,7 @@ from chainrules_kit.solvers.stepping import (
 )
 from chainrules_kit.solvers.systems import engine
 from chainrules_kit.solvers.vectors import Vector, combine, direction, eps_of, norm, number, square
-from chainrules_py import ConvergenceError, ZeroTangent
+from chainrules_py import ConvergenceError, ZeroTangent, is_zero, space
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tree, mirrored, refuse_traced, started
 
@@ -80,10 +80,13 @@ class Solution:
                 t_bars[n] += (1 - step.start) * t_bar - share * h_bar
                 t_bars[n + 1] += step.start * t_bar + share * h_bar
             y_bar = problem.scalars([x + y[n] for x, y in zip(y_bar, bars, strict=True)])
-        f_bar, *p_bars = [
-            of.tangent([sums.pop(0) for _ in of.leaves]) for of in map(Tree, (problem.f, *params))
-        ]
+        p_bars = []
+        for x in (problem.f, *params):
+            of, none = Tree(x), space(x)
+            bar = of.tangent([sums.pop(0) for _ in of.leaves])
+            p_bars.append(none if is_zero(none) else bar)
         t_bar = v.stack(*[v.index(problem.t, 0) * 0.0 + x for x in t_bars])
+        f_bar, *p_bars = p_bars
         return f_bar, tree.tangent(y_bar), t_bar, *p_bars
 
 
