@@ -111,8 +111,8 @@ def opaque_fields(cls: type) -> dict[str, Any]:
         msg = f"{name} of {describe(x.payload)} is asked for, which is another in each call"
         raise RecordingError(msg)
 
-    known = {"__getattr__": look, "__class__": property(shown_class), "__slots__": ()}
-    known["__module__"] = Noted.__module__
+    known: dict[str, Any] = {"__getattr__": look, "__class__": property(shown_class)}
+    known |= {"__slots__": (), "__module__": Noted.__module__}
     return {**known, "__dispatch_type__": cls, "payload_type": cls}
 
 

@@ -71,7 +71,8 @@ class _Walk:
             return [call]
         ys, places = ys[::-1], places[::-1]
         rows, times = self._spread(ys, places)
-        width = (z.shape or ())[1] if len(z.shape or ()) > 1 else 1
+        shape: tuple[int, ...] = z.shape or ()
+        width = shape[1] if len(shape) > 1 else 1
         several = len(ys) > 1 or width > 1 or times > 1
         widest = _WIDEST if times == 1 else _WIDEST_SPREAD
         n, zeros = sum(map(size, places)), self._starts(buffer)

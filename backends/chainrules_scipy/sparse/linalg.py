@@ -317,7 +317,7 @@ def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) 
     return anchored(known, v.sum(v.abs(a @ vector)) / np.sum(np.abs(vector)))
 
 
-_onenormest = native.onenormest
+_onenormest: Any = native.onenormest
 place(native.onenormest, onenormest)
 
 
