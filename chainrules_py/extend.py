@@ -124,6 +124,7 @@ _HOMES: dict[str, str] = {
     "chainrules_py.tracing.library_calls": "Site call_native",
     "chainrules_py.tracing.operators": "Classes answer_as in_place_operators",
     "chainrules_py.tracing.others": "asks_first moved read_for",
+    "chainrules_py.tracing.tracebacks": "shorten_traceback",
     "chainrules_py.tracing.trace": ("Recorder Settled SettledCalls Trace Unmixed note_rule"),
     "chainrules_py.engines.default": "any_engine",
     "chainrules_py.engines.guard": "Guard GuardMode refuse_written",

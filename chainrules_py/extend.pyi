@@ -359,6 +359,9 @@ from chainrules_py.tracing.trace import (
     Unmixed,
     note_rule,
 )
+from chainrules_py.tracing.tracebacks import (
+    shorten_traceback,
+)
 from chainrules_py.values.arrays import (
     Tracer,
     beside,
@@ -738,6 +741,7 @@ __all__ = [
     "share_memory",
     "shares_a_run",
     "shortcuts",
+    "shorten_traceback",
     "slots",
     "solve_triangular_standard",
     "solving_rules",

@@ -24,6 +24,7 @@ from chainrules_py.primitives.plugins import BACKENDS, announced, see_roots
 from chainrules_py.registry.table import name_of
 from chainrules_py.tracing.array_like import ArrayLike
 from chainrules_py.tracing.objects import Objects
+from chainrules_py.tracing.tracebacks import shorten_traceback
 from chainrules_py.values.tracers import find_tracers
 from chainrules_py.values.type_info import type_info
 
@@ -61,12 +62,14 @@ def explain_error(error: BaseException, made: Objects | None = None) -> None:
     finally:
         if made is not None and not isinstance(error, ChainRulesError):
             made.explain(error)
+        shorten_traceback(error)
 
 
 def _explain(error: BaseException, held: bool) -> None:
     cause = error.__cause__
     if isinstance(cause, ChainRulesError) and type(error) in _DEEP:
-        raise cause  # NumPy says less of what a tracer refused
+        cause.__suppress_context__ = True  # NumPy says less of what a tracer refused
+        raise cause.with_traceback(error.__traceback__)
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # of objects any may come
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)

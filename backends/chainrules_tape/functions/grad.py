@@ -15,6 +15,7 @@ from chainrules_py.extend import (
     flatten,
     leaf_tangents,
     made,
+    shorten_traceback,
     type_info,
     unflatten,
     untraced,
@@ -315,6 +316,9 @@ def _differentiating(
                     warn_unused(f, run.notes)
             elif unused != "zero":
                 bars = without_zeros(run, found, bars, unused, names)
+        except Exception as error:
+            shorten_traceback(error)
+            raise
         finally:
             watch.undo()  # before anything else, for an interrupt may come at any call of ours
         bars = bars[0] if alone else arguments.deliver(bars)
