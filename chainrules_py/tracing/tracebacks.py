@@ -29,7 +29,8 @@ def shorten_traceback(error: BaseException) -> None:
         kept += frames[program[-1] + 1 :]
     rest = None
     for at in reversed(kept):
-        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, at.tb_lineno)
+        line = at.tb_lineno or 0  # code may have no lines
+        rest = types.TracebackType(rest, at.tb_frame, at.tb_lasti, line)
     error.__traceback__ = rest
 
 
