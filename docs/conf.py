@@ -31,11 +31,13 @@ extensions = [
     "messages_table",
     "obstacles_table",
     "rule_book",
+    "scipy_texts",
     "outputs",
     "offline",
 ]
 exclude_patterns = ["_build", "_ext", "_templates", "jupyter_execute", "**.ipynb_checkpoints"]
 nitpicky = False
+suppress_warnings = ["ref.python"]  # `T` of an annotation may be one of several attributes
 default_role = "py:obj"
 
 # ---------------------------------------------------------------------------------- reference

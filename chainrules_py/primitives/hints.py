@@ -31,7 +31,8 @@ remedies: list[Callable[[Line, BaseException | None, bool], str | None]] = []
 
 The error is that of a library; None where a tracer refuses. Last is what no advice is known of.
 """
-gives: dict[Any, type] = {}  # classes of what functions make, where methods are advised
+gives: dict[Any, type] = {}
+"""Classes of what functions make, where methods are advised."""
 _LONGEST = 72  # characters of an expression that a message shows
 _STORED = re.compile(r"\s*(?:[-+*/@%&|^]|//|\*\*|<<|>>)?=(?!=)(.*)")
 

@@ -140,6 +140,18 @@ def checked_name(x: Any, where: str, rules: Iterable[Any]) -> Any:
     return by_name(x)
 
 
+class _of_instances:  # noqa: N801
+    """A property that the class does not have, as `inspect.signature` of the class wants it."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError(self._function.__name__)
+        return self._function(instance)
+
+
 class Made(functools.partial[Any]):
     """A function that is pickled as the call that made it, or by the name that it has itself."""
 
@@ -147,7 +159,7 @@ class Made(functools.partial[Any]):
     returned: Callable[[inspect.Signature], Any] | None = None
     """What annotates the result, where it is another than that of the function it stands for."""
 
-    @property
+    @_of_instances
     def __signature__(self) -> inspect.Signature:
         import inspect  # which the core does without
 

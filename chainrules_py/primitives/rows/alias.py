@@ -451,6 +451,7 @@ UFUNC_KEYWORDS: dict[str, Any] = {
 """The keywords of every ufunc, with their defaults: none of them has a derivative."""
 
 aliases: dict[Any, Alias] = {}
+"""By function of a library, what it is an alias of."""
 replaced: list[Callable[[Any], object]] = []
 """Called with a function whose row is replaced by another one: who keeps it lets it go."""
 _of_packages: dict[Any, dict[Any, Alias]] = {}
