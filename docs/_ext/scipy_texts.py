@@ -26,8 +26,8 @@ def plain(lines: list[str]) -> list[str]:
             skips = line.strip() == "Methods"
         if skips:
             continue
-        for pattern, text in _ROLES:
-            line = pattern.sub(text, line)
+        for pattern, text in _ROLES:  # as long as before: some stand in tables
+            line = pattern.sub(lambda m, text=text: f"{m.expand(text):<{len(m[0])}}", line)
         kept.append(line)
     return kept
 
