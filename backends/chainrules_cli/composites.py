@@ -23,8 +23,8 @@ def composite(f: Any) -> str | None:
 
     Examples
     --------
-    >>> composite(np.clip)
-    'maximum, minimum'
+    >>> composite(np.kron)
+    'reshape, multiply'
     """
     see(f, (np.ndarray,))
     if f not in aliases:

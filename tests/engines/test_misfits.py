@@ -142,6 +142,7 @@ ENGINES = {
 SEEING = ("tape", "torch", "mlx", "jax", "autograd")
 """Engines that see words outside of what is exported to them."""
 WITH_NUMPY = ("tape", "autograd", "mygrad", "pytensor")
+THIN = ("mygrad", "pytensor")
 Z, U = np.array([0.4, 1.6]), np.array([1.0, -0.5])
 
 
@@ -155,7 +156,8 @@ def derivatives(engine, place, pen, misfit, doors=None):
         return []
     f, m = made(pen, misfit)
     call = place(f, m, engine)
-    known = importlib.import_module(f"chainrules_{engine}").transformations
+    package = f"chainrules_engines.{engine}" if engine in THIN else f"chainrules_{engine}"
+    known = importlib.import_module(package).transformations
     asarray, wrong = known.asarray or np.asarray, []
     with known.context():
         z, u = asarray(Z), asarray(U)

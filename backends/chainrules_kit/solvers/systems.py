@@ -20,7 +20,7 @@ from chainrules_kit.solvers.vectors import (
     norm,
     size,
 )
-from chainrules_py import ConvergenceError, NoRuleError, NotDifferentiableError, space
+from chainrules_py import Config, ConvergenceError, NoRuleError, NotDifferentiableError, space
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Tree,
@@ -131,9 +131,11 @@ class System:
         coordinates = Coordinates(leaves, self.batch)
         if len(leaves) == 1 and not self.batch and self.spaces[0].kind == "real":
             (x,) = leaves
-            if getattr(x, "ndim", 0) == 1 and type_info(type(x)).host is None:
+            installed = engine()  # a config is another engine's, whose pullbacks take one direction
+            alone = type_info(type(x)).host is None and not isinstance(installed, Config)
+            if getattr(x, "ndim", 0) == 1 and alone:
                 # Of an array that no other engine sees, all rows in one pass.
-                y, pullback = engine().vjp(lambda x: self._traced((x,))[0], x)
+                y, pullback = installed.vjp(lambda x: self._traced((x,))[0], x)
                 refuse_traced(y, self.f, self.name)
                 if y.dtype == x.dtype:
                     (rows,) = pullback(v.eye_like(x, rows=x.shape[0]), batched=True)

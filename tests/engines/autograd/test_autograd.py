@@ -436,7 +436,7 @@ def test_what_is_differentiated_becomes_no_plain_number(asked):
         return v.sin(x)
 
     scalar_rule(wave, lambda _y, x: v.cos(x) * asked(x))
-    with pytest.raises(TracerError, match="cannot convert a traced"):
+    with pytest.raises(TracerError, match=r"does not become a plain|cannot convert a traced"):
         grad(grad(adapter.export(wave)))(0.3)
 
 
