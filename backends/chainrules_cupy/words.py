@@ -163,10 +163,10 @@ def full_like_cupy(x: cupy.ndarray, *, shape: Any, fill: Any, dtype: Any = None)
 
 
 @v.zeros_like.implement
-def zeros_like_cupy(x: cupy.ndarray, *, dtype: Any = None) -> Any:
+def zeros_like_cupy(x: cupy.ndarray, *, shape: Any = None, dtype: Any = None) -> Any:
     """Beside x."""
     with on(x.device):
-        return cupy.zeros(x.shape, x.dtype if dtype is None else dtype)
+        return cupy.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
 
 
 @v.ones_like.implement

@@ -129,7 +129,19 @@ words = types.SimpleNamespace(
         name: _method(name)
         for name in (
             *("abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "ceil", "cos"),
-            *("cosh", "erf", "exp", "exp2", "floor", "isfinite", "isinf", "isnan", "log", "log10"),
+            *(
+                "copysign",
+                "cosh",
+                "erf",
+                "exp",
+                "exp2",
+                "floor",
+                "isfinite",
+                "isinf",
+                "isnan",
+                "log",
+                "log10",
+            ),
             *("log2", "logaddexp", "logical_not", "matmul", "maximum", "minimum", "pow"),
             *("reciprocal", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
             "trunc",

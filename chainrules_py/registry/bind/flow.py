@@ -18,6 +18,7 @@ from chainrules_py.registry.bind.partials import SELECTING
 from chainrules_py.tangents.sum_to_shape import unbroadcast
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import AbstractTangent
+from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary import reductions, sorting
@@ -108,7 +109,9 @@ def strong_pull(
     product = isinstance(recipe, BilinearRecipe) and not strong
     if product and not whole:
         bars = _strong_product(listed, y_bar, alive, saved, bars)
-    if selects(pull) or (strong and n == 1):
+    # A factor that is differentiated further out is zero by its value alone.
+    masks = strong and n == 1 and not any([issubclass(type(x), Tracer) for x in saved])
+    if selects(pull) or masks:
         probes = listed(probe, saved)
     elif whole or not (each or product):
         probes = [True] * n

@@ -143,7 +143,7 @@ def _has_one_sign(x: Any) -> bool:
 def _row_calls(case: Case, arrays: list[int]) -> Iterator[Call]:
     """List vectors in the place of matrices, one at a time: ``matmul`` takes them on both sides."""
     for i in arrays if len(arrays) > 1 else ():
-        if case.operands[i].ndim == 2:
+        if case.operands[i].ndim == 2 and case.operands[i].size:
             yield _call(case, f"a vector for argument {i + 1}", _first_line(i), [i])
 
 

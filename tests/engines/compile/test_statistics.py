@@ -60,7 +60,7 @@ def test_their_steps_are_what_numpy_gives(layout, dtype, target):
         return [f(x, axis) for f, axis in CASES]
 
     def total(x):
-        return sum([np.sum(np.sin(f(x, axis))) for f, axis in CASES])
+        return sum([np.sum(np.sin(f(x, axis) / 1000)) for f, axis in CASES])
 
     for f in (every, value_and_grad(total)):
         compiled = compile(f, target=target)

@@ -226,3 +226,15 @@ def test_second_derivatives_of_what_is_even_in_a_length_of_0_are_reported(name, 
         warnings.simplefilter("error")
         grad(EVEN[name])(np.zeros(2))
         NESTINGS[nesting](EVEN[name], direction, direction)
+
+
+def test_a_factor_of_0_that_is_differentiated_further_out_hides_nothing():
+    """∂³x^y/∂x²∂y = (2y - 1 + y (y - 1) log x) x^(y - 2), beside a point where it is NaN."""
+
+    def slope(f, i):
+        return grad(lambda *xs: np.sum(f(*xs)), i)
+
+    x, y = np.array([1.0, 2.0, -0.5]), np.array([0.0, 0.0, 2.5])
+    with np.errstate(all="ignore"):
+        found = slope(slope(slope(np.power, 0), 0), 1)(x, y)
+    np.testing.assert_allclose(found[:2], -(x[:2] ** -2.0), rtol=1e-12)
