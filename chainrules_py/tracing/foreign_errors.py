@@ -7,6 +7,7 @@ has written.
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from typing import Any
@@ -32,6 +33,7 @@ _DEEP = (TypeError, ValueError, AttributeError, NotImplementedError, struct.erro
 """The errors that may come from inside; of others a library says itself that they are its own."""
 
 _LONGEST = 120  # characters of an error that a message shows
+_MISCALLED = re.compile(r"(unexpected keyword|required (positional|keyword-only)) argument")
 
 _HOOKS = (ArrayLike.__array_function__.__code__, ArrayLike.__array_ufunc__.__code__)
 
@@ -73,6 +75,7 @@ def _explain(error: BaseException, held: bool) -> None:
     of_plain = TypeError, SystemError, AttributeError, IndexError, RuntimeError
     kinds = Exception if held else of_plain  # of objects any may come
     broken = isinstance(error, kinds) and not isinstance(error, ChainRulesError)
+    broken = broken and not _MISCALLED.search(str(error))
     if broken and (found := instead_for(error, held)):
         said = str(error).partition("\n")[0][:_LONGEST]
         fact = f"a function of plain values was given a traced one ({type(error).__name__}: {said})"

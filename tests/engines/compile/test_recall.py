@@ -186,4 +186,4 @@ def test_calls_between_marks_are_none_of_before():
     p = simplified(Program("f", (x,), tuple(calls), (a, b, c, d, e)))
     assert p.outputs == (a, b, b, d, d)
     assert [call.function for call in without_marks(p)] == [np.sin] * 3
-    assert list(PASSES)[:2] == ["simplify", "recall"]
+    assert list(PASSES).index("simplify") < list(PASSES).index("recall")
