@@ -377,7 +377,7 @@ def test_code_that_calls_numpy_says_what_to_write():
         jax.grad(export(lambda x: np.sin(x)))(1.0)
 
 
-def test_a_rule_in_numpy_says_how_to_call_it_back(near):
+def test_a_rule_in_numpy_is_called_back(near):
     @primitive
     def by_numpy(x):
         return np.sin(np.asarray(x))
@@ -385,8 +385,7 @@ def test_a_rule_in_numpy_says_how_to_call_it_back(near):
     scalar_rule(by_numpy, lambda y, x: np.cos(np.asarray(x)))
     near(jax.grad(export(by_numpy))(0.5), np.cos(0.5))
     near(jax.jit(export(by_numpy))(0.5), np.sin(0.5))
-    with pytest.raises(NotDifferentiableError, match=r"the rule of by_numpy .*jax\.callback"):
-        jax.jit(jax.grad(export(by_numpy)))(0.5)
+    near(jax.jit(jax.grad(export(by_numpy)))(0.5), np.cos(0.5))
 
 
 def test_errors_in_a_half_name_the_call_and_the_rule():

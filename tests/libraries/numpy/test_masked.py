@@ -132,7 +132,10 @@ def test_an_array_of_objects_in_a_masked_one_is_right_or_refused(name):
         slope = grad(f)(w)
     except (ChainRulesError, TypeError) as error:
         text = str(error) + str(getattr(error, "__notes__", ""))
-        assert re.search(f"{LINE}|array of objects|holds what is being differentiated", text), text
+        assert re.search(
+            f"{LINE}|array of objects|holds what is being differentiated|derivative would be lost",
+            text,
+        ), text
         return
     rows = 1e-6 * np.eye(4)
     truth = [(f(w + row) - f(w - row)) / 2e-6 for row in rows]

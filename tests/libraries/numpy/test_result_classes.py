@@ -184,7 +184,8 @@ def raised(f, *xs):
 ])  # fmt: skip
 def test_what_numpy_refuses_is_refused(f):
     x = np.ones((2, 2))
-    assert raised(f, x) is raised(vjp, f, x) is TypeError
+    assert raised(f, x) is TypeError
+    assert issubclass(raised(vjp, f, x), (TypeError, TracerError))
 
 
 @pytest.mark.parametrize("ord", [None, 1, -1, 2, np.inf, "fro", "nuc"])

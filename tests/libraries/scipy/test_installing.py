@@ -43,17 +43,24 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
 def test_programs(f):
-    with pytest.raises(TracerError, match="chainrules_scipy"):
-        grad(f)(X)
+    """What SciPy computes of traced numbers one by one is right; the rest is refused, or ours."""
+    way, h = np.array([0.5, -0.2, 0.3]), 1e-6
     plain = f(X)
+    truth = (f(X + h * way) - f(X - h * way)) / (2 * h)
+
+    def alone():
+        try:
+            g = grad(f)(X)
+        except TracerError as error:
+            return "chainrules_scipy" in str(error)
+        return abs(np.sum(g * way) - truth) < 1e-6 * (1 + abs(truth))
+
+    assert alone()
     with chainrules_scipy.install():
         assert f(X) == plain
         g = grad(f)(X)
-    way, h = np.array([0.5, -0.2, 0.3]), 1e-6
-    truth = (f(X + h * way) - f(X - h * way)) / (2 * h)
     assert abs(np.sum(g * way) - truth) < 1e-6 * (1 + abs(truth))
-    with pytest.raises(TracerError):
-        grad(f)(X)
+    assert alone()
 
 
 def _standing():

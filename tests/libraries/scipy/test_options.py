@@ -70,7 +70,10 @@ def test_calls(name, start):
 )
 def test_refusals(name, call):
     """What has no derivative says so, and gives no number without one."""
-    with chainrules_scipy.install(), pytest.raises(NotDifferentiableError, match="constant"):
+    with (
+        chainrules_scipy.install(),
+        pytest.raises(NotDifferentiableError, match="no derivative here"),
+    ):
         grad(lambda q: np.sum(call(q)))(np.arange(1.0, 5.0))
 
 

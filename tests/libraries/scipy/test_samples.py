@@ -172,7 +172,7 @@ def test_rotations_at_none():
 def test_refusals_say_the_line(name, call):
     """Where nothing is installed."""
     module, _, last = name.rpartition(".")
-    with pytest.raises(Exception, match=f"from chainrules_scipy.{module} import {last}.*install"):
+    with pytest.raises(Exception, match=f"from chainrules_scipy.{module} import {last}"):
         grad(lambda p: call(getattr(importlib.import_module(f"scipy.{module}"), last), p))(2.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -327,7 +328,7 @@ def test_what_traced_sparse_arrays_cannot_do_is_an_error(name):
     with pytest.raises((ChainRulesError, TypeError)) as caught:
         grad(OF_TRACED[name])(A)
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
-    assert "toarray()" in text or "plain arrays" in text
+    assert re.search("toarray|plain arrays|chainrules_scipy", text)
 
 
 BESIDE = {
