@@ -158,13 +158,3 @@ OPERATORS = {
     ">": operator.gt,
     "divmod()": divmod,
 }
-
-
-@pytest.mark.parametrize("sign", OPERATORS)
-def test_code_with_a_constant_on_the_left_says_what_to_write(sign):
-    """PyTorch's tensors refuse NumPy's arrays there by a bare TypeError."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    code = export(lambda x: OPERATORS[sign](W, x), to="torch")
-    for x in torch.tensor(X), torch.tensor(X, requires_grad=True):
-        with pytest.raises(NotDifferentiableError, match="on the left of one of PyTorch's"):
-            code(x)
