@@ -60,7 +60,6 @@ from chainrules_py.engines.default import (
 from chainrules_py.engines.guard import (
     Guard,
     GuardMode,
-    refuse_written,
 )
 from chainrules_py.errors import (
     ContractError,
@@ -285,7 +284,6 @@ from chainrules_py.tangents.space import (
     StructureSpace,
     fit,
     kind_of,
-    spread_all,
     spread_given,
 )
 from chainrules_py.tangents.structural import (
@@ -374,7 +372,6 @@ from chainrules_py.values.arrays import (
     stood_for,
 )
 from chainrules_py.values.forgetting import (
-    HEAP_TYPE,
     Made,
     by_name,
     forgets,
@@ -394,7 +391,6 @@ from chainrules_py.values.holding import (
     elements,
     holds,
     holds_numbers,
-    holds_objects,
     inside,
     slots,
 )
@@ -487,7 +483,6 @@ __all__ = [
     "Gradient",
     "Guard",
     "GuardMode",
-    "HEAP_TYPE",
     "HigherOrder",
     "Hole",
     "LEAF",
@@ -625,7 +620,6 @@ __all__ = [
     "highest_tracer",
     "holds",
     "holds_numbers",
-    "holds_objects",
     "hosted",
     "hosts",
     "in_own_context",
@@ -714,7 +708,6 @@ __all__ = [
     "refuse_plain",
     "refuse_traced",
     "refuse_type",
-    "refuse_written",
     "refusers",
     "register_array_type",
     "register_frule",
@@ -745,7 +738,6 @@ __all__ = [
     "slots",
     "solve_triangular_standard",
     "solving_rules",
-    "spread_all",
     "spread_given",
     "started",
     "state",

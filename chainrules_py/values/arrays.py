@@ -109,13 +109,6 @@ class Tracer:
         """Return it as it is now, to be kept and written to by itself: itself, where none is."""
         return self
 
-    def drifts_from(self, other: Any) -> bool:
-        """Tell whether a number that equals another one would not, if what it is made of moved.
-
-        The level is the highest of both. An engine that does not know says that it would.
-        """
-        return True
-
     def ignored(self) -> Any:
         """Return what stands in its place where somebody takes it to be constant."""
         return self.__payload__

@@ -26,6 +26,7 @@ from chainrules_py import (
     scalar_rule,
 )
 from chainrules_py import vocabulary as v
+from chainrules_py.primitives.plugins import announced
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -142,7 +143,11 @@ ENGINES = {
 SEEING = ("tape", "torch", "mlx", "jax", "autograd")
 """Engines that see words outside of what is exported to them."""
 WITH_NUMPY = ("tape", "autograd", "mygrad", "pytensor")
-THIN = ("mygrad", "pytensor")
+ADAPTERS = {
+    name: module
+    for group in ("chainrules_py.engines", "chainrules_py.exporters")
+    for name, module in announced(group)
+}
 Z, U = np.array([0.4, 1.6]), np.array([1.0, -0.5])
 
 
@@ -156,8 +161,7 @@ def derivatives(engine, place, pen, misfit, doors=None):
         return []
     f, m = made(pen, misfit)
     call = place(f, m, engine)
-    package = f"chainrules_engines.{engine}" if engine in THIN else f"chainrules_{engine}"
-    known = importlib.import_module(package).transformations
+    known = importlib.import_module(ADAPTERS[engine]).transformations
     asarray, wrong = known.asarray or np.asarray, []
     with known.context():
         z, u = asarray(Z), asarray(U)
