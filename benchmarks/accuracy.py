@@ -17,7 +17,7 @@ import mpmath
 import numpy as np
 
 from chainrules_compile import compile
-from chainrules_native.compilers import processor
+from chainrules_compile.c.compilers import processor
 
 POINTS = 100_000
 """Random points of a row."""

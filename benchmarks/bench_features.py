@@ -10,7 +10,7 @@ import scipy.optimize
 
 from chainrules_compile import compile
 from chainrules_tape import checkpoint, grad, jacobian
-from chainrules_tools import taylor, vmap
+from chainrules_tape.tools import taylor, vmap
 
 
 class Embedding:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_tape import grad, hessian, hvp, jacobian
-from chainrules_tools import checkpoint_chain
+from chainrules_tape.tools import checkpoint_chain
 
 N = 100
 BUDGETS = {"hvp": 12, "Hessian": 40, "Jacobian, forward": 6, "Jacobian, reverse": 6}

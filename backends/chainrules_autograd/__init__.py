@@ -1,26 +1,93 @@
-"""autograd, as chainrules_py sees it: an engine whose arrays are NumPy's.
+"""Two things for autograd: its public names over our tape, and rules for autograd itself.
 
-`export` makes a function that autograd differentiates of whatever has a rule. Words can be called
-on autograd's boxes as they are.
+A package moves to the tape by changing its import lines: ``import autograd.numpy as np`` becomes
+``import chainrules_autograd.numpy as np``, and so do ``scipy``, ``extend``, ``misc``, ``builtins``
+and ``test_util``; ``chainrules migrate`` does it. With `as_autograd` modules that import autograd
+get these ones, unchanged.
+
+`export` and `import_rule` carry rules to autograd and from it; they import it (`engine`).
 """
 
-from chainrules_autograd import (
-    _private,  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: it says what to install
-    calls,
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from chainrules_autograd.aliases import as_autograd
+from chainrules_autograd.builtins import dict, isinstance, list, tuple, type
+from chainrules_autograd.differential_operators import (
+    checkpoint,
+    deriv,
+    elementwise_grad,
+    grad,
+    grad_and_aux,
+    grad_named,
+    hessian,
+    hessian_tensor_product,
+    hessian_vector_product,
+    holomorphic_grad,
+    jacobian,
+    make_ggnvp,
+    make_hvp,
+    make_jvp,
+    make_vjp,
+    multigrad_dict,
+    tensor_jacobian_product,
+    value_and_grad,
+    vector_jacobian_product,
 )
-from chainrules_autograd.config import AutogradConfig, config
-from chainrules_autograd.exporting import export, supports
-from chainrules_autograd.importing import import_rule
-from chainrules_autograd.transform import transformations
+from chainrules_autograd.extend import primitive
+
+if TYPE_CHECKING:
+    from chainrules_autograd.engine import (
+        AutogradConfig,
+        config,
+        export,
+        import_rule,
+        supports,
+        transformations,
+    )
 
 __all__ = [
     "AutogradConfig",
-    "calls",
+    "as_autograd",
+    "checkpoint",
     "config",
+    "deriv",
+    "dict",
+    "elementwise_grad",
     "export",
+    "grad",
+    "grad_and_aux",
+    "grad_named",
+    "hessian",
+    "hessian_tensor_product",
+    "hessian_vector_product",
+    "holomorphic_grad",
     "import_rule",
+    "isinstance",
+    "jacobian",
+    "list",
+    "make_ggnvp",
+    "make_hvp",
+    "make_jvp",
+    "make_vjp",
+    "multigrad_dict",
+    "primitive",
     "supports",
+    "tensor_jacobian_product",
     "transformations",
+    "tuple",
+    "type",
+    "value_and_grad",
+    "vector_jacobian_product",
 ]
 
-chainrules_contract = 1
+_OF_THE_ENGINE = frozenset(
+    ("AutogradConfig", "config", "export", "import_rule", "supports", "transformations")
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_THE_ENGINE:  # which imports autograd
+        return getattr(importlib.import_module("chainrules_autograd.engine"), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

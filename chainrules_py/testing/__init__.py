@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from chainrules_diagnosis import Table
 from chainrules_py.testing.check import CHECKS, check_frule, check_rrule, check_rule
 from chainrules_py.testing.checks.tangent_types import check_tangent_type
 from chainrules_py.testing.data.backends import Backend, backend, backends, to_numpy
 from chainrules_py.testing.data.coordinates import random_tangent
+from chainrules_py.testing.diagnosis import Table
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.testing.report.summary import Outcome, Summary
 from chainrules_py.testing.rerun import DebugError, debug
@@ -53,8 +53,8 @@ check_everywhere: Callable[..., Report]
 check_grads: Callable[..., Report]
 sample_tests: Callable[..., Callable[..., None]]
 _OUTSIDE = {
-    "check_everywhere": "chainrules_everywhere",
-    "check_grads": "chainrules_everywhere.grads",
+    "check_everywhere": "chainrules_py.testing.everywhere",
+    "check_grads": "chainrules_py.testing.everywhere.grads",
     "sample_tests": "chainrules_py.testing.from_samples",
 }
 

@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, final
 
 import numpy as np
 
-from chainrules_diagnosis import Table, name_projection
 from chainrules_py.errors import MutationError, ProjectionError, RuleError, TracerError
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
@@ -22,6 +21,7 @@ from chainrules_py.testing.checks import batches, contract, derivatives, layouts
 from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
+from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
 from chainrules_py.testing.modes import missing_mode
 from chainrules_py.testing.progress import progress

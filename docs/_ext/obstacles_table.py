@@ -8,7 +8,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from chainrules_cli import OBSTACLES
+from chainrules_py.cli import OBSTACLES
 
 
 def code(body: str) -> nodes.literal_block:

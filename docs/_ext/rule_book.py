@@ -19,12 +19,12 @@ import numpy as np
 from sphinx.application import Sphinx
 
 from chainrules_compile import compile as compile_
-from chainrules_pictures import formula
-from chainrules_pictures.formulas import as_letter
 from chainrules_py import ChainRulesError, Primitive, rules_for, space, vocabulary
 from chainrules_py.testing import backend
 from chainrules_py.testing.data.build import instances
 from chainrules_tape import grad
+from chainrules_tape.pictures import formula
+from chainrules_tape.pictures.formulas import as_letter
 
 HERE = Path(__file__).resolve().parents[1]
 BOOK = HERE / "book"

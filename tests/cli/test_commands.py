@@ -19,9 +19,17 @@ pytest.importorskip("click")
 pytest.importorskip("rich")
 
 import chainrules_tape
-from chainrules_cli import OBSTACLES, main, migrated, obstacles_in, show_versions, templates, trials
-from chainrules_cli.naming import function_in
 from chainrules_py import ChainRulesError, ignore_derivatives
+from chainrules_py.cli import (
+    OBSTACLES,
+    main,
+    migrated,
+    obstacles_in,
+    show_versions,
+    templates,
+    trials,
+)
+from chainrules_py.cli.naming import function_in
 
 SCRIPT = """\
 import numpy as np
@@ -464,11 +472,9 @@ def f(x):
 
 def test_only_imports_change():
     moved = migrated(OLD)
-    expected = OLD.replace("import autograd.numpy", "import chainrules_like_autograd.numpy")
-    expected = expected.replace("from autograd", "from chainrules_like_autograd")
-    expected = expected.replace(
-        "import autograd\n", "import chainrules_like_autograd as autograd\n"
-    )
+    expected = OLD.replace("import autograd.numpy", "import chainrules_autograd.numpy")
+    expected = expected.replace("from autograd", "from chainrules_autograd")
+    expected = expected.replace("import autograd\n", "import chainrules_autograd as autograd\n")
     assert moved.text == expected
     assert moved.notes == ()
     space = {}
@@ -487,11 +493,11 @@ def test_migrate_shows_and_writes(said):
     Path("old.py").write_bytes(OLD.replace("\n", "\r\n").encode())
     status, text = said("migrate", "old.py")
     assert status == 0
-    assert "+from chainrules_like_autograd.extend import primitive" in text
+    assert "+from chainrules_autograd.extend import primitive" in text
     assert Path("old.py").read_bytes() == OLD.replace("\n", "\r\n").encode()
     assert said("migrate", "--write", "old.py")[0] == 0
     new = Path("old.py").read_bytes().decode()
-    assert "import chainrules_like_autograd as autograd\r\n" in new
+    assert "import chainrules_autograd as autograd\r\n" in new
     assert new == migrated(OLD).text.replace("\n", "\r\n")
 
 

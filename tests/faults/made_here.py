@@ -28,7 +28,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import checkpoint_chain
+from chainrules_tape.tools import checkpoint_chain
 
 X = np.array([0.5, 0.25])
 

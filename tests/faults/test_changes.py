@@ -14,7 +14,7 @@ from chainrules_py import LinearMap, overriding, primitive, rule, rules_for, unr
 from chainrules_scipy import installing
 from chainrules_tape import grad, hook
 from chainrules_tape.functions.run import ReverseRun
-from chainrules_tools import profile
+from chainrules_tape.tools import profile
 from tests.faults.interrupts import AtPoint, points_of
 
 

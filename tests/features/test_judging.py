@@ -92,7 +92,7 @@ def test_shapes_are_drawn():
     pytest.importorskip("hypothesis")
     from hypothesis import given, settings
 
-    import chainrules_hypothesis as strategies
+    import chainrules_py.testing.strategies as strategies
 
     @settings(max_examples=3, derandomize=True, database=None, deadline=None)
     @given(strategies.arrays(strategies.shapes(max_side=2, max_dims=2)))

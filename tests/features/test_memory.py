@@ -29,8 +29,8 @@ from chainrules_tape import (
     vjp,
 )
 from chainrules_tape.checkpoint.mincut import least_kept
-from chainrules_tools import checkpoint_chain, show_saved
-from chainrules_tools.chains import first_part, repeated_steps
+from chainrules_tape.tools import checkpoint_chain, show_saved
+from chainrules_tape.tools.chains import first_part, repeated_steps
 from tests.features.rows import feature
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 
 from chainrules_py import NotDifferentiableError, primitive
 from chainrules_tape import grad
-from chainrules_tools import NumericDerivativeWarning, numeric_rule
+from chainrules_tape.tools import NumericDerivativeWarning, numeric_rule
 
 X = np.array([0.51234567, -1.2345678, 2.3456789])
 

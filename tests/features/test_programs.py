@@ -10,7 +10,7 @@ import pytest
 from chainrules_compile import compile
 from chainrules_py import RuleError, primitive, rrule
 from chainrules_tape import Tape, grad, hessian, jvp, vjp
-from chainrules_tools import reversible, show_saved
+from chainrules_tape.tools import reversible, show_saved
 from tests.features.rows import feature
 
 A = np.array([0.3, 1.0, 2.0])

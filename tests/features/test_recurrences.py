@@ -7,7 +7,7 @@ import pytest
 
 from chainrules_py import TracerError
 from chainrules_tape import grad, jvp
-from chainrules_tools import taylor
+from chainrules_tape.tools import taylor
 
 mpmath = pytest.importorskip("mpmath")
 ORDER = 10

@@ -29,7 +29,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import no_record
+from chainrules_tape.tools import no_record
 from tests.features.rows import feature
 
 A = np.array([1.0, 2.0, 3.0])

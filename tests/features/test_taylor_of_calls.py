@@ -13,7 +13,7 @@ import scipy.stats
 import chainrules_scipy
 from chainrules_py import NotDifferentiableError, primitive
 from chainrules_tape import jvp
-from chainrules_tools import numeric_rule, taylor
+from chainrules_tape.tools import numeric_rule, taylor
 from tests.surface.calls import names_with_calls, surface_calls
 from tests.surface.point import Point, dense, vector
 

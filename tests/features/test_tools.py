@@ -13,7 +13,7 @@ import chainrules_py.vocabulary as v
 from chainrules_py import NotDifferentiableError, RuleError, explain, export, primitive
 from chainrules_py.testing import check_rule
 from chainrules_tape import grad, hessian, jacobian, jvp, vjp
-from chainrules_tools import (
+from chainrules_tape.tools import (
     NumericDerivativeWarning,
     derive_rule,
     functions,

@@ -25,7 +25,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import taylor, vmap
+from chainrules_tape.tools import taylor, vmap
 
 X = np.array([0.5, -1.2, 2.3])
 ONES = np.ones(3)

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from hypothesis import strategies as st
 
-from chainrules_hypothesis import axes, indices
+from chainrules_py.testing.strategies import axes, indices
 
 Maker = Callable[["Choices"], "Line | None"]
 """Draws a line, or gives None where nothing that there is suits it."""

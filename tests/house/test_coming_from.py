@@ -40,12 +40,12 @@ def test_every_name_of_ours_in_a_table_exists():
     import chainrules_kit.forms
     import chainrules_py
     import chainrules_tape
-    import chainrules_tools
     from chainrules_py import testing, vocabulary
+    from chainrules_tape import tools
 
     places = (
         chainrules_tape,
-        chainrules_tools,
+        tools,
         chainrules_py,
         chainrules_kit.forms,
         testing,

@@ -17,8 +17,10 @@ from chainrules_py.testing import backends, samples_of
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "chainrules_py"
 BACKENDS = sorted(p for p in (ROOT / "backends").rglob("*.py"))
+ENGINE = ROOT / "backends" / "chainrules_tape"  # and what is done with it, which knows words
 TAPE = sorted(
-    [*(ROOT / "backends" / "chainrules_tape").rglob("*.py"), *(CORE / "tracing").rglob("*.py")]
+    [p for p in ENGINE.rglob("*.py") if p.relative_to(ENGINE).parts[0] not in {"tools", "pictures"}]
+    + [*(CORE / "tracing").rglob("*.py")]
 )
 WORDS = {name: word for name, word in vars(vocabulary).items() if isinstance(word, Primitive)}
 
@@ -60,11 +62,11 @@ _DOORKEEPERS = {
     "chainrules_py/registry/bind/transpose.py",
     "chainrules_py/registry/table.py",
     # Pens that stand outside of the core, and what puts statements around people's statements.
-    "backends/chainrules_like_autograd/extend.py",
+    "backends/chainrules_autograd/extend.py",
     "chainrules_py/registry/bind/choice.py",
     "backends/chainrules_kit/forms/hooks.py",
-    "backends/chainrules_tools/derived.py",
-    "backends/chainrules_tools/text_rules.py",
+    "backends/chainrules_tape/tools/derived.py",
+    "backends/chainrules_tape/tools/text_rules.py",
 }
 
 

@@ -18,7 +18,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.testing import check_grads
 from chainrules_scipy.sparse import with_data
 from chainrules_tape import grad, stop_gradient
-from chainrules_tools import functions
+from chainrules_tape.tools import functions
 
 TABLE = Path(__file__).parents[2] / "docs" / "rulesets.csv"
 with TABLE.open(encoding="utf-8", newline="") as file:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from chainrules_everywhere.trial import Trial
 from chainrules_py.engines.export import exporter
 from chainrules_py.testing.errors import WrongError
+from chainrules_py.testing.everywhere.trial import Trial
 from tests.engines.battery import Point, points
 
 ENGINES = ("torch", "jax", "autograd", "mlx")

@@ -32,7 +32,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import checkpoint_chain
+from chainrules_tape.tools import checkpoint_chain
 
 X = np.linspace(-1.0, 1.0, 5)
 W = np.array([0.3, 0.2, 0.5, 0.1, 0.9])

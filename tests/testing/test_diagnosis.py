@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainrules_diagnosis import Evidence, Place, name_jacobian, name_ratio
+from chainrules_py.testing.diagnosis import Evidence, Place, name_jacobian, name_ratio
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.5, 2.0, 4)

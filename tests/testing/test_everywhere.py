@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from chainrules_everywhere.trial import Trial
 from chainrules_kit.forms import custom_vjp
 from chainrules_py import LinearMap, NoRuleError, bilinear_rule, primitive, rrule, rule, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.engines.export import exporter, exporters
 from chainrules_py.extend import ContractError
 from chainrules_py.testing import RuleCheckError, check_everywhere
+from chainrules_py.testing.everywhere.trial import Trial
 from chainrules_tape import transformations
 
 X = np.array([0.3, -0.7, 1.2])
@@ -246,7 +246,7 @@ def test_an_engine_that_is_not_there(monkeypatch):
     def missing(name):
         raise ContractError(f"{name} is not installed")
 
-    monkeypatch.setattr("chainrules_everywhere.exporter", missing)
+    monkeypatch.setattr("chainrules_py.testing.everywhere.exporter", missing)
     report = check_everywhere(v.sin, X, only=("tape on cupy", "mygrad"))
     assert silent(report)["mygrad"] == "mygrad is not installed"
     assert silent(report)["tape on cupy"]

@@ -61,7 +61,8 @@ def checkpoint(
     Notes
     -----
     With n calls in a row, each of which records k operations, memory grows as n + k instead of
-    n k, so that a single call saves nothing; `chainrules_tools.checkpoint_chain` balances the two.
+    n k, so that a single call saves nothing; `chainrules_tape.tools.checkpoint_chain` balances the
+    two.
     Where differentiations are nested, the innermost reverse one is what forgets.
 
     A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse

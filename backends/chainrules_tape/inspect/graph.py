@@ -10,14 +10,14 @@ from chainrules_tape.core.tape import BareTape
 from chainrules_tape.inspect.text import listing, name_of, operation, value_of
 
 if TYPE_CHECKING:
-    from chainrules_pictures import Node  # imported where something is drawn: it costs 4 ms
+    from chainrules_tape.pictures import Node  # imported where something is drawn: it costs 4 ms
 
 SMALL = 6
 
 
 def nodes_of(tape: BareTape) -> list[Node]:
     """List the nodes to draw."""
-    from chainrules_pictures import Node
+    from chainrules_tape.pictures import Node
 
     nodes = []
     for index, record in enumerate(tape):
@@ -49,13 +49,13 @@ class Drawable(BareTape):
 
     def to_dot(self) -> str:
         """Return the graph of the calls, in the language of Graphviz."""
-        from chainrules_pictures import graphviz
+        from chainrules_tape.pictures import graphviz
 
         return graphviz(nodes_of(self), "tape")
 
     def to_svg(self) -> str:
         """Return the graph of the calls, drawn: shapes, and the values that the tape keeps."""
-        from chainrules_pictures import svg
+        from chainrules_tape.pictures import svg
 
         return svg(nodes_of(self))
 

@@ -39,7 +39,7 @@ class Named(BareVariable):
         return name_of(self.tape, self.place)
 
     def _repr_html_(self) -> str:
-        from chainrules_pictures import of_variable  # which costs 4 ms
+        from chainrules_tape.pictures import of_variable  # which costs 4 ms
 
         return of_variable(self)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import scale_of
 from chainrules_py.engines.default import demand
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import batched, count, gather
@@ -18,6 +17,7 @@ from chainrules_py.tangents.zeros import is_zero
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 from chainrules_py.testing.data.values import value_vector
+from chainrules_py.testing.diagnosis import scale_of
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.vocabulary import resolution
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import name_types
 from chainrules_py.engines.frule_rrule import Pullback
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.primitives.primitive import Primitive
@@ -22,6 +21,7 @@ from chainrules_py.tangents.thunks import Thunk
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import fingerprint, mismatch
+from chainrules_py.testing.diagnosis import name_types
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.testing.modes import recipes
 from chainrules_py.values.structure import fields_of, is_structure_type

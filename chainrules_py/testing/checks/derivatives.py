@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.tangents.space import space
 from chainrules_py.tangents.zeros import is_zero
@@ -25,6 +24,7 @@ from chainrules_py.testing.data.closer import (
 from chainrules_py.testing.data.coordinates import Coordinates, Names
 from chainrules_py.testing.data.differences import power_of_two
 from chainrules_py.testing.data.values import differs, narrowed, widened
+from chainrules_py.testing.diagnosis import Table, name_dtypes, name_nonlinearity, scale_of
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.testing.modes import missing_mode
 

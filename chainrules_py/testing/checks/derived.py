@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import chainrules_diagnosis as make
-from chainrules_diagnosis import (
+import chainrules_py.testing.diagnosis as make
+from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.primitives.signature import REQUIRED
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.data.values import fingerprint, value_vector
+from chainrules_py.testing.diagnosis import (
     is_float_array,
     is_number,
     is_sorted,
     is_whole,
     other_values,
 )
-from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.signature import REQUIRED
-from chainrules_py.testing.data.case import Case
-from chainrules_py.testing.data.values import fingerprint, value_vector
 from chainrules_py.values.pytree import PLAIN, flatten, map_leaves
 
 

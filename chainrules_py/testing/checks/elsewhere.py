@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import is_numpy, scale_of
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.table import find_rule, primal_of
@@ -16,6 +15,7 @@ from chainrules_py.testing.checks.layouts import agree
 from chainrules_py.testing.data import hostile
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.values import mismatch, value_vector
+from chainrules_py.testing.diagnosis import is_numpy, scale_of
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of, not_judged_if
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import is_numpy, read_only, strided, upside_down
 from chainrules_py.testing.checks.derived import value_at
 from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.diagnosis import is_numpy, read_only, strided, upside_down
 from chainrules_py.testing.errors import WrongError, not_judged_if
 
 _LAYOUTS: Mapping[str, tuple[str, Callable[[Any], Any], int]] = {

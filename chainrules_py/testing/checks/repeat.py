@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import is_float_array, of_lengths
 from chainrules_py.errors import ChainRulesError
 from chainrules_py.registry.table import name_of
 from chainrules_py.testing.checks.derived import value_at
@@ -16,6 +15,7 @@ from chainrules_py.testing.data.backends import to_numpy
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import fingerprint, value_vector
+from chainrules_py.testing.diagnosis import is_float_array, of_lengths
 from chainrules_py.testing.errors import WrongError, not_judged_if
 from chainrules_py.values.type_info import type_info
 

@@ -14,19 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import (
-    first_element,
-    floating,
-    is_number,
-    is_numpy,
-    is_said,
-    is_sorted,
-    is_whole,
-    meet,
-    name_at_call,
-    other_axes,
-    with_zeros,
-)
 from chainrules_py.errors import (
     NoRuleError,
     NotDifferentiableError,
@@ -51,6 +38,19 @@ from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.closer import is_continuous
 from chainrules_py.testing.data.differences import derivative
 from chainrules_py.testing.data.values import differs, fingerprint
+from chainrules_py.testing.diagnosis import (
+    first_element,
+    floating,
+    is_number,
+    is_numpy,
+    is_said,
+    is_sorted,
+    is_whole,
+    meet,
+    name_at_call,
+    other_axes,
+    with_zeros,
+)
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
 from chainrules_py.testing.modes import recipes
 from chainrules_py.testing.report.patterns import diagnose

@@ -1,4 +1,4 @@
-"""Names of mistakes, of what checks have found: what `chainrules_diagnosis` says about a case."""
+"""Names of mistakes, of what checks have found: what `testing.diagnosis` says about a case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_diagnosis import (
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.diagnosis import (
     Evidence,
     Place,
     Table,
@@ -21,7 +22,6 @@ from chainrules_diagnosis import (
     symmetric_as,
     symmetrised,
 )
-from chainrules_py.testing.data.case import Case
 
 _FEW = 4096
 """Up to so many entries a Jacobian is looked at elsewhere as well."""

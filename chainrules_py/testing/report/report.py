@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from chainrules_diagnosis import Table
+from chainrules_py.testing.diagnosis import Table
 
 
 @final

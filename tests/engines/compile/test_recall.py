@@ -23,7 +23,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import checkpoint_chain
+from chainrules_tape.tools import checkpoint_chain
 from tests.engines.compile.random_programs import arguments, compared, run
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_autograd import export
-from chainrules_autograd.transform import transformations
+from chainrules_autograd.engine.transform import transformations
 from chainrules_kit import nestings, supported
 from chainrules_kit.support import _as_vector
 from chainrules_py import vocabulary as v

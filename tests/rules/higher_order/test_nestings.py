@@ -32,7 +32,7 @@ from chainrules_tape import (
     value_and_grad,
     vjp,
 )
-from chainrules_tools import checkpoint_chain
+from chainrules_tape.tools import checkpoint_chain
 
 W = np.array([0.5, 0.8])
 TIMES = np.array([0.0, 0.4])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile as compile_
-from chainrules_pictures import formula
 from chainrules_py import rules_for
 from chainrules_py import vocabulary as v
+from chainrules_tape.pictures import formula
 
 X, Y = np.array([0.3, 0.7]), np.array([1.2, 2.5])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import chainrules_pictures
+import chainrules_tape.pictures
 from chainrules_compile import compile
 from chainrules_py import Tangent, explain, identity, primitive, scalar_rule
 from chainrules_py.testing import RuleCheckError, check_rule
@@ -38,7 +38,7 @@ def html():
         display_formatter = formatters.DisplayFormatter()
 
     Shell.display_formatter.formatters["text/html"].enabled = True
-    chainrules_pictures.load_ipython_extension(Shell)
+    chainrules_tape.pictures.load_ipython_extension(Shell)
 
     def html(x):
         text = Shell.display_formatter.format(x)[0].get("text/html")

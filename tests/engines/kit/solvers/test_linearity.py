@@ -12,7 +12,7 @@ from chainrules_py import (
     rrule,
 )
 from chainrules_tape import checkpoint, grad, jvp, linearize, stop_gradient
-from chainrules_tools import vmap
+from chainrules_tape.tools import vmap
 
 X, T = np.array([0.7, 0.2, -0.4]), np.array([1.3, 0.1, 2.0])
 

@@ -1,0 +1,73 @@
+"""autograd's own module names, for as long as somebody asks for it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+HERE = "chainrules_autograd"
+MODULES = (
+    "",
+    ".builtins",
+    ".core",
+    ".differential_operators",
+    ".extend",
+    ".misc",
+    ".misc.fixed_points",
+    ".misc.flatten",
+    ".misc.optimizers",
+    ".numpy",
+    ".numpy.fft",
+    ".numpy.linalg",
+    ".numpy.numpy_boxes",
+    ".numpy.numpy_vjps",
+    ".numpy.random",
+    ".scipy",
+    ".scipy.integrate",
+    ".scipy.linalg",
+    ".scipy.signal",
+    ".scipy.special",
+    ".scipy.stats",
+    ".test_util",
+    ".tracer",
+    ".wrap_util",
+)
+
+
+class as_autograd:  # noqa: N801
+    """Let ``import autograd`` find this package, as long as the block lasts.
+
+    Modules that are imported in it for the first time keep what they found. It is meant for tests
+    of packages that one does not want to edit. ``as_autograd().__enter__()`` lasts until the end of
+    the program.
+
+    Examples
+    --------
+    >>> from chainrules_autograd import as_autograd
+    >>> with as_autograd():
+    ...     import autograd.numpy
+    ...     from autograd import grad
+    >>> grad(lambda x: x**2)(3.0)
+    6.0
+    """
+
+    # A class, and no generator: what enters one and drops it would leave the block at once.
+
+    def __enter__(self) -> None:
+        self._before = {name: module for name, module in sys.modules.items() if _is_theirs(name)}
+        for name in self._before:
+            del sys.modules[name]
+        for name in MODULES:
+            sys.modules[f"autograd{name}"] = importlib.import_module(HERE + name)
+        stats = f"{HERE}.scipy.stats."
+        for name in [name for name in sys.modules if name.startswith(stats)]:
+            sys.modules[f"autograd{name.removeprefix(HERE)}"] = sys.modules[name]
+
+    def __exit__(self, *_: object) -> None:
+        for name in [name for name in sys.modules if _is_theirs(name)]:
+            del sys.modules[name]
+        sys.modules.update(self._before)
+
+
+def _is_theirs(name: str) -> bool:
+    return name == "autograd" or name.startswith("autograd.")

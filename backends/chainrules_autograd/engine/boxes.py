@@ -1,0 +1,242 @@
+"""autograd's boxes as tracers: words on them are calls that autograd records.
+
+autograd has one class of boxes for arrays and numbers of all types. Rules are chosen by the type of
+the payload, so that there is a class for each here, which autograd counts among its boxes. Only our
+own halves see them; what autograd makes itself are its own boxes, and words take these too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from autograd.builtins import DictBox, SequenceBox
+from autograd.extend import Box
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.tracer import getval, isbox
+
+from chainrules_autograd.engine import _private
+from chainrules_py import TracerError
+from chainrules_py.extend import (
+    Tracer,
+    aliases,
+    answer_as,
+    describe,
+    flatten,
+    is_structure_type,
+    map_leaves,
+    rebuild,
+    register_host,
+    see,
+    stood_for,
+    type_info,
+)
+from chainrules_py.vocabulary import binary_operators, index, square_operator, unary_operators
+
+Runner = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+runner: list[Runner] = []
+"""What runs a call of a primitive on boxes; entered by `chainrules_autograd.engine.calls`."""
+
+
+class Traced(ArrayBox, Tracer):  # type: ignore[misc]
+    """A box of autograd's that is a tracer. It has a subclass for each type of payload."""
+
+    __slots__ = ()
+    __dispatch_type__: ClassVar[type]
+
+    @property
+    def level(self) -> int:
+        """The number of its trace: inner differentiations have higher ones."""
+        return int(self._trace)
+
+    @property
+    def __payload__(self) -> Any:
+        return boxed(self._value)
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Have autograd record a call."""
+        return runner[0](primitive, operands, options)
+
+    @property
+    def device(self) -> Any:
+        """Where the payload is."""
+        return getattr(getval(self), "device", None)
+
+    def __getitem__(self, where: Any) -> Any:
+        return index(self, where)
+
+    def __bool__(self) -> bool:
+        return bool(getval(self))
+
+    # What is handed to NumPy's own functions is a call of words as well: no rule is lost in what
+    # rules compute.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        row = aliases.get(ufunc if method == "__call__" else getattr(ufunc, method))
+        if row is None:
+            return super().__array_ufunc__(ufunc, method, *operands, **options)
+        return row.call(opened(operands), options)()
+
+    def __array_function__(
+        self, f: Any, types: Any, operands: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        row = aliases.get(f)
+        return NotImplemented if row is None else row.call(opened(operands), options)()
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        msg = (
+            f"{describe(bare(self))}, which autograd differentiates, does not become a plain "
+            f"array: its derivative would be lost; write np.stack([x, y]) for np.array([x, y]), "
+            f"also where a buffer was to be filled"
+        )
+        raise TracerError(msg)
+
+    def item(self) -> Any:
+        """Refuse to be a plain number, as all that would make one of it."""
+        return self.__array__()
+
+    __float__ = __int__ = __complex__ = item
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        msg = (
+            f"{describe(bare(self))}, which autograd differentiates, is written to in place, which "
+            f"autograd does not see; write np.where(condition, value, x), or np.concatenate"
+        )
+        raise TracerError(msg)
+
+    __hash__ = ArrayBox.__hash__
+
+
+class TracedNumber(Traced):
+    """A box of one of Python's numbers, which have no dtype."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Any:
+        """Absent dtype: reading it raises AttributeError, as Python's numbers have none."""
+        msg = "a number of Python's has no dtype"
+        raise AttributeError(msg)
+
+
+def _unary(word: Any) -> Any:
+    def method(self: Any) -> Any:
+        return word(self)
+
+    return method
+
+
+def _binary(word: Any) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return word(self, other) if _is_operand(other) else NotImplemented
+
+    def reflected(self: Any, other: Any) -> Any:
+        return word(other, self) if _is_operand(other) else NotImplemented
+
+    return method, reflected
+
+
+def _is_operand(x: Any) -> bool:
+    cls = type(x)
+    return isbox(x) or type_info(cls).is_array or type_info(cls).is_number
+
+
+def _power(self: Any, other: Any) -> Any:
+    if type(other) is int and other == 2:
+        return square_operator[0](self)
+    return binary_operators["__pow__"][0](self, other)
+
+
+for _name, (_word, _) in unary_operators.items():
+    setattr(Traced, _name, _unary(_word))
+for _name, (_word, _) in binary_operators.items():  # type: ignore[assignment]
+    _straight, _reflected = _binary(_word)
+    setattr(Traced, _name, _power if _name == "__pow__" else _straight)
+    if _name not in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+        setattr(Traced, f"__r{_name[2:]}", _reflected)
+
+
+_classes: dict[type, type] = {}
+
+
+def _class_for(payload: type) -> type:
+    """Return the class of tracers for a type, making it at the first call."""
+    try:
+        return _classes[payload]
+    except KeyError:
+        see(None, (payload,))
+        base = TracedNumber if payload in (int, float, complex) else Traced
+        state: dict[str, Any] = {
+            "__slots__": (),
+            "__module__": __name__,
+            "__dispatch_type__": payload,
+        }
+        if payload in stood_for:
+            state["__class__"] = property(answer_as)
+        made = _classes[payload] = type(f"Traced[{payload.__name__}]", (base,), state)
+        # A box of a box takes the class of the one inside.
+        Box.types.add(made)
+        Box.type_mappings[made] = made
+        return made
+
+
+def boxed(x: Any) -> Any:
+    """Turn autograd's boxes into tracers, in structures that hold them as well."""
+    cls = type(x)
+    if cls is ArrayBox:
+        return _class_for(type(getval(x)))(_private.value(x), _private.trace(x), _private.node(x))
+    if cls is SequenceBox:
+        value = getval(x)
+        return rebuild(value, [boxed(x[i]) for i in range(len(value))])
+    if cls is DictBox:
+        value = getval(x)
+        return rebuild(value, [boxed(x[key]) for key in value])
+    if is_structure_type(cls):
+        return map_leaves(boxed, x)
+    return x
+
+
+def returned(y: Any) -> Any:
+    """Turn tracers in a result into autograd's own boxes, as its programs expect them."""
+    cls = type(y)
+    if issubclass(cls, Traced):
+        return ArrayBox(_private.value(y), _private.trace(y), _private.node(y))
+    if is_structure_type(cls):
+        return map_leaves(returned, y)
+    return y
+
+
+def is_boxed(x: Any) -> bool:
+    """Tell whether a value is, or holds, a box."""
+    return any(map(isbox, flatten(x)[0]))
+
+
+def bare(x: Any) -> Any:
+    """Strip a value of its boxes, at every level."""
+    if isbox(x):
+        return bare(getval(x))
+    return map_leaves(bare, x) if is_structure_type(type(x)) else x
+
+
+def opened(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands with tracers for boxes."""
+    return tuple(map(boxed, operands))
+
+
+def _host(primitive: Any, classes: tuple[type, ...], _: Any) -> Callable[..., Any]:
+    """Return the function that runs a primitive with autograd's own boxes among its operands."""
+
+    def call(*operands: Any, **options: Any) -> Any:
+        return primitive(*opened(operands), **options)
+
+    return call
+
+
+for _cls in (ArrayBox, SequenceBox, DictBox):
+    register_host(_cls, _host, constant=bare, varies=isbox)

@@ -1,0 +1,140 @@
+"""autograd's own differentiation, as rules and solvers see it."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import autograd.builtins
+import autograd.core
+import numpy as np
+
+from chainrules_autograd.engine.boxes import bare, boxed
+from chainrules_kit import check_linear, dense, densely
+from chainrules_py import (
+    Capability,
+    Config,
+    ForwardMode,
+    ReverseMode,
+    ZeroTangent,
+    is_zero,
+    space,
+)
+from chainrules_py.extend import Opened, kind_of, unflatten_tangent
+from chainrules_py.vocabulary import conj
+
+# autograd has no types, and what it is inferred to give is not what it gives.
+as_tuple: Any = autograd.builtins.tuple
+make_vjp: Any = autograd.core.make_vjp
+make_jvp: Any = autograd.core.make_jvp
+
+
+def moves(x: Any) -> bool:
+    """Tell whether autograd differentiates in a value: a floating-point array or number."""
+    return kind_of(boxed(x)) in ("real", "complex")
+
+
+def conjugated(t: Any) -> Any:
+    """Conjugate a complex cotangent: autograd's cotangents are the conjugates of our adjoints."""
+    t = boxed(t)  # what autograd made itself is a box of its own, of which nobody knows the kind
+    return conj(t) if kind_of(t) == "complex" else t
+
+
+class AutogradConfig(Config):
+    """Capabilities of autograd that rules use: it differentiates given functions in both modes."""
+
+    capabilities = frozenset((ReverseMode, ForwardMode, Capability("autograd")))
+
+    def rrule_via_ad(
+        self, f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+        """Value and pullback, by ``make_vjp``."""
+        call = Opened(_boxing(f), operands, options, moves, moves)
+        with _quiet():
+            pull, found = make_vjp(_of_tuple(call), as_tuple(tuple(call.moved)))
+        y = call.closed(_parts(found, call))
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bars = map(_cotangent, call.bars(y, y_bar), _parts(found, call))
+            given = as_tuple(tuple(bars))
+            if not (call.out.num_leaves and call.moved):
+                return call.tangents([ZeroTangent()] * len(call.moved))
+            x_bars = pull(given)
+            return call.tangents([conjugated(x_bars[i]) for i in range(len(call.moved))])
+
+        return y, pullback
+
+    def frule_via_ad(
+        self, tangents: tuple[Any, ...], f: Callable[..., Any], /, *operands: Any, **options: Any
+    ) -> tuple[Any, Any]:
+        """Value and tangent, by ``make_jvp``."""
+        call = Opened(_boxing(f), operands, options, moves, moves)
+        dots = as_tuple(tuple(map(_dense, call.dots(tangents), call.moved)))
+        with _quiet():
+            found, found_dot = make_jvp(_of_tuple(call), as_tuple(tuple(call.moved)))(dots)
+        y = call.closed(_parts(found, call))
+        return y, dense(unflatten_tangent(call.out, _parts(found_dot, call)), space(y))
+
+    def check_linear(self, f: Callable[..., Any], /, *at: Any) -> None:
+        """Raise unless a function is linear; autograd's own operations take no marks.
+
+        Raises
+        ------
+        NotDifferentiableError
+            If it is not, at numbers that are drawn.
+        """
+
+        def enter(x: Any, i: int) -> Any:
+            return x if isinstance(at[i], np.ndarray) else type(at[i])(x)
+
+        check_linear(f, list(map(np.asarray, at)), enter, lambda y: np.asarray(bare(y)))
+
+    def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
+        """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
+        y, pullback = self.rrule_via_ad(f, *operands)
+        return y, densely(pullback, operands)
+
+    def jvp(
+        self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
+        return self.frule_via_ad(tuple(tangents), f, *primals)
+
+    def __repr__(self) -> str:
+        return "<autograd>"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without autograd's word that a result depends on nothing, which is no news here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Output seems independent of input")
+        yield
+
+
+def _boxing(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function so that boxes which autograd made itself come out as our tracers."""
+    return lambda *operands, **options: boxed(f(*operands, **options))
+
+
+def _of_tuple(call: Opened) -> Callable[[Any], Any]:
+    """Turn a call into a function from one tuple of autograd's to another; both may hold boxes."""
+    return lambda moved: as_tuple(call(*[boxed(moved[i]) for i in range(len(call.moved))]))
+
+
+def _parts(found: Any, call: Opened) -> list[Any]:
+    return [boxed(found[i]) for i in range(call.out.num_leaves)]
+
+
+def _dense(t: Any, x: Any) -> Any:
+    return space(x).zeros() if is_zero(t) else t
+
+
+def _cotangent(t: Any, y: Any) -> Any:
+    return conjugated(_dense(t, y))
+
+
+config = AutogradConfig()
+"""The engine as rules see it."""

@@ -1,0 +1,156 @@
+"""Rules from functions that autograd differentiates: as oracles, or where nobody has stated one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import autograd.numpy
+import numpy as np
+from autograd.tracer import isbox
+
+from chainrules_autograd.engine.boxes import boxed
+from chainrules_autograd.engine.config import as_tuple, make_jvp, make_vjp
+from chainrules_kit import refuse_traced_captures
+from chainrules_kit.forms.import_rule import (
+    ImportedRule,
+    declared,
+    parameters_of_imported,
+    state_imported,
+    without_rule,
+)
+from chainrules_py import Primitive
+from chainrules_py.extend import (
+    flatten,
+    kind_of,
+    namespace,
+    partition,
+    type_info,
+    unflatten,
+    varies,
+)
+
+anp: Any = autograd.numpy
+
+Function = Callable[..., Any]
+
+
+def import_rule(
+    f: Function, /, *, operands: int | None = None, to: Function | None = None
+) -> Primitive[..., Any]:
+    """Make a primitive that autograd differentiates, for every engine and array library.
+
+    Parameters
+    ----------
+    f : callable
+        A function written in ``autograd.numpy``, of arrays and numbers.
+    operands : int, optional
+        How many of its parameters are operands, by position; by default those without a default.
+        The others are options, by name.
+    to : callable, optional
+        A primitive that nobody has stated a rule for: it gets this one, as a last resort.
+
+    Returns
+    -------
+    Primitive
+        It takes arrays of any library, and gives arrays of the same; without a copy where the two
+        can share memory. With ``to``, that primitive.
+
+    Raises
+    ------
+    RuleError
+        If ``to`` has a rule: that one is not to be replaced in silence. If the parameters of f
+        cannot be read.
+
+    Notes
+    -----
+    The statement is marked with where f is defined, and is of the layer of engines: every rule of
+    a backend, a third party or the user comes first. Derivatives of derivatives are functions of
+    autograd's as well.
+
+    Examples
+    --------
+    >>> import autograd.numpy
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> def softplus(x):
+    ...     return anp.logaddexp(0.0, x)
+    >>> imported = import_rule(softplus)
+    >>> print(grad(lambda x: imported(x).sum())(np.zeros(2)))
+    [0.5 0.5]
+    """
+    names, options = parameters_of_imported(f, operands)
+    value = functools.partial(_value, f)
+    primal = declared(f, names, options, value) if to is None else without_rule(to, f)
+    rule = ImportedRule(f, functools.partial(_moving, f), _pushed, _pulled, _half)
+    state_imported(primal, rule, module=__name__, engine="autograd")
+    return primal
+
+
+def _value(f: Function, xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Compute the value, in arrays of the library that was given."""
+    if any(map(isbox, xs)):
+        return f(*xs, **options)
+    like = next((x for x in xs if type_info(type(x)).is_array), None)
+    try:
+        y = f(*map(_entered, xs), **options)
+    except Exception:  # of what NumPy does not compute with
+        refuse_traced_captures(f, varies)
+        raise
+    return y if like is None or _is_numpy(like) else _left(y, like)
+
+
+def _half(half: Function, n: int) -> Primitive[..., Any]:
+    return import_rule(half, operands=n)
+
+
+def _moving(f: Function, *xs: Any, **options: Any) -> list[Any]:
+    """List what derivatives are taken of in a result."""
+    return [leaf for leaf in flatten(boxed(f(*xs, **options)))[0] if _moves(leaf)]
+
+
+def _as_one(along: Callable[..., list[Any]]) -> Callable[[Any], Any]:
+    return lambda moved: as_tuple(tuple(along(*[moved[i] for i in range(len(moved))])))
+
+
+def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Any) -> list[Any]:
+    f, x, ts = _as_one(along), as_tuple(at), as_tuple(tuple(dots))
+    try:
+        found = make_jvp(f, x)(ts)[1]
+    except NotImplementedError:  # autograd has reverse mode of it, whose transpose it is
+        pull, ys = make_vjp(f, x)
+        found = make_vjp(pull, as_tuple(tuple([anp.zeros_like(y) for y in ys])))[0](ts)
+    return [found[i] for i in range(len(found))]
+
+
+def _pulled(along: Callable[..., list[Any]], at: tuple[Any, ...], bars: Any) -> list[Any]:
+    """Pull back; autograd's cotangents are the conjugates of the adjoint's."""
+    found = make_vjp(_as_one(along), as_tuple(at))[0](as_tuple(tuple(map(_conjugate, bars))))
+    return [_conjugate(found[i]) for i in range(len(at))]
+
+
+def _moves(x: Any) -> bool:
+    return kind_of(x) in ("real", "complex")
+
+
+def _conjugate(t: Any) -> Any:
+    return anp.conj(t) if anp.iscomplexobj(t) else t
+
+
+def _is_numpy(x: Any) -> bool:
+    return namespace(x) is np
+
+
+def _entered(x: Any) -> Any:
+    """Convert an array of another library to NumPy's, sharing memory where that is possible."""
+    if not type_info(type(x)).is_array or _is_numpy(x):
+        return x
+    return np.from_dlpack(x) if hasattr(x, "__dlpack__") else np.asarray(x)
+
+
+def _left(y: Any, like: Any) -> Any:
+    """Convert a result to arrays of the library that was given."""
+    leaves, layout = partition(y, _moves)
+    xp = namespace(like)
+    return unflatten(layout, [xp.asarray(np.asarray(leaf)) for leaf in leaves])

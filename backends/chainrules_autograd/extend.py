@@ -1,0 +1,268 @@
+"""Functions with derivatives of one's own, stated as autograd has them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chainrules_autograd.core import VSpace, vspace
+from chainrules_autograd.tracer import Box
+from chainrules_autograd.trees import tree_map
+from chainrules_kit.forms import CustomFunction
+from chainrules_kit.forms.pairs import enter
+from chainrules_kit.forms.recipes import AugmentedRecipe, PushedRecipe
+from chainrules_py import NotDifferentiableError, ZeroTangent, is_zero, non_differentiable
+from chainrules_py import primitive as _plain
+from chainrules_py.extend import find_tracers
+
+__all__ = [
+    "Box",
+    "VSpace",
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "notrace_primitive",
+    "primitive",
+    "register_notrace",
+    "vspace",
+]
+
+Function = Callable[..., Any]
+
+
+class Primitive:
+    """Function of any arguments whose derivative is stated by `defvjp` or `defjvp`.
+
+    Attributes
+    ----------
+    fun : callable
+        The function.
+    vjps : callable or None
+        ``vjps(argnums, ans, args, options)`` gives a function from a cotangent to one per number.
+    jvps : callable or None
+        ``jvps(argnums, tangents, ans, args, options)`` gives the tangent of the result.
+    """
+
+    __name__: str
+
+    def __init__(self, fun: Function) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.vjps: Function | None = None
+        self.jvps: Function | None = None
+        self._stated: tuple[Any, Any, Function] | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if options and find_tracers(options):
+            msg = (
+                f"a keyword of {self.__name__} is being differentiated, and derivatives are stated "
+                f"in positions alone; pass it by position"
+            )
+            raise NotDifferentiableError(msg)
+        if not find_tracers(args):
+            return self.fun(*args, **options)
+        stated = self._stated
+        if stated is None or stated[0] is not self.vjps or stated[1] is not self.jvps:
+            stated = self._stated = (self.vjps, self.jvps, self._state())
+        return stated[2](*args, options=options or None)
+
+    def _state(self) -> Function:
+        def call(*args: Any, options: Any) -> Any:
+            return self.fun(*args, **options or {})
+
+        call.__name__ = call.__qualname__ = self.__name__
+        call.__module__ = getattr(self.fun, "__module__", None) or __name__
+        found = CustomFunction(call)
+        recipe: AugmentedRecipe | PushedRecipe
+        if self.vjps is not None:
+            recipe = AugmentedRecipe(_Keeping(call), _Pull(self.vjps), complex="jax")
+        elif self.jvps is not None:
+            push = _Push(call, self.jvps)
+            recipe = PushedRecipe(found, lambda push: push, (push,), instantiate=False)
+        else:
+            msg = (
+                f"{self.__name__} is a primitive without a derivative; "
+                f"state one, defvjp({self.__name__}, lambda ans, *args: lambda g: ...)"
+            )
+            raise MissingDerivativeError(msg)
+        enter(found, recipe)
+        return found
+
+
+class _Keeping:
+    """The value of a call, and what its derivative takes: that, and all arguments."""
+
+    def __init__(self, call: Function) -> None:
+        self.call = call
+
+    def __call__(self, *args: Any, options: Any) -> Any:
+        ans = self.call(*args, options=options)
+        return ans, (ans, *args)
+
+
+class _Pull:
+    """The cotangents of all arguments, by what `defvjp_argnums` stated for those that are asked."""
+
+    def __init__(self, vjps: Function) -> None:
+        self.vjps = vjps
+
+    def __call__(self, *saved: Any, wanted: tuple[bool, ...], options: Any) -> Any:
+        ans, *args, g = saved
+        places = tuple([i for i, is_wanted in enumerate(wanted) if is_wanted])
+        bars: list[Any] = [ZeroTangent()] * len(args)
+        found = self.vjps(places, ans, tuple(args), options or {})(g)
+        for i, bar in zip(places, found, strict=True):
+            bars[i] = bar
+        return tuple(bars)
+
+
+class _Push:
+    """The value of a call and its tangent, by what `defjvp_argnums` stated."""
+
+    def __init__(self, call: Function, jvps: Function) -> None:
+        self.call = call
+        self.jvps = jvps
+
+    def __call__(self, args: Any, dots: Any, *, options: Any) -> Any:
+        ans = self.call(*args, options=options)
+        places = tuple([i for i, dot in enumerate(dots) if not is_zero(dot)])
+        return ans, self.jvps(places, [dots[i] for i in places], ans, args, options or {})
+
+
+def primitive(fun: Function) -> Primitive:
+    """Make a function one whose derivative is stated by `defvjp` or `defjvp` (a decorator).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_autograd import grad
+    >>> @primitive
+    ... def logsumexp(x):
+    ...     return np.log(np.sum(np.exp(x)))
+    >>> defvjp(logsumexp, lambda ans, x: lambda g: g * np.exp(x - ans))
+    >>> grad(logsumexp)(np.zeros(2))
+    array([0.5, 0.5])
+    """
+    return Primitive(fun)
+
+
+class MissingDerivativeError(NotDifferentiableError, NotImplementedError):
+    """A derivative that nobody stated; autograd has `NotImplementedError` for it."""
+
+
+def _missing(fun: Primitive, kind: str, argnum: int) -> MissingDerivativeError:
+    return MissingDerivativeError(
+        f"no {kind} of {fun.__name__} is stated in its argument {argnum}; "
+        f"give {'defvjp' if kind == 'vjp' else 'defjvp'} one, or None where it is zero"
+    )
+
+
+def defvjp(fun: Primitive, *makers: Function | None, argnums: Sequence[int] | None = None) -> None:
+    """State the reverse mode: ``maker(ans, *args, **options)`` gives ``vjp(g)``, one per argument.
+
+    Parameters
+    ----------
+    fun : Primitive
+        The function.
+    *makers : callable or None
+        None where the derivative is zero.
+    argnums : sequence of int, optional
+        The arguments that they are of; the first ones by default.
+    """
+    of = dict(zip(argnums if argnums is not None else range(len(makers)), makers, strict=False))
+
+    def one(argnum: int, ans: Any, args: Any, options: Any) -> Function:
+        if argnum not in of:
+            raise _missing(fun, "vjp", argnum)
+        maker = of[argnum]
+        if maker is None:
+            return lambda g: tree_map(lambda x: x * 0.0, args[argnum])
+        return maker(ans, *args, **options)  # type: ignore[no-any-return]
+
+    defvjp_argnum(fun, one)
+
+
+def defvjp_argnum(fun: Primitive, maker: Function) -> None:
+    """State the reverse mode: ``maker(argnum, ans, args, options)`` gives ``vjp(g)``."""
+
+    def several(argnums: Any, ans: Any, args: Any, options: Any) -> Function:
+        vjps = [maker(argnum, ans, args, options) for argnum in argnums]
+        return lambda g: tuple([vjp(g) for vjp in vjps])
+
+    defvjp_argnums(fun, several)
+
+
+def defvjp_argnums(fun: Primitive, maker: Function) -> None:
+    """State the reverse mode of several arguments at once: ``maker(argnums, ...)``."""
+    fun.vjps = maker
+
+
+def defjvp(fun: Primitive, *jvps: Any, argnums: Sequence[int] | None = None) -> None:
+    """State the forward mode: ``jvp(g, ans, *args, **options)``, one per argument.
+
+    ``"same"`` says that the function is linear in the argument. Where `defvjp` is there as well,
+    both modes follow from it, so that they cannot contradict each other.
+    """
+    of = dict(zip(argnums if argnums is not None else range(len(jvps)), jvps, strict=False))
+
+    def one(argnum: int, g: Any, ans: Any, args: Any, options: Any) -> Any:
+        if argnum not in of:
+            raise _missing(fun, "jvp", argnum)
+        jvp = of[argnum]
+        if jvp is None:
+            return tree_map(lambda y: y * 0.0, ans)
+        if jvp == "same":
+            return fun.fun(*args[:argnum], g, *args[argnum + 1 :], **options)
+        return jvp(g, ans, *args, **options)
+
+    defjvp_argnum(fun, one)
+
+
+def defjvp_argnum(fun: Primitive, jvp: Function) -> None:
+    """State the forward mode: ``jvp(argnum, g, ans, args, options)``."""
+
+    def several(argnums: Any, gs: Any, ans: Any, args: Any, options: Any) -> Any:
+        shares = [jvp(argnum, g, ans, args, options) for argnum, g in zip(argnums, gs, strict=True)]
+        total, *others = shares
+        for share in others:
+            total = tree_map(lambda x, y: x + y, total, share)
+        return total
+
+    defjvp_argnums(fun, several)
+
+
+def defjvp_argnums(fun: Primitive, jvp: Function) -> None:
+    """State the forward mode of several arguments at once: ``jvp(argnums, gs, ...)``."""
+    fun.jvps = jvp
+
+
+def def_linear(fun: Primitive) -> None:
+    """Say that a function is linear in each of its arguments.
+
+    Its body is what is transposed for the reverse mode, unless `defvjp` states that.
+    """
+    defjvp_argnum(
+        fun,
+        lambda argnum, g, ans, args, options: fun.fun(
+            *args[:argnum], g, *args[argnum + 1 :], **options
+        ),
+    )
+
+
+def notrace_primitive(fun: Function) -> Function:
+    """Make a function one that sees plain values, and whose result is a constant (a decorator)."""
+    made = _plain(fun)
+    non_differentiable(made)
+    return made
+
+
+def register_notrace(trace_type: Any, fun: Primitive) -> None:
+    """Say that the derivative of a function is zero; in autograd, in one of the modes."""
+    defvjp_argnum(
+        fun, lambda argnum, ans, args, options: lambda g: tree_map(lambda x: x * 0.0, args[argnum])
+    )

@@ -1,0 +1,187 @@
+"""Kernels: functions of C, one for each text; programs repeat themselves, compilers need not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from chainrules_compile.c.compilers import CompilerError
+from chainrules_compile.c.memory import Shape
+from chainrules_compile.c.turns import HOLE, Line, rolled
+
+_CHUNK = 300
+"""How many statements a function of the driver has: long ones cost compilers more than that."""
+
+
+MOST_STATEMENTS = 20_000
+"""Longer programs stay NumPy's; what is a loop, or in a table, counts once."""
+
+_FEWEST_IN_TABLE = 2000
+"""Compilers take a half of a millisecond for a statement, a row of the table 3 ns in each run."""
+
+_MOST_FORMS = 1000
+"""A function of more cases takes compilers longer than the statements."""
+
+_MOST_OF_INT = 2**31
+
+_QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
+_DRIVEN = "char** I, char** O, char* w, void** L"
+
+
+class Kernels:
+    """Functions that a program calls, and the statements that call them.
+
+    Attributes
+    ----------
+    statements : list of str
+        What the program does, in order.
+    threads : int
+        How many threads large groups run on.
+    scratch : int
+        How many bytes of scratch memory each has.
+    """
+
+    def __init__(self, name: str, threads: int = 1, scratch: int = 0) -> None:
+        self._name = name
+        self.threads = threads
+        self.scratch = scratch
+        self.statements: list[str] = []
+        self._texts: dict[tuple[str, str], str] = {}
+        self._functions: dict[tuple[str, str], str] = {}
+
+    def call(self, body: str, pointers: Iterable[str], numbers: Iterable[str] = ()) -> None:
+        """Call a kernel of this text, whose pointers are ``a0``, ... and numbers ``z0``, ..."""
+        pointers, numbers = list(pointers), list(numbers)
+        parameters = ["void** L", "char* s"]
+        parameters += [f"char* a{i}" for i in range(len(pointers))]
+        parameters += [f"const double z{i}" for i in range(len(numbers))]
+        self.call_text(", ".join(parameters), body, ["L", "w", *pointers, *numbers])
+
+    def function(self, parameters: str, body: str) -> str:
+        """Return the name of a function that kernels call."""
+        key = parameters, body
+        return self._functions.setdefault(key, f"{self._name}_loop{len(self._functions)}")
+
+    def call_text(self, parameters: str, body: str, given: list[str]) -> None:
+        """Call a kernel."""
+        name = self._texts.setdefault((parameters, body), f"{self._name}_{len(self._texts)}")
+        self.statements.append(f"{name}({', '.join(given)});")
+
+    def text(self) -> str:
+        """Return all kernels, and the function that calls them."""
+        lines, name = [], self._name
+        for (parameters, body), function in self._functions.items():
+            lines.append(f"NOINLINE void {function}({parameters}) {{\n{body}}}")
+        for (parameters, body), kernel in self._texts.items():
+            before, _, inside = body.rpartition("/*BODY*/")
+            lines.append(before.replace("KERNEL", kernel))
+            lines.append(
+                f"NOINLINE void {kernel}({parameters}) {{\n{inside.replace('KERNEL', kernel)}}}"
+            )
+        statements = rolled(self.statements)
+        lines += _tabled(name, statements) or _straight(name, statements)
+        return "\n".join(lines)
+
+
+def _straight(name: str, statements: list[Line]) -> list[str]:
+    """Write a driver that says each statement."""
+    size = sum([line.size for line in statements])
+    if size > MOST_STATEMENTS:
+        msg = f"a program of {size} statements is too long for a compiler of C"
+        raise CompilerError(msg)
+    chunks = _chunks(statements)
+    head = "NOINLINE" if len(chunks) == 1 else _QUICKLY
+    lines = []
+    for i, chunk in enumerate(chunks):
+        lines.append(f"{head} int {name}_part{i}({_DRIVEN}) {{")
+        lines += [f"  {line.text}" for line in chunk]
+        lines.append("  return 0;\n}")
+    calls = " || ".join([f"{name}_part{i}(I, O, w, L)" for i in range(len(chunks))]) or "0"
+    return [*lines, f"int {name}({_DRIVEN}) {{ return {calls}; }}"]
+
+
+def _chunks(statements: list[Line]) -> list[list[Line]]:
+    chunks: list[list[Line]] = []
+    room = 0
+    for line in statements:
+        if room < line.size:
+            chunks.append([])
+            room = _CHUNK
+        chunks[-1].append(line)
+        room -= line.size
+    return chunks
+
+
+def _tabled(name: str, statements: list[Line]) -> list[str]:
+    """Write a driver that reads from a table which statement is next, and its numbers.
+
+    A form of statements is compiled once. Nothing is written where there are few statements, or
+    too many forms of them.
+    """
+    if sum([line.size for line in statements]) < _FEWEST_IN_TABLE:
+        return []
+    floats: dict[str, int] = {}
+    cases: dict[str, int] = {}
+    known: dict[str, tuple[int, list[int | None]]] = {}
+    rows, longest, size = [], 0, 0
+    for line in statements:
+        found = known.get(line.form)
+        if found is None:
+            text, order = _with_places(line, floats)
+            case = cases.setdefault(text, len(cases))
+            size += line.size if case == len(cases) - 1 else 0
+            if size > _MOST_FORMS:
+                return []
+            found = known[line.form] = case, order
+        case, order = found
+        numbers = iter(line.numbers)
+        row = [case, *[next(numbers) if x is None else x for x in order]]
+        longest = max(longest, *row)
+        rows.append(",".join(map(str, row)))
+    table, kind = ",\n".join(rows), "int" if longest < _MOST_OF_INT else "I"
+    lines = [
+        f"static const {kind} {name}_rows[] = {{\n{table}}};",
+        f"static const double {name}_floats[] = {{{', '.join([*floats, '0'])}}};",
+        f"{_QUICKLY} int {name}_steps({_DRIVEN}) {{",
+        f"  const {kind}* p = {name}_rows; const double* D = {name}_floats;",
+        f"  const {kind}* end = p + sizeof({name}_rows) / sizeof({kind});",
+        "  while (p < end) switch (*p) {",
+    ]
+    for text, case in cases.items():
+        lines.append(f"  case {case}: {{ {text} }} p += {text.count('p[') + 1}; break;")
+    lines.append("  }\n  return 0;\n}")
+    return [*lines, f"int {name}({_DRIVEN}) {{ return {name}_steps(I, O, w, L); }}"]
+
+
+_HELD = re.compile(rf"({HOLE}|-?0x[0-9a-f.]+p[+-]\d+f?)")
+
+
+def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int | None]]:
+    """Return a statement that reads numbers from a row, and those of which the place is known."""
+    if line.size > 1:
+        return line.text, []
+    text, *pieces = _HELD.split(line.form)
+    order: list[int | None] = []
+    for held, after in zip(pieces[::2], pieces[1::2], strict=True):
+        order.append(None if held == HOLE else floats.setdefault(held, len(floats)))
+        place = f"p[{len(order)}]"
+        if held != HOLE:
+            place = f"({'float' if held.endswith('f') else 'double'})D[{place}]"
+        text += place + after
+    return text, order
+
+
+def nest(dims: Shape, first: int = 0) -> str:
+    """Return the heads of loops over dims."""
+    return "".join([head(d, n) for d, n in enumerate(dims, first)])
+
+
+def head(d: int, n: int) -> str:
+    """Return the head of a loop over a dim."""
+    return f"for (I i{d} = 0; i{d} < {n}; i{d}++) "
+
+
+def at(pointer: str, strides: Shape) -> str:
+    """Return an address in such loops."""
+    steps = "".join([f" + i{d} * {step}" for d, step in enumerate(strides) if step])
+    return pointer + steps

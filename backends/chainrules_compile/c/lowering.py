@@ -1,0 +1,468 @@
+"""Lowering: calls of a program become items on memory."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.c.calls import loop_of
+from chainrules_compile.c.items import (
+    Argument,
+    Copy,
+    Group,
+    Item,
+    Kernel,
+    Literal,
+    Operand,
+    Operation,
+)
+from chainrules_compile.c.memory import (
+    Buffer,
+    Shape,
+    UnwritableError,
+    Version,
+    View,
+    axes_in_order,
+    collapsed,
+    contiguous,
+    numpy_order,
+    span_of,
+    strides_of,
+)
+from chainrules_compile.c.text import c_type, expression, literal, raw_type
+from chainrules_compile.c.vectors import is_there, name_of
+from chainrules_py.program import Value
+
+BLOCK = 512
+"""How many elements of each array a group works on at once, `W` in C."""
+
+SLOT = BLOCK * 16 + 64
+"""Bytes of scratch memory for a block; a power of two would put all blocks into the same lines."""
+
+_DOUBLE = np.dtype(np.float64)
+
+_LARGEST_GROUP = 400
+_LARGEST_SMALL_GROUP = 24
+"""How many operations a group has at most: in blocks, and where all is one block."""
+
+
+class Lowering:
+    """Items of the calls that were lowered so far.
+
+    Attributes
+    ----------
+    items : list of Item
+        What is done, in order.
+    inputs : list of Value
+        The values that come from elsewhere.
+    views : dict
+        Where each value is.
+    loops : dict
+        The number of each loop of NumPy's, by ufunc and types.
+    may_leave : bool
+        Whether calls can stay NumPy's, as in a program that is saved none can.
+    vectors : set of (str, int)
+        The functions of vectors that are called, and of elements of how many bytes.
+    asked : dict
+        By an answer the array that was asked whether it is finite.
+    infinite : set of Value
+        The arrays of which the program goes on only if they are not.
+    """
+
+    def __init__(self, may_leave: bool = True) -> None:
+        self.may_leave = may_leave
+        self.vectors: set[tuple[str, int]] = set()
+        self.items: list[Item] = []
+        self.inputs: list[Value] = []
+        self.views: dict[Value, View] = {}
+        self.loops: dict[tuple[np.ufunc, str], int] = {}
+        self.asked: dict[Value, Value] = {}
+        self.infinite: set[Value] = set()
+        self._known: dict[Any, tuple[int, Item, list[View]]] = {}
+        self._groups: dict[int, int] = {}
+        self._joined: list[Group] = []
+
+    def mark(self) -> tuple[int, int]:
+        """Return where items and inputs are, to go back to."""
+        self._joined.clear()
+        return len(self.items), len(self.inputs)
+
+    def go_back(self, mark: tuple[int, int]) -> None:
+        """Forget what was lowered since the mark: a call that cannot be written to its end.
+
+        What is left of it would read arrays that are no inputs.
+        """
+        items, inputs = mark
+        for group in self._joined:
+            group.operations.pop()
+        del self.items[items:]
+        self._groups = {size: at for size, at in self._groups.items() if at < items}
+        for x in self.inputs[inputs:]:
+            del self.views[x]
+        del self.inputs[inputs:]
+
+    # ------------------------------------------------------------------------------- values
+
+    def view(self, x: Value) -> View:
+        """Return where a value is: an input, where nothing here has computed it."""
+        found = self.views.get(x)
+        return self._input(x) if found is None else found
+
+    def _input(self, x: Value) -> View:
+        shape, dtype = form(x)
+        strides = strides_of(shape, x.layout, dtype) if shape else ()
+        low, span = span_of(shape, strides, dtype)
+        buffer = Buffer(span, low, f"I[{len(self.inputs)}]")
+        self.inputs.append(x)
+        made = self.views[x] = View(Version(buffer, -1), 0, shape, strides, dtype)
+        return made
+
+    def result(self, y: Value) -> View:
+        """Return new memory for the result of a call, with the layout that NumPy gave it."""
+        shape, dtype = form(y)
+        if not shape:
+            return self.new((), dtype, ())
+        strides = strides_of(shape, y.layout, dtype)
+        if not dense(shape, strides, dtype):
+            raise UnwritableError
+        return self.new(shape, dtype, strides)
+
+    def new(self, shape: Shape, dtype: np.dtype[Any], strides: Shape | None = None) -> View:
+        """Return new memory."""
+        raw_type(dtype)
+        if strides is None:
+            strides = contiguous(shape, dtype.itemsize)
+        buffer = Buffer(math.prod(shape) * dtype.itemsize if shape else dtype.itemsize)
+        return View(Version(buffer, len(self.items)), 0, shape, strides, dtype)
+
+    def add(self, item: Item) -> None:
+        """Append an item, which is the last."""
+        self.items.append(item)
+
+    def written(self, view: View) -> View:
+        """Return a view as it is after the next item has written to its buffer."""
+        view.version.is_written_over = True
+        return view._replace(version=Version(view.version.buffer, len(self.items)))
+
+    def copy(self, view: View) -> View:
+        """Copy a view, to C order."""
+        made = self.new(view.shape, view.dtype)
+        self.add(Copy(made, view))
+        return made
+
+    def laid_out(self, view: View, y: Value) -> View:
+        """Return a view as the result of a call, in the layout that NumPy gave that."""
+        out = self.result(y)
+        if view.strides == out.strides:
+            return view
+        self.add(Copy(out, view))
+        return out
+
+    def kernel(
+        self, text: str, outs: list[View], given: list[View], may_miss: bool = False
+    ) -> None:
+        """Append a text of C, which writes to memory that is new, or written to once more."""
+        for view in outs:
+            view.version.item = len(self.items)
+        self.add(Kernel(text, outs, given, may_miss))
+
+    def know(self, key: Any, views: list[View]) -> None:
+        """Remember what the last item has made, under a key."""
+        self._known[key] = len(self.items) - 1, self.items[-1], views
+
+    def known(self, key: Any) -> list[View] | None:
+        """Return what an item has made under a key, unless that item was given up."""
+        at, item, views = self._known.get(key, (0, None, None))
+        return views if at < len(self.items) and self.items[at] is item else None
+
+    def held(self, view: View) -> Value:
+        """Return a value that stands for a view."""
+        x = Value("", np.ndarray, view.shape, view.dtype)
+        self.views[x] = view
+        return x
+
+    def loop(self, ufunc: np.ufunc, types: str) -> int:
+        """Return the number of a loop of NumPy's.
+
+        Raises
+        ------
+        UnwritableError
+            If there is none for these types.
+        """
+        if loop_of(ufunc, types) is None:
+            raise UnwritableError
+        return self.loops.setdefault((ufunc, types), len(self.loops))
+
+    # -------------------------------------------------------------------------- elementwise
+
+    def elementwise(self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...]) -> View:
+        """Lower a call of a ufunc."""
+        _, dtype = form(y)
+        *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
+        if given != dtype:
+            raise UnwritableError
+        text = expression(ufunc, tuple(wanted))
+        if text is not None:
+            c_type(given)
+            return self.computed(y, xs, text, wanted)
+        if any([d.kind == "c" for d in (*wanted, given)]):
+            return self._of_complex(y, ufunc, xs, wanted)
+        name = name_of(ufunc, (*wanted, given))
+        if name is not None and math.prod(form(y)[0]) == 1:
+            end = "f" if given.itemsize == 4 else ""
+            places = ", ".join([f"{{{i}}}" for i in range(len(xs))])
+            return self.computed(y, xs, f"{name}{end}({places})", wanted)
+        if name is not None and self.may_leave and is_there(name, given.itemsize):
+            self.vectors.add((name, given.itemsize))
+            return self.computed(y, xs, None, wanted, vector=name)
+        types = "".join([d.char for d in wanted]) + "->" + given.char
+        loop = self.loop(ufunc, types)
+        if len(xs) > 4:
+            raise UnwritableError
+        if ufunc is np.power and any([form(x)[0] != form(y)[0] for x in xs if is_array(x)]):
+            raise UnwritableError  # the loop asks whether an exponent is the same for all
+        return self.computed(y, xs, None, wanted, loop)
+
+    def _of_complex(
+        self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...], wanted: list[np.dtype[Any]]
+    ) -> View:
+        """Lower a call of a ufunc on complex numbers, by NumPy's loop."""
+        if len(xs) > 3 or ufunc is np.power:
+            raise UnwritableError
+        loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + form(y)[1].char)
+        given = []
+        for x, kind in zip(xs, wanted, strict=True):
+            if type(x) is Value and form(x)[1] == kind:
+                given.append(x)
+            else:
+                made = Value("", np.ndarray, form(x)[0] if type(x) is Value else (), kind)
+                self.views[made] = self.widened(x, kind)
+                given.append(made)
+        return self.computed(y, tuple(given), None, wanted, loop)
+
+    def widened(self, x: Any, dtype: np.dtype[Any]) -> View:
+        """Return a real array, or a number, as complex numbers."""
+        if dtype.kind != "c":
+            raise UnwritableError
+        real = np.dtype(f"f{dtype.itemsize // 2}")
+        view = self.view(x) if type(x) is Value else None
+        shape = view.shape if view is not None else ()
+        strides = contiguous(shape, dtype.itemsize)
+        if view is not None:
+            if c_type(view.dtype) != c_type(real):
+                raise UnwritableError
+            if shape and dense(shape, view.strides, view.dtype):
+                strides = tuple([2 * step for step in view.strides])
+        made = self.new(shape, dtype, strides)
+        number: Any = x
+        parts = (view, 0.0) if view is not None else (complex(number).real, complex(number).imag)
+        for k, part in enumerate(parts):
+            target = made._replace(offset=made.offset + k * real.itemsize, dtype=real)
+            source = part if isinstance(part, View) else Literal(literal(part, real), real)
+            self.add(Copy(target, source))
+        return made
+
+    def computed(
+        self,
+        y: Value,
+        xs: tuple[Any, ...],
+        text: str | None,
+        dtypes: list[np.dtype[Any]],
+        loop: int = -1,
+        check: str | None = None,
+        vector: str | None = None,
+    ) -> View:
+        """Lower an operation on each element: an expression, a loop, or a function of vectors."""
+        out = self.result(y)
+        axes = axes_in_order(out.shape, out.strides) if out.shape else ()
+        operands = []
+        for x, dtype in zip(xs, dtypes, strict=True):
+            operand = self.operand(x, dtype, out.shape, axes)
+            if text is None and operand.dtype != dtype:
+                operand = self._cast(operand, dtype, out)
+            operands.append(operand)
+        types = () if text is None else tuple(map(c_type, dtypes))
+        made = Operation(out, operands, text, loop, types=types, check=check, vector=vector)
+        self.operate(made, out.size)
+        return out
+
+    def of_doubles(self, xs: tuple[Any, ...], text: str, check: str | None) -> View:
+        """Lower an operation on doubles that are no arrays, as `computed` would in more steps."""
+        out = View(Version(Buffer(8), len(self.items)), 0, (), (), _DOUBLE)
+        operands: list[Operand] = [
+            Argument(self.view(x), (1,), (0,))
+            if type(x) is Value
+            else Literal(literal(x, _DOUBLE), _DOUBLE)
+            for x in xs
+        ]
+        types = ("double",) * len(operands)
+        self.operate(Operation(out, operands, text, types=types, check=check), 1)
+        return out
+
+    def element(self, y: Value, view: View) -> View:
+        """Lower the reading of a number from memory."""
+        out = self.result(y)
+        self.operate(
+            Operation(out, [Argument(view, (1,), (0,))], "{0}", types=(c_type(view.dtype),)), 1
+        )
+        return out
+
+    def operand(self, x: Any, dtype: np.dtype[Any], shape: Shape, axes: tuple[int, ...]) -> Operand:
+        """Return an operand, spread over the shape of a group, its axes in an order."""
+        if type(x) is not Value:
+            return Literal(literal(x, dtype), dtype)
+        view = self.view(x)
+        c_or_raw(view.dtype, dtype)
+        if not shape and not view.shape:
+            return Argument(view, (1,), (0,))
+        return argument(view.broadcast(shape), axes)
+
+    def _cast(self, given: Operand, dtype: np.dtype[Any], like: View) -> Operand:
+        """Write an operand in the dtype that a loop wants."""
+        out = self.new(like.shape, dtype, strides_like(like, dtype.itemsize))
+        self.operate(Operation(out, [given], "{0}", types=(c_type(dtype),)), out.size)
+        return argument(out, axes_in_order(out.shape, out.strides))
+
+    def operate(self, operation: Operation, size: int) -> None:
+        """Put an operation into the last group of this size, or a new one.
+
+        Raises
+        ------
+        UnwritableError
+            If C has no type for its operands or its result.
+        """
+        if operation.expression is not None:
+            c_type(operation.out.dtype)
+            for x in operation.operands:
+                c_type(x.dtype)
+        at = self._groups.get(size, -1)
+        if at < 0 or not self._fits(operation, size, at):
+            at = self._groups[size] = len(self.items)
+            self.items.append(Group(size))
+        group: Any = self.items[at]
+        group.operations.append(operation)
+        self._joined.append(group)
+        operation.out.version.item = at
+
+    def _fits(self, operation: Operation, size: int, at: int) -> bool:
+        group: Any = self.items[at]
+        last: Operation = group.operations[-1]
+        if size == 1:
+            # One statement after the other: where each stands is where it is in the order.
+            return at == len(self.items) - 1 and len(group.operations) < _LARGEST_GROUP
+        if size <= BLOCK:
+            whole = len(group.operations) < _LARGEST_SMALL_GROUP
+            both = operation.expression is not None and last.expression is not None
+            if not (whole and both):
+                return False
+        elif len(group.operations) >= _LARGEST_GROUP:
+            return False
+        for x in operation.operands:
+            if isinstance(x, Literal):
+                continue
+            item = x.view.version.item
+            if item > at or (item == at and not (x.is_flat and x.view.is_whole)):
+                return False
+        return True
+
+
+def argument(view: View, axes: tuple[int, ...]) -> Argument:
+    """Return a view as a group reads it whose elements run along axes, the first the slowest."""
+    dims = tuple([view.shape[d] for d in axes])
+    dims, strides = collapsed(dims, tuple([view.strides[d] for d in axes]))
+    return Argument(view, dims, strides) if dims else Argument(view, (1,), (0,))
+
+
+def c_or_raw(given: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Raise unless a dtype can be read as another."""
+    if given == wanted:
+        raw_type(given)
+        return
+    c_type(given)
+    c_type(wanted)
+    if wanted.kind == "b" or (given.kind == "f" and wanted.kind in "iu"):
+        raise UnwritableError  # what does not fit is for NumPy to say
+
+
+def strides_like(view: View, step: int) -> Shape:
+    """Return strides without gaps in the order that NumPy's ufuncs give the result of an array."""
+    strides = [step] * len(view.shape)
+    for d in reversed(numpy_order(view.shape, view.strides)):
+        strides[d] = step
+        step *= view.shape[d]
+    return tuple(strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
+    """Tell whether an array has all of its memory, from its first element on."""
+    if any([s < 0 for n, s in zip(shape, strides, strict=True) if n != 1]):
+        return False
+    axes = axes_in_order(shape, strides)
+    step = dtype.itemsize
+    for d in reversed(axes):
+        if shape[d] and strides[d] != step:
+            return 0 in shape
+        step *= shape[d]
+    return True
+
+
+def is_array(x: Any) -> bool:
+    """Tell whether an operand is a value with axes."""
+    return type(x) is Value and bool(x.shape)
+
+
+def form(x: Value) -> tuple[Shape, np.dtype[Any]]:
+    """Return the shape and dtype of a value; a number of Python's is one of NumPy's.
+
+    Raises
+    ------
+    UnwritableError
+        If it is no array, and no floating number or bool.
+    """
+    if x.type is float:
+        return (), np.dtype(np.float64)
+    if x.type is bool:
+        return (), np.dtype(np.bool_)
+    plain = x.type is np.ndarray or (x.type is not None and issubclass(x.type, np.generic))
+    if not plain or x.shape is None or x.dtype.fields is not None:
+        raise UnwritableError
+    raw_type(x.dtype)
+    return x.shape, x.dtype
+
+
+def kind_of(x: Any) -> Any:
+    """Return what NumPy decides types by: a dtype, or a type of Python's numbers."""
+    if type(x) is Value:
+        return x.type if x.type in (float, bool) else form(x)[1]
+    if type(x) in (int, float, complex):
+        return type(x)
+    if type(x) is bool:
+        return np.dtype(np.bool_)
+    if isinstance(x, np.generic) and x.dtype.kind in "fiubc":
+        return x.dtype
+    raise UnwritableError
+
+
+@functools.lru_cache(maxsize=4096)
+def resolved(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes that a ufunc computes with, and gives.
+
+    Raises
+    ------
+    UnwritableError
+        If it cannot, or gives several results.
+    """
+    if ufunc.nout != 1 or ufunc.nin != len(kinds) or ufunc.signature is not None:
+        raise UnwritableError
+    kinds = tuple([np.dtype(np.bool_) if kind is bool else kind for kind in kinds])
+    if all([kind in (int, float) for kind in kinds]):
+        kinds = tuple([np.dtype(kind) for kind in kinds])
+    try:
+        found: tuple[np.dtype[Any], ...] = ufunc.resolve_dtypes((*kinds, None))
+    except (TypeError, ValueError) as error:
+        raise UnwritableError from error
+    return found

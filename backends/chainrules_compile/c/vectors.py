@@ -1,0 +1,125 @@
+"""Functions of libmvec, for programs that need not have NumPy's bits.
+
+They are within 4 units in the last place, where NumPy's are within one or four, and a sine takes a
+sixth. Which of them there are is tried once: a program links all of them, and each gives what
+NumPy gives of numbers of all kinds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from chainrules_compile.c.cache import library
+from chainrules_compile.c.compilers import CompilerError, processor
+from chainrules_compile.c.text import headed
+
+OLD = ("sin", "cos", "exp", "log", "pow")
+"""Since glibc 2.22."""
+
+C_NAMES: dict[np.ufunc, str] = {
+    np.sin: "sin",
+    np.cos: "cos",
+    np.exp: "exp",
+    np.log: "log",
+    np.power: "pow",
+    np.tan: "tan",
+    np.arcsin: "asin",
+    np.arccos: "acos",
+    np.arctan: "atan",
+    np.sinh: "sinh",
+    np.cosh: "cosh",
+    np.tanh: "tanh",
+    np.arcsinh: "asinh",
+    np.arccosh: "acosh",
+    np.arctanh: "atanh",
+    np.exp2: "exp2",
+    np.expm1: "expm1",
+    np.log2: "log2",
+    np.log10: "log10",
+    np.log1p: "log1p",
+    np.cbrt: "cbrt",
+    np.arctan2: "atan2",
+    np.hypot: "hypot",
+}
+_UFUNCS = {name: ufunc for ufunc, name in C_NAMES.items()}
+_SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 2.5, 700.0, 1e-310, np.inf, -np.inf, np.nan, 1e300)
+_TOLERANCES = {8: 2e-15, 4: 1e-6}
+
+
+_ALWAYS = {np.sin, np.cos, np.hypot}
+"""What NumPy computes one by one, in double precision, on every processor."""
+
+
+@functools.cache
+def is_wide() -> bool:
+    """Tell whether NumPy's other loops take vectors of 64 bytes, which is faster than this."""
+    return {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"} <= {*processor().split()}
+
+
+def name_of(ufunc: np.ufunc, dtypes: Sequence[np.dtype]) -> str | None:
+    """Return the name in C of what a ufunc computes of operands of one dtype, if there is one."""
+    name = C_NAMES.get(ufunc)
+    one = all([d == dtypes[0] for d in dtypes]) and dtypes[0].char in "fd"
+    return name if one else None
+
+
+def is_there(name: str, size: int) -> bool:
+    """Tell whether there is a function of vectors of elements of this many bytes, and it pays."""
+    pays = not is_wide() or (size == 8 and _UFUNCS[name] in _ALWAYS)
+    return pays and (name, size) in known()
+
+
+def text_of(functions: Iterable[tuple[str, int]]) -> str:
+    """Return the text of functions, by name and by the size of their elements."""
+    lines = []
+    for name, size in sorted(functions):
+        n, end, kind = 32 // size, "f" if size == 4 else "", "float" if size == 4 else "double"
+        operands = _UFUNCS[name].nin
+        symbol = f"_ZGVdN{n}{'v' * operands}_{name}{end}"
+        lines.append(f"#ifndef HAS_{name}{size}\n#define HAS_{name}{size}")
+        lines.append(f"VECTOR{operands}({kind}, {size}, {n}, vec_{name}, {symbol})\n#endif")
+    return "\n".join(lines)
+
+
+@functools.cache
+def known() -> frozenset[tuple[str, int]]:
+    """Find the functions that can be linked, and that give what NumPy gives."""
+    for names in (tuple(_UFUNCS), OLD):
+        functions = [(name, size) for name in names for size in (4, 8)]
+        probes = [_probe(name, size) for name, size in functions]
+        text = "\n".join([headed("kernels.h", "vectors.h"), text_of(functions), *probes])
+        try:
+            loaded = ctypes.CDLL(str(library(text, "-Wl,-z,defs")))
+        except (CompilerError, OSError):
+            continue
+        return frozenset([f for f in functions if _is_right(loaded, *f)])
+    return frozenset()
+
+
+def _probe(name: str, size: int) -> str:
+    if _UFUNCS[name].nin == 1:
+        body = f"(char* x, char* z, char* y, I n) {{ vec_{name}{size}(x, {size}, y, n); }}"
+    else:
+        body = (
+            f"(char* x, char* z, char* y, I n) {{ vec_{name}{size}(x, {size}, z, {size}, y, n); }}"
+        )
+    return f"void probe_{name}{size}{body}"
+
+
+def _is_right(loaded: ctypes.CDLL, name: str, size: int) -> bool:
+    """Compare a function with NumPy's, at numbers of all kinds."""
+    ufunc = _UFUNCS[name]
+    with np.errstate(all="ignore"):
+        pairs = np.meshgrid(_SPECIAL, _SPECIAL if ufunc.nin == 2 else (1.0,))
+        x, z = (np.ravel(v).astype(f"f{size}") for v in pairs)
+        wanted = ufunc(*(x, z)[: ufunc.nin])
+    found = np.empty_like(x)
+    addresses = [ctypes.c_void_p(v.ctypes.data) for v in (x, z, found)]
+    getattr(loaded, f"probe_{name}{size}")(*addresses, ctypes.c_long(len(x)))
+    alike = np.isclose(found, wanted, rtol=_TOLERANCES[size], atol=0.0, equal_nan=True)
+    signs = (np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted)
+    return bool(np.all(alike & signs))

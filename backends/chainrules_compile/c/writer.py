@@ -1,0 +1,258 @@
+"""Writer of native programs: runs of calls become functions of C, the others stay NumPy's."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chainrules_compile.c import calls
+from chainrules_compile.c.compilers import CompilerError
+from chainrules_compile.c.emit import emit
+from chainrules_compile.c.items import Copy, Group, Item, Product, views_of
+from chainrules_compile.c.looped import Turning, spec_of, with_turnings
+from chainrules_compile.c.lowering import Lowering, dense, form
+from chainrules_compile.c.memory import Buffer, Shape, UnwritableError, View, strides_of
+from chainrules_compile.c.saved import save
+from chainrules_compile.c.text import headed
+from chainrules_compile.c.vectors import text_of
+from chainrules_compile.c.words import is_view, lower
+from chainrules_compile.calls import expect
+from chainrules_compile.loops import Loop
+from chainrules_compile.passes.values import called, changed
+from chainrules_compile.scope import Scope
+from chainrules_compile.writers.numpy_source import write as write_numpy
+from chainrules_compile.writers.writer import Body
+from chainrules_py.program import Call, Program, Value
+
+_FEWEST = 2
+"""So many calls that are no views a function of C has at least."""
+
+_LARGE = 20_000
+"""From how many elements on, of all items, other threads may run meanwhile."""
+
+MOST_CALLS = 2_000_000
+"""Longer programs stay NumPy's: to write them would take longer than they save."""
+
+
+def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
+    """Write a program in C; see `chainrules_compile.writers.writer.Writer`.
+
+    Without a compiler it is written for NumPy, and says so.
+    """
+    instead = ""
+    try:
+        if len(program) > MOST_CALLS:
+            msg = f"a program of {len(program)} calls is too long to be written in C"
+            raise CompilerError(msg)
+        calls.driver()
+        recorded, program = program, _native(program, scope.threads)
+        scope.fits = calls.fits()
+        scope.save = functools.partial(save, recorded, names, scope)
+    except CompilerError as error:
+        instead = f"written for NumPy instead of C: {error}"
+    return write_numpy(program, names, scope)._replace(instead=instead)
+
+
+write.threads = True  # type: ignore[attr-defined]
+write.loops = True  # type: ignore[attr-defined]
+
+
+class Segment:
+    """Calls, one after the other, that become one function of C."""
+
+    def __init__(self) -> None:
+        self.lowering = Lowering()
+        self.calls: list[Call] = []
+
+    def take(self, call: Call) -> bool:
+        """Lower a call; return False if it has to stay NumPy's."""
+        mark = self.lowering.mark()
+        try:
+            lower(self.lowering, call)
+        except (UnwritableError, TypeError, ValueError):  # of operands in another form
+            self.lowering.go_back(mark)
+            return False
+        self.calls.append(call)
+        return True
+
+
+def _native(program: Program, threads: int) -> Program:
+    """Return the program with functions of C for the calls that can be written in it."""
+    if any([type(call.function) is Loop for call in program]):
+        program = _with_loops(program, threads)
+    pieces, texts, with_vectors = _written(program, threads)
+    if not texts:
+        return program
+    heads = ["kernels.h", *(["vectors.h"] if with_vectors else [])]
+    head = headed(*heads, *(["threads.h"] if threads > 1 else []))
+    library = calls.loaded("\n".join([head, *texts]), threads)
+    found: list[Call] = []
+    for piece in pieces:
+        found += piece.calls(library) if isinstance(piece, _Made) else _turning(piece, library)
+    return changed(program, calls=tuple(found))
+
+
+def _with_loops(program: Program, threads: int) -> Program:
+    """Return the program with loops in C, or with what of their turns is written in C."""
+    program = with_turnings(program, threads)
+    found = list(program.calls)
+    for i, call in enumerate(found):
+        if type(call.function) is Loop:  # not all of its turn is written in C
+            body = _native(call.function.body, threads)
+            found[i] = called(call, dataclasses.replace(call.function, body=body))
+    return changed(program, calls=tuple(found))
+
+
+def _turning(call: Call, library: Any) -> list[Call]:
+    """Return a call as it is, or that of a loop in C."""
+    if type(call.function) is not Turning:
+        return [call]
+    made = call.function.call(library)
+    return [made, *map(_fits, made.results[-1:])] if call.function.guarded else [made]
+
+
+def _fits(answer: Value) -> Call:
+    return Call(expect, (answer, True), {"kind": bool}, ())
+
+
+def _lying(memory: np.ndarray, *, shape: Shape, strides: Shape, offset: int) -> np.ndarray:
+    """Return an array that lies so in memory."""
+    return np.ndarray(shape, memory.dtype, memory, offset, strides)
+
+
+def _written(program: Program, threads: int) -> tuple[list[Any], list[str], bool]:
+    """Return the calls of a program and its functions in C, their texts, and if with vectors."""
+    done: list[Segment | int] = []
+    segment = Segment()
+    for i, call in enumerate(program.calls):
+        if segment.take(call):
+            continue
+        done += [segment, i]
+        segment = Segment()
+    done.append(segment)
+    users = _users(program, done)
+    pieces: list[Any] = []
+    texts: list[str] = []
+    with_vectors = False
+    for i, piece in enumerate(done):
+        if isinstance(piece, int):
+            pieces.append(program.calls[piece])
+            function = program.calls[piece].function
+            if type(function) is Turning:
+                texts.append(function.text)
+                with_vectors = with_vectors or bool(function.lowering.vectors)
+        elif sum([not is_view(call) for call in piece.calls]) < _FEWEST:
+            pieces += piece.calls
+        else:
+            given = [y for call in piece.calls for y in call.results]
+            wanted = {y for y in given if _outside(users.get(y, set()), i)}
+            try:
+                one = _Made(piece, wanted, f"run{len(texts)}", threads)
+            except UnwritableError:  # of something that was lowered, and has no type in C
+                pieces += piece.calls
+                continue
+            texts.append(one.text)
+            pieces.append(one)
+            with_vectors = with_vectors or bool(one.lowering.vectors)
+    return pieces, texts, with_vectors
+
+
+def _users(program: Program, done: list[Segment | int]) -> dict[Value, set[int]]:
+    """Return, for each value, the pieces that use it; -1 is for the outputs."""
+    users: dict[Value, set[int]] = {}
+    for i, piece in enumerate(done):
+        for call in [program.calls[piece]] if isinstance(piece, int) else piece.calls:
+            for x in call.values:
+                users.setdefault(x, set()).add(i)
+    for x in Call(None, program.outputs, {}, ()).values:
+        users.setdefault(x, set()).add(-1)
+    return users
+
+
+def _outside(users: set[int], i: int) -> bool:
+    return any([j != i for j in users])
+
+
+class _Made:
+    """Function of C for a segment, and the views that are taken of its results afterwards."""
+
+    def __init__(self, segment: Segment, wanted: set[Value], name: str, threads: int) -> None:
+        self.name = name
+        self.lowering = segment.lowering
+        self.after: list[Call] = []
+        self.parts: dict[Value, dict[str, Any]] = {}
+        outputs: list[Value] = []
+        needed = set(wanted)
+        for call in reversed(segment.calls):
+            if needed.isdisjoint(call.results):
+                continue
+            if is_view(call) and call.results[0].shape:
+                self.after.append(call)
+                needed.update(call.values)
+            else:
+                outputs += [y for y in reversed(call.results) if y in needed]
+        self.after.reverse()
+        self.outputs = outputs[::-1]
+        views, buffers = [], set[Buffer]()
+        for x in self.outputs:
+            view = self._leaving(x, self.lowering.views[x], buffers)
+            buffers.add(view.version.buffer)
+            views.append(view)
+        self.views: list[View] = views
+        self.items: list[Item] = self.lowering.items
+        loops = ", ".join([f"{loop.__name__} {types}" for loop, types in self.lowering.loops])
+        text, self.work = emit(self.items, views, name, threads)
+        vectors = text_of(self.lowering.vectors)
+        self.text = f"/* {name}, loops: {loops} */\n{vectors}\n{text}\n"
+        self.guarded = "return 1;" in text
+
+    def _leaving(self, x: Value, view: View, buffers: set[Buffer]) -> View:
+        """Return what leaves the function for a value: all of a buffer, that lies as NumPy's does.
+
+        What NumPy gives as a part of memory of its own, as the places of a mask, leaves as all of
+        this memory, of which a view is taken afterwards.
+        """
+        buffer, lowering = view.version.buffer, self.lowering
+        alone = buffer.place is None and buffer not in buffers
+        if alone and view.is_whole:
+            return view
+        shape, dtype = form(x)
+        strides = strides_of(shape, x.layout, dtype) if shape else ()
+        if 0 in strides or dense(shape, strides, dtype):
+            own = lowering.new(shape, dtype, None if 0 in strides else strides)
+            lowering.add(Copy(own, view))
+            return own
+        if not alone or view.strides != strides:
+            raise UnwritableError
+        n = buffer.nbytes // dtype.itemsize
+        self.parts[x] = {"shape": shape, "strides": strides, "offset": view.offset}
+        return View(view.version, 0, (n,), (dtype.itemsize,), dtype)
+
+    def calls(self, library: Any) -> list[Call]:
+        """Return the call of the function in a library, and those that follow it."""
+        lowering, memory = self.lowering, {}
+        for x in self.parts:
+            memory[x] = Value(f"{x.name}_memory", np.ndarray, None, x.dtype)
+        inputs = [spec_of(x, lowering.views[x]) for x in lowering.inputs]
+        outputs = [spec_of(x, view) for x, view in zip(self.outputs, self.views, strict=True)]
+        loops: Any = [calls.loop_of(loop, types) for loop, types in lowering.loops]
+        large = sum(map(_elements, self.items)) > _LARGE
+        rest = self.work, self.guarded, large
+        native = calls.program(library, self.name, inputs, outputs, loops, *rest)
+        ok = [Value(f"{self.name}_fits", bool)] if self.guarded else []
+        results = (*[memory.get(x, x) for x in self.outputs], *ok)
+        found = [Call(native, tuple(lowering.inputs), {}, results), *map(_fits, ok)]
+        found += [Call(_lying, (memory[x],), lies, (x,)) for x, lies in self.parts.items()]
+        return [*found, *self.after]
+
+
+def _elements(item: Item) -> int:
+    if isinstance(item, Group):
+        return item.size * len(item.operations)
+    if isinstance(item, Product):
+        return item.a.size * item.out.shape[-1]
+    return sum([view.size for views in views_of(item) for view in views])

@@ -1,5 +1,0 @@
-"""Helpers that autograd brings: vectors of containers, optimisers, fixed points."""
-
-from chainrules_like_autograd.misc.flatten import flatten, flatten_func
-
-__all__ = ["flatten", "flatten_func"]

@@ -1,5 +1,0 @@
-"""The class of traced arrays."""
-
-from chainrules_like_autograd.tracer import Box as ArrayBox
-
-__all__ = ["ArrayBox"]

@@ -1,0 +1,409 @@
+"""Maps over examples: a function is run once on values that stand for one example of many.
+
+Each word is called on all examples at once where its rule says how: element by element; linear,
+with an axis of directions in front; a product of matrices. Any other word is called example by
+example, and a function that looks at values is run once for each: what comes out is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeAlias, cast
+
+import chainrules_py.vocabulary as v
+from chainrules_py import Config, NotDifferentiableError, TracerError
+from chainrules_py.extend import (
+    ArrayLike,
+    Classes,
+    Tracer,
+    describe,
+    find_rule,
+    find_tracers,
+    flatten,
+    is_structure_type,
+    made,
+    map_leaves,
+    name_of,
+    new_level,
+    type_info,
+    unflatten,
+)
+from chainrules_py.vocabulary import creation, predicates
+from chainrules_tape.tools.draws import Draws
+
+Axis: TypeAlias = Any
+"""A number, None, or a dict, list or tuple of these, like the argument."""
+Axes: TypeAlias = int | Sequence[Axis] | None
+
+
+def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: int = 0) -> Callable[..., Any]:
+    """Map a function over examples, which are counted by an axis of its arguments.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one example: of arrays, numbers, and structures of them.
+    in_axes : int, None, or sequence of these
+        Which axis of the arrays counts examples, of all arguments or of each; None for one that is
+        the same for all. Of a dict, a list or a tuple maybe one for each entry.
+    out_axes : int
+        Which axis of the results counts them.
+
+    Returns
+    -------
+    callable
+        Takes what f takes with that axis, by position, and gives what f gives with it. It can be
+        differentiated, and f may take gradients: ``vmap(grad(loss))`` gives those of each example.
+
+    Raises
+    ------
+    NotDifferentiableError
+        When called, if there is no axis of examples, or the arguments count different numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chainrules_tape import grad
+    >>> loss = lambda w, x: np.tanh(w @ x) ** 2
+    >>> xs = np.eye(3)
+    >>> vmap(grad(loss), (None, 0))(np.zeros(3), xs).shape
+    (3, 3)
+    """
+
+    def mapped(*operands: Any) -> Any:
+        axes = _axes(f, in_axes, len(operands))
+        n, level = _count(f, operands, axes), new_level()
+        drawing = Draws(f)
+        _state[level] = OPEN
+        try:
+            given = [
+                _each(x, axis, lambda x: batch(x, level)) for x, axis in _pairs(operands, axes)
+            ]
+            together = map_leaves(lambda y: _out(y, n, level, out_axes), f(*given))
+            if _state[level] == OPEN and not drawing.went_on():
+                return together
+        except Exception:
+            if n == 0:
+                raise
+        finally:
+            as_loop = _state.pop(level) != OPEN
+        if n == 0 and as_loop:
+            msg = f"vmap of {name_of(f)}, which looks at values, and there is no example"
+            raise NotDifferentiableError(msg)
+        # It looks at values, which differ, writes, draws or fails: each example runs by itself.
+        drawing.put_back()
+        each = [f(*[_example(x, axis, i) for x, axis in _pairs(operands, axes)]) for i in range(n)]
+        return _stacked(each, out_axes)
+
+    return made(mapped, f, vmap, in_axes, out_axes)  # type: ignore[no-any-return]
+
+
+def _axes(f: Any, axes: Axes, n: int) -> list[Axis]:
+    if axes is None or isinstance(axes, int):
+        return [axes] * n
+    if len(axes) != n:
+        msg = f"in_axes={axes!r} has {len(axes)} entries, and {name_of(f)} was given {n} arguments"
+        raise NotDifferentiableError(msg)
+    return [*axes]
+
+
+def _pairs(operands: Sequence[Any], axes: Sequence[Axis]) -> list[tuple[Any, Axis]]:
+    return list(zip(operands, axes, strict=True))
+
+
+def _each(x: Any, axis: Axis, make: Callable[[Any], Any]) -> Any:
+    """Make something of the arrays in an argument, with the axis of examples in front."""
+    if axis is None:
+        return x
+    if isinstance(axis, dict):
+        return {key: _each(part, axis[key], make) for key, part in x.items()}
+    if isinstance(axis, (list, tuple)):
+        return type(x)([_each(part, a, make) for part, a in zip(x, axis, strict=True)])
+    return map_leaves(lambda leaf: make(_in_front(leaf, axis)) if _is_array(leaf) else leaf, x)
+
+
+def _example(x: Any, axis: Axis, i: int) -> Any:
+    return _each(x, axis, lambda leaf: v.index(leaf, i))
+
+
+def _in_front(x: Any, axis: int) -> Any:
+    order = [*range(x.ndim)]
+    order.insert(0, order.pop(axis))
+    return x if axis == 0 else v.permute_dims(x, axes=tuple(order))
+
+
+def _is_array(x: Any) -> bool:
+    return type_info(type(x)).is_array
+
+
+def _count(f: Any, operands: Sequence[Any], axes: Sequence[Axis]) -> int:
+    """Count the examples."""
+    found: dict[int, Any] = {}
+    for x, axis in _pairs(operands, axes):
+        _each_leaf(f, x, axis, found)
+    if len(found) != 1:
+        held = ", ".join(map(describe, found.values())) or "no array with that axis"
+        msg = f"vmap of {name_of(f)} takes arguments that count the same examples, and got {held}"
+        raise NotDifferentiableError(msg)
+    return int(next(iter(found)))
+
+
+def _each_leaf(f: Any, x: Any, axis: Axis, found: dict[int, Any]) -> None:
+    """Note the arrays of an argument by how many examples they count."""
+    if isinstance(axis, (dict, list, tuple)):
+        keys = axis.keys() if isinstance(axis, dict) else range(len(axis))
+        like = isinstance(x, dict) if isinstance(axis, dict) else type(x) in (list, tuple)
+        if not like or len(x) != len(axis) or (isinstance(x, dict) and x.keys() != keys):
+            msg = f"in_axes of {name_of(f)} has {axis!r} for {describe(x)}, which is not like it"
+            raise NotDifferentiableError(msg)
+        for key in keys:
+            _each_leaf(f, x[key], axis[key], found)
+        return
+    for leaf in flatten(x)[0] if axis is not None else ():
+        if _is_array(leaf) and -leaf.ndim <= axis < leaf.ndim:
+            found[leaf.shape[axis]] = leaf
+
+
+def _stacked(ys: list[Any], axis: int) -> Any:
+    """Put results of single examples together, leaf by leaf."""
+    trees = [flatten(y) for y in ys]
+    leaves = [_stack(list(column), axis) for column in zip(*[t[0] for t in trees], strict=True)]
+    return unflatten(trees[0][1], leaves)
+
+
+def _stack(ys: list[Any], axis: int) -> Any:
+    info = type_info(type(ys[0]))
+    if not (info.is_array or info.is_number):
+        if any([y != ys[0] for y in ys]):
+            msg = f"examples give {ys[0]!r} and others, which are no numbers to be put together"
+            raise NotDifferentiableError(msg)
+        return ys[0]
+    if info.is_python_number and not find_tracers(ys):
+        import numpy as np  # Python's numbers have no library of their own
+
+        return np.stack(ys, axis=axis)
+    return v.stack(*ys, axis=axis)
+
+
+def _out(y: Any, n: int, level: int, axis: int) -> Any:
+    """Return a result with its axis of examples; one that is the same for all is repeated."""
+    while issubclass(type(y), Tracer) and y.level > level:  # of a differentiation that is over
+        y = y.__payload__
+    if isinstance(y, Batch) and y.level == level:
+        y = y.payload
+    elif _is_array(y):
+        y = v.broadcast_to(cast(Any, y), shape=(n, *y.shape))
+    elif type_info(type(y)).is_number:
+        return _stack([y] * n, 0)
+    else:
+        return y
+    order = [*range(1, y.ndim)]
+    order.insert(axis % y.ndim, 0)
+    return y if axis == 0 else v.permute_dims(y, axes=tuple(order))
+
+
+# ------------------------------------------------------------------------------- one of many
+
+
+OPEN, REFUSED = "open", "refused"
+_state: dict[int, str] = {}
+"""The maps that are being run, by level, and whether they have to be run example by example."""
+
+
+def _refuse(x: Any, *_: Any) -> Any:
+    if x.level in _state:
+        _state[x.level] = REFUSED
+    msg = f"{describe(x.payload)} stands for the values of many examples, which differ"
+    raise TracerError(msg)
+
+
+def _write(x: Any, *_: Any) -> Any:
+    """Refuse to write to an array; a number gets another one."""
+    return _refuse(x) if x.ndim else NotImplemented
+
+
+def _class_of_one(x: Any) -> type:
+    """Return the class of one example, which is that of a number where arrays hold them."""
+    held = x.payload
+    while issubclass(type(held), Tracer):
+        held = held.payload if issubclass(type(held), Batch) else held.__payload__
+    return type(held) if x.ndim or not held.size else type(held.reshape(-1)[0])
+
+
+class Batch(ArrayLike):
+    """Value of one example, which stands for those of all: the payload has them in front."""
+
+    __slots__ = ("_level", "payload")
+    state = __slots__
+    engine = "batch"
+    config = Config()
+    array_members: ClassVar[dict[str, Any]] = {
+        "__len__": lambda x: x.shape[0],
+        "__contains__": _refuse,
+        "T": property(lambda x: v.permute_dims(x, axes=None)),
+    }
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, level: int) -> None:
+        self.payload = value
+        self._level = level
+
+    @property
+    def level(self) -> int:
+        """The map that it belongs to."""
+        return self._level
+
+    @property
+    def __payload__(self) -> Any:
+        """There is no single value."""
+        return _refuse(self)
+
+    value: Any = __payload__
+    __bool__: Any = _refuse
+    __round__: Any = _refuse
+    __setitem__: Any = _refuse
+    __iadd__: Any = _write
+    __isub__: Any = _write
+    __imul__: Any = _write
+    __itruediv__: Any = _write
+    __ifloordiv__: Any = _write
+    __imod__: Any = _write
+    __ipow__: Any = _write
+    __imatmul__: Any = _write
+    shape = property(lambda x: tuple(x.payload.shape[1:]))
+    ndim = property(lambda x: x.payload.ndim - 1)
+    size = property(lambda x: v.index(x.payload, 0).size)
+
+    def __repr__(self) -> str:
+        return f"<one of {self.payload.shape[0]} of {describe(self.payload)}>"
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Call a word for all examples."""
+        if self._level not in _state:
+            msg = f"{self!r} was used after the vmap that it belongs to was over"
+            raise TracerError(msg)
+        try:
+            return self._called(primitive, operands, options, primal)
+        except Exception:  # of one example, maybe: f is to see that of each
+            _state[self._level] = REFUSED
+            raise
+
+    def _called(self, primitive: Any, operands: Any, options: Any, primal: Any) -> Any:
+        level, f = self._level, primal or primitive
+        mine = [isinstance(x, Batch) and x.level == level for x in operands]
+        deeper = any([is_structure_type(type(x)) and find_tracers(x) for x in operands])
+        if not deeper:
+            if primitive in _MADE:
+                return f(
+                    *[v.index(x.payload, 0) if m else x for x, m in _marked(operands, mine)],
+                    **options,
+                )
+            call = _at_once(primitive, operands, options, mine)
+            if call is not None:
+                return batch(call(f), level)
+        return self._one_by_one(f, operands, options)
+
+    def _one_by_one(self, f: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        level, n = self._level, self.payload.shape[0]
+
+        def call(i: int) -> Any:
+            def example(x: Any) -> Any:
+                return v.index(x.payload, i) if isinstance(x, Batch) and x.level == level else x
+
+            return f(*[map_leaves(example, x) for x in operands], **options)
+
+        ys = [call(i) for i in range(n)]
+        return map_leaves(lambda y: batch(y, level), _stacked(ys, 0))
+
+
+def batch(x: Any, level: int) -> Any:
+    """Return an array, with examples counted by its first axis, as one of these."""
+    return _classes_of_one(type(x))(x, level) if _is_array(x) else x
+
+
+def _classes_of_one(cls: type) -> Any:
+    """Return the class of values that stand for arrays of a class; they say what one of them is."""
+    base: Any = _classes[cls]
+    found = _ones.get(cls)
+    if found is None or found.__base__ is not base:
+        state = {"__slots__": (), "__class__": property(_class_of_one)}
+        found = _ones[cls] = type(base.__name__, (base,), state)
+    return found
+
+
+_ones: dict[type, type] = {}
+
+
+def _marked(xs: Sequence[Any], marks: Sequence[bool]) -> list[tuple[Any, bool]]:
+    return list(zip(xs, marks, strict=True))
+
+
+_classes = Classes(Batch, lambda value, *_: value)
+_MADE = {getattr(v, name) for name in creation.__all__ if name.endswith("_like")}
+"""Words that read of their first operand its library, its shape and its dtype."""
+_PLAIN = {getattr(v, name) for name in predicates.__all__} | {
+    v.where,
+    v.sign,
+    v.floor_divide,
+    v.remainder,
+}
+"""Words that act element by element, and are constant, or linear in some operands."""
+
+
+def _at_once(
+    word: Any, operands: Sequence[Any], options: dict[str, Any], mine: Sequence[bool]
+) -> Callable[[Callable[..., Any]], Any] | None:
+    """Return the call of a word for all examples, given what computes it; None if nobody says."""
+    classes = tuple([getattr(type(x), "__dispatch_type__", type(x)) for x in operands])
+    rule = find_rule(word, classes)
+    statement: Any = None if rule is None else rule.reverse or rule.forward
+    recipe: Any = None if statement is None else statement.recipe
+    payloads = [x.payload if m else x for x, m in _marked(operands, mine)]
+    if word is v.astype:
+        return lambda f: f(*payloads, **options)
+    if word is v.matmul:
+        return lambda f: _product(f, *payloads, *mine)
+    if not options and (word in _PLAIN or getattr(recipe, "is_elementwise", False)):
+        ndim = max([getattr(x, "ndim", 0) for x in operands])
+        aligned = [_aligned(x, ndim) if m else x for x, m in _marked(payloads, mine)]
+        return lambda f: f(*aligned, **options)
+    ways = getattr(recipe, "batched", False)
+    if recipe is None or not recipe.is_linear or ways is False or ways == "broadcast":
+        return None
+    linear = recipe.stated_in(len(operands))
+    if any([m and not flag for m, flag in zip(mine, linear, strict=True)]):
+        return None
+    n = next(x.payload.shape[0] for x, m in _marked(operands, mine) if m)
+    long = [
+        v.broadcast_to(x, shape=(n, *x.shape)) if flag and not m and _is_array(x) else x
+        for x, m, flag in zip(payloads, mine, linear, strict=True)
+    ]
+    found = (tuple(long), options) if ways is True else ways(tuple(long), options)
+    return None if found is None else lambda f: word(*found[0], **found[1])
+
+
+def _aligned(x: Any, ndim: int) -> Any:
+    """Put axes of length one behind that of the examples, as broadcasting would in front."""
+    missing = ndim + 1 - x.ndim
+    return v.reshape(x, shape=(x.shape[0], *(1,) * missing, *x.shape[1:])) if missing > 0 else x
+
+
+def _product(f: Any, a: Any, b: Any, of_a: bool, of_b: bool) -> Any:
+    """Multiply matrices and vectors, of which one or both are those of examples."""
+    column, row = b.ndim - of_b == 1, a.ndim - of_a == 1
+    a = v.expand_dims(a, axis=-2) if row else a
+    b = v.expand_dims(b, axis=-1) if column else b
+    ndim = max(a.ndim - of_a, b.ndim - of_b)
+    a = _aligned(a, ndim) if of_a else a
+    b = _aligned(b, ndim) if of_b else b
+    y = v.matmul(a, b)
+    gone = (-1,) * column + (-2 + column,) * row
+    for axis in gone:
+        y = v.squeeze(y, axis=axis)
+    return y

@@ -1,0 +1,99 @@
+"""Blocks in which nothing is recorded: what is computed there counts as constant."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from chainrules_py import MutationError, TracerError
+from chainrules_py.vocabulary import put_along_axis_add, put_at, scatter_add
+from chainrules_tape.config import recorders
+from chainrules_tape.core.links import LEAF, parents
+from chainrules_tape.core.tape import BareTape
+from chainrules_tape.tools._private import jax_traces
+
+_WRITES = {put_at, scatter_add, put_along_axis_add}
+
+
+@contextlib.contextmanager
+def no_record() -> Iterator[None]:
+    """Take all that is computed in a ``with`` block to be constant.
+
+    Differentiations that are under way in this thread record nothing of it, and keep nothing for
+    it; those that begin inside are as ever. PyTorch's own does not record either.
+
+    Raises
+    ------
+    TracerError
+        In forward mode, whose tangents are there already, and in a function that JAX traces:
+        `chainrules_tape.stop_gradient` takes single values to be constant everywhere.
+    MutationError
+        If something is written to that the gradient goes through: its other elements would lose
+        theirs.
+
+    Examples
+    --------
+    >>> from chainrules_tape import grad
+    >>> def f(x):
+    ...     with no_record():
+    ...         scale = x * x
+    ...     return scale * x
+    >>> grad(f)(3.0)
+    9.0
+    """
+    if jax_traces():
+        msg = "no_record() does not act on what JAX traces; write stop_gradient(x) for each value"
+        raise TracerError(msg)
+    tapes = {id(tape): tape for tape in map(_tape_of, recorders.under_way)}
+    tapes |= {k: tape for k, tape in recorders.made.items() if tape.state == "open"}
+    with contextlib.ExitStack() as stack:
+        if (torch := sys.modules.get("torch")) is not None:
+            stack.enter_context(torch.no_grad())
+        for tape in tapes.values():
+            before = type(tape)
+            muted = _muted(before, len(tape))
+            stack.callback(_restore, tape, muted, before)
+            object.__setattr__(tape, "__class__", muted)
+        yield
+
+
+def _tape_of(run: Any) -> BareTape:
+    tape = run if isinstance(run, BareTape) else getattr(run, "tape", None)
+    if tape is None:
+        msg = (
+            "no_record() does not act in forward mode, whose tangents are there already; write "
+            "stop_gradient(x) for each value that is to count as constant"
+        )
+        raise TracerError(msg)
+    return tape
+
+
+def _restore(tape: Any, muted: type, before: type) -> None:
+    if type(tape) is muted:  # it was not closed in between
+        object.__setattr__(tape, "__class__", before)
+
+
+def _muted(cls: Any, start: int) -> type:
+    """Make a class of tapes whose records are those of inputs."""
+
+    class Muted(cls):  # type: ignore[misc]
+        """Tape in a block that records nothing."""
+
+        __slots__ = ()
+
+        def append(self, record: Any, /) -> None:
+            """Record an input in place of a call."""
+            statement = getattr(record[0], "statement", None)
+            word = None if statement is None else statement.primal
+            if word in _WRITES and any([i < start for i in parents(record[1])[:1]]):
+                msg = (
+                    "a value that the gradient goes through is written to inside no_record(): its "
+                    "other elements would lose theirs; write to a copy (x = x.copy())"
+                )
+                raise MutationError(msg)
+            super().append((None, LEAF))
+
+    Muted.__name__ = cls.__name__
+    return Muted

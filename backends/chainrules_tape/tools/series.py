@@ -1,0 +1,330 @@
+"""Taylor series of a program: values that carry the coefficients of a power series along.
+
+Sums, products, quotients and the functions that programs are full of have recurrences. Any other
+word follows from its rule: the derivative of the series of y is the push of that of x, along a
+series that is one term shorter, so that the rule itself runs on series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from chainrules_py import (
+    Config,
+    ForwardMode,
+    NotDifferentiableError,
+    NotImplementedTangent,
+    Tangent,
+    TracerError,
+    ZeroTangent,
+    is_zero,
+    unthunk,
+)
+from chainrules_py.extend import (
+    ArrayLike,
+    Classes,
+    any_engine,
+    as_arrays,
+    bind,
+    demand_rule,
+    describe,
+    fields_of,
+    find_rule,
+    find_tracers,
+    flatten,
+    is_structure_type,
+    kind_of,
+    leaf_tangents,
+    looked_into,
+    map_leaves,
+    new_level,
+    rebuild,
+    unflatten,
+)
+from chainrules_tape.tools.recurrences import RECURRENCES, Constant, computed, zeros
+
+
+def taylor(f: Callable[..., Any], x: Any, directions: Any, order: int) -> list[Any]:
+    """Compute the Taylor coefficients of a function along a curve.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument: an array, a number, or a structure of them.
+    x
+        Where the curve begins.
+    directions
+        The direction of a line, a tangent of x; or a list of tangents, the coefficients of t,
+        t², ... of the curve.
+    order : int
+        The highest power of t.
+
+    Returns
+    -------
+    list
+        ``order + 1`` values in the structure of f's result: the coefficients of 1, t, t², ... of
+        ``f(x + t direction)``. The k-th derivative is k! times the k-th of them.
+
+    Raises
+    ------
+    NotDifferentiableError
+        If the order is no whole number, or a word on the way has no derivative.
+
+    Notes
+    -----
+    It nests with other differentiation: coefficients have gradients, and f may take some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> taylor(np.exp, 0.0, 1.0, 3) == [1.0, 1.0, 0.5, 0.5 / 3]
+    True
+    """
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        msg = f"order={order!r}; a Taylor polynomial has a whole order"
+        raise NotDifferentiableError(msg)
+    curve = directions if isinstance(directions, list) and not isinstance(x, list) else [directions]
+    if isinstance(x, list) and directions and isinstance(directions[0], list):
+        curve = directions
+    leaves, tree = flatten((x,))
+    rows = [leaf_tangents("taylor", (x,), (t,)) for t in curve[:order]]
+    level, given = new_level(), []
+    for k, leaf in enumerate(as_arrays(leaves)):
+        if kind_of(leaf) not in ("real", "complex", "int"):
+            given.append(leaf)
+            continue
+        start = leaf * 1.0 if kind_of(leaf) == "int" else leaf
+        terms = [_or_zeros(row[k], start) for row in rows]
+        terms += [zeros(start)] * (order - len(terms))
+        given.append(_stacked(start, level, terms))
+    y = f(*unflatten(tree, given))
+    return [_term_of(y, k, level) for k in range(order + 1)]
+
+
+def _or_zeros(t: Any, like: Any) -> Any:
+    return zeros(like) if is_zero(t) else t
+
+
+def _term_of(y: Any, k: int, level: int) -> Any:
+    return map_leaves(lambda leaf: _term(leaf, k, level), y)
+
+
+def _term(y: Any, k: int, level: int) -> Any:
+    """Return a coefficient of a result; of what is no series, it is constant."""
+    if isinstance(y, Series) and y.level == level:
+        return y.terms[k - 1] if k else y.payload
+    numbers = kind_of(y) in ("real", "complex", "int")
+    return y if k == 0 or not numbers else zeros(y)
+
+
+class SeriesConfig(Config):
+    """Configuration of series, as rules see it: they may push through functions."""
+
+    capabilities = frozenset((ForwardMode,))
+    jvp: Any = property(lambda _: any_engine.jvp)
+
+
+def _write(x: Any, *_: Any) -> Any:
+    msg = f"{describe(x.payload)} has a Taylor series, and is written to: make another, y = y + x"
+    raise TracerError(msg)
+
+
+def _write_by(x: Any, *_: Any) -> Any:
+    """Refuse to write to an array; a number gets another one."""
+    return _write(x) if getattr(x.payload, "shape", ()) else NotImplemented
+
+
+class Series(ArrayLike):
+    """Value with the coefficients of t, t², ... beside it."""
+
+    __slots__ = ("_level", "payload", "stack", "terms")
+    state = __slots__
+    engine = "series"
+    config = SeriesConfig()
+    __dispatch_type__: ClassVar[type]
+
+    def __init__(self, value: Any, level: int, terms: Sequence[Any], stack: Any = None) -> None:
+        self.payload = value
+        self.terms = tuple(terms)
+        self.stack = stack
+        self._level = level
+
+    __setitem__: Any = _write
+    __iadd__: Any = _write_by
+    __isub__: Any = _write_by
+    __imul__: Any = _write_by
+    __itruediv__: Any = _write_by
+    __ifloordiv__: Any = _write_by
+    __imod__: Any = _write_by
+    __ipow__: Any = _write_by
+    __imatmul__: Any = _write_by
+
+    @property
+    def level(self) -> int:
+        """The expansion that it belongs to."""
+        return self._level
+
+    @property
+    def orders(self) -> int:
+        """How many derivatives it carries: what solves an equation by steps takes as many."""
+        return len(self.terms)
+
+    def __trace__(
+        self,
+        primitive: Any,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        primal: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Compute the series of a call, of which this expansion is the highest."""
+        level, f = self._level, primal or primitive
+        mine = [x for x in find_tracers(operands) if isinstance(x, Series) and x.level == level]
+        order = min([len(x.terms) for x in mine])
+        plain = [_value(x, level) for x in operands]
+        if order == 0:
+            return map_leaves(lambda y: series(y, level, ()), f(*plain, **options))
+        flat = not any([is_structure_type(type(x)) for x in operands])
+        if flat and primitive in RECURRENCES:
+            xs = [_coefficients(x, level, order) for x in operands]
+            if not all([type(x) is np.ndarray or _is_plain(x) for x in xs]):
+                xs = [[*x] if type(x) is np.ndarray else x for x in xs]
+            found = computed(primitive, xs, options)
+            if found is not None:
+                return series(found[0], level, found[1:], found)
+        return self._by_rule(primitive, primal, operands, options, order)
+
+    def _by_rule(
+        self, primitive: Any, primal: Any, operands: tuple[Any, ...], options: Any, order: int
+    ) -> Any:
+        """Integrate the push of the rule along the series that is one term shorter."""
+        level, f = self._level, primal or primitive
+        xs = [map_leaves(lambda x: _cut(x, level, order - 1), x) for x in operands]
+        ts = [_slope(x, level, order) for x in operands]
+        wanted = tuple([not is_zero(t) for t in ts])
+        classes = tuple(map(type, xs))
+        rule = find_rule(primitive, classes, self.config)
+        if rule is None or rule.forward is None:
+            if looked_into(primitive, classes, self.config):
+                return primitive.__wrapped__(*operands, **options)
+            return demand_rule(primitive, classes, self.config, "forward")  # which says why
+        bound = bind(rule, classes, wanted, "forward", primal=primal, config=self.config)
+        if bound is None:
+            return f(*[_value(x, level) for x in operands], **options)
+        if bound.is_linear:
+            linear = bound.statement.recipe.stated_in(len(operands))
+            return self._term_by_term(f, primitive, operands, linear, options, order)
+        given = tuple([t for t, w in zip(ts, bound.wanted, strict=True) if w])
+        y, y_dot = bound.run(given, *xs, **options)
+        return _integrated(y, unthunk(y_dot), level, order)
+
+    def _term_by_term(
+        self, f: Any, word: Any, operands: Any, linear: Sequence[bool], options: Any, order: int
+    ) -> Any:
+        """Call a linear function on each coefficient."""
+        level = self._level
+
+        def at(k: int) -> list[Any]:
+            pairs = zip(operands, linear, strict=True)
+            return [_each_coefficient(x, level, k, moves) for x, moves in pairs]
+
+        rows = [at(k) for k in range(order + 1)]
+        first, *terms = [(f if k == 0 else word)(*row, **options) for k, row in enumerate(rows)]
+        leaves, tree = flatten(first)
+        columns = zip(*[flatten(t)[0] for t in terms], strict=True)
+        made = [series(y, level, ts) for y, ts in zip(leaves, columns, strict=True)]
+        return unflatten(tree, made)
+
+
+def _each_coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
+    return map_leaves(lambda leaf: _coefficient(leaf, level, k, moves), x)
+
+
+def _coefficient(x: Any, level: int, k: int, moves: bool) -> Any:
+    """Return a coefficient of an operand; of one that is constant, zero behind the first."""
+    if isinstance(x, Series) and x.level == level:
+        return x.terms[k - 1] if k else x.payload
+    return zeros(x) if moves and k and kind_of(x) in ("real", "complex", "int") else x
+
+
+def series(y: Any, level: int, terms: Sequence[Any], stack: Any = None) -> Any:
+    """Return a value with its coefficients; what cannot vary stands for itself.
+
+    They may stand in one array, ``stack``, with an axis in front.
+    """
+    if kind_of(y) not in ("real", "complex"):
+        return y
+    return _classes[type(y)](y, level, terms, stack if type(stack) is np.ndarray else None)
+
+
+def _stacked(y: Any, level: int, terms: Sequence[Any]) -> Any:
+    """Return a value with its coefficients, in one array if they are plain ones of one kind."""
+    plain = [type(t) is np.ndarray and t.dtype == y.dtype and t.shape == y.shape for t in terms]
+    if type(y) is not np.ndarray or y.dtype.kind not in "fc" or not all(plain):
+        return series(y, level, terms)
+    stack = np.stack([y, *terms])
+    return series(stack[0], level, [*stack[1:]], stack)
+
+
+def _is_plain(x: Any) -> bool:
+    """Tell whether it is the coefficient of a constant that is a number, or NumPy's array."""
+    return type(x) is Constant and type(x[0]) in (int, float, complex, np.float64, np.ndarray)
+
+
+_classes = Classes(Series, lambda value, *_: value)
+
+
+def _value(x: Any, level: int) -> Any:
+    return map_leaves(lambda x: x.payload if _is_mine(x, level) else x, x)
+
+
+def _is_mine(x: Any, level: int) -> bool:
+    return isinstance(x, Series) and x.level == level
+
+
+def _cut(x: Any, level: int, order: int) -> Any:
+    """Return a series with fewer terms; with none it is its value."""
+    if not _is_mine(x, level):
+        return x
+    return series(x.payload, level, x.terms[:order]) if order else x.payload
+
+
+def _slope(x: Any, level: int, order: int) -> Any:
+    """Return the derivative of an operand in t: a series that is one term shorter."""
+    if is_structure_type(type(x)) and find_tracers(x):
+        entries = {key: _slope(field, level, order) for key, field in fields_of(x)}
+        held = {key: t for key, t in entries.items() if not is_zero(t)}
+        return Tangent.of(type(x), held) if held else ZeroTangent()
+    if not _is_mine(x, level):
+        return ZeroTangent()
+    first, *rest = [k * t if k > 1 else t for k, t in enumerate(x.terms[:order], 1)]
+    return series(first, level, rest) if rest else first
+
+
+def _integrated(y: Any, slope: Any, level: int, order: int) -> Any:
+    """Return the series of a value and its derivative in t, field by field."""
+    if is_structure_type(type(y)):
+        parts = [
+            _integrated(
+                field, ZeroTangent() if is_zero(slope) else unthunk(slope[key]), level, order
+            )
+            for key, field in fields_of(y)
+        ]
+        return rebuild(y, parts)
+    start = _value(y, level)
+    if isinstance(slope, NotImplementedTangent):  # a coefficient has no place for it
+        raise NotDifferentiableError(slope.reason)
+    if is_zero(slope):
+        zero = zeros(start) if kind_of(start) in ("real", "complex") else None
+        return series(start, level, [zero] * order)
+    terms = [slope.payload, *slope.terms] if _is_mine(slope, level) else [slope]
+    terms += [zeros(start)] * (order - len(terms))
+    return series(start, level, [t / k if k > 1 else t for k, t in enumerate(terms, 1)])
+
+
+def _coefficients(x: Any, level: int, order: int) -> Any:
+    if not _is_mine(x, level):
+        return Constant((x,))
+    return [x.payload, *x.terms[:order]] if x.stack is None else x.stack[: order + 1]

@@ -1,0 +1,100 @@
+"""Programs written for autograd, rewritten: their import lines, and nothing else of them."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+THERE, HERE = "autograd", "chainrules_autograd"
+
+
+@dataclasses.dataclass(frozen=True)
+class Migrated:
+    """Program after the move.
+
+    Attributes
+    ----------
+    text : str
+        The program.
+    notes : tuple of str
+        What could not be moved, each with its line.
+    """
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def migrated(text: str) -> Migrated:
+    r"""Rewrite the import lines of a program that is written for autograd.
+
+    Everything else stays as it is, to the letter: comments, spaces, and line ends.
+
+    Parameters
+    ----------
+    text : str
+        The program.
+
+    Returns
+    -------
+    Migrated
+        With the new text, and notes on what has no counterpart.
+
+    Raises
+    ------
+    SyntaxError
+        If it is no Python.
+
+    Examples
+    --------
+    >>> print(migrated("import autograd.numpy as np\nfrom autograd import grad\n").text, end="")
+    import chainrules_autograd.numpy as np
+    from chainrules_autograd import grad
+    """
+    tree = ast.parse(text)
+    lines = text.splitlines(keepends=True)
+    notes: list[str] = []
+    changes: list[tuple[int, int, int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_theirs(node.module or ""):
+            module = node.module or ""
+            _note(module, node.lineno, notes)
+            if any([alias.name == "*" for alias in node.names]) and module.endswith("numpy"):
+                notes.append(f"line {node.lineno}: import the names of {module} one by one")
+            start = lines[node.lineno - 1].encode().index(module.encode(), node.col_offset)
+            changes.append((node.lineno, start, len(module.encode()), _renamed(module)))
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if not _is_theirs(alias.name):
+                    continue
+                _note(alias.name, node.lineno, notes)
+                new = _renamed(alias.name)
+                if alias.asname is None and "." not in alias.name:
+                    new += f" as {THERE}"
+                elif alias.asname is None:
+                    notes.append(
+                        f"line {node.lineno}: what is called autograd.… after "
+                        f"`import {alias.name}` is called {HERE}.… now"
+                    )
+                changes.append((alias.lineno, alias.col_offset, len(alias.name.encode()), new))
+    for line, start, length, new in sorted(changes, reverse=True):
+        raw = lines[line - 1].encode()
+        lines[line - 1] = (raw[:start] + new.encode() + raw[start + length :]).decode()
+    return Migrated("".join(lines), tuple(notes))
+
+
+def _is_theirs(module: str) -> bool:
+    return module == THERE or module.startswith(f"{THERE}.")
+
+
+def _renamed(module: str) -> str:
+    return HERE + module.removeprefix(THERE)
+
+
+def _note(module: str, line: int, notes: list[str]) -> None:
+    from chainrules_autograd.aliases import MODULES  # with the tape: no command else waits
+
+    inner = module.removeprefix(THERE)
+    if inner not in MODULES and not inner.startswith(".scipy.stats."):
+        notes.append(
+            f"line {line}: {module} has no counterpart; it is an inner module of autograd's"
+        )

@@ -1,0 +1,212 @@
+"""One function under every engine, each of its transformations, and on every array library."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from chainrules_kit import Transformations
+from chainrules_py.engines.export import exporter, exporters
+from chainrules_py.errors import ContractError, NoRuleError, NotDifferentiableError
+from chainrules_py.primitives import plugins
+from chainrules_py.testing import calls, check
+from chainrules_py.testing.data.backends import KNOWN, Backend
+from chainrules_py.testing.data.case import Case
+from chainrules_py.testing.errors import NotJudgedError, WrongError
+from chainrules_py.testing.everywhere.grid import laid_out
+from chainrules_py.testing.everywhere.trial import Trial
+from chainrules_py.testing.modes import missing_mode
+from chainrules_py.testing.progress import progress
+from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
+
+__all__ = ["check_everywhere"]
+
+_REFUSALS = (NoRuleError, NotDifferentiableError, ContractError, NotImplementedError)
+
+
+_P = ParamSpec("_P")
+
+
+def _options_first(check: Callable[_P, Report]) -> Callable[_P, Report]:
+    """Give f what it has an option of that name for, and not the judge."""
+
+    @functools.wraps(check)
+    def checked(*xs: _P.args, **given: _P.kwargs) -> Report:
+        own = set(getattr(xs[0], "options", ())) if xs else set[str]()
+        if not own & {"gauge", "only", "seed"} & given.keys():
+            return check(*xs, **given)
+        ours: dict[str, Any] = {k: x for k, x in given.items() if k not in own}
+        return _check(xs[0], xs[1:], {k: x for k, x in given.items() if k in own}, **ours)  # type: ignore[arg-type]
+
+    return checked
+
+
+@_options_first
+def check_everywhere(
+    f: Callable[..., Any],
+    *operands: Any,
+    gauge: Callable[[Any], Any] | None = None,
+    only: str | tuple[str, ...] = (),
+    seed: int = 0,
+    **options: Any,
+) -> Report:
+    """Run every transformation of every engine, and every array library, against differences.
+
+    Parameters
+    ----------
+    f : callable
+        A word, a function under `primitive`, one with derivatives of its own, or code made of them.
+    *operands, gauge, seed, **options
+        As of `check_rule`. An option of f that is called like a parameter here is f's.
+    only : str or tuple of str
+        Parts of the table: ``"jax"``, ``"tape on torch"``, ``"jax: jit of grad"``.
+
+    Returns
+    -------
+    Report
+        A finding for each cell. One is not judged where something is not installed, where an engine
+        refuses with an error of ours, or where f itself does not take the engine's arrays.
+
+    Raises
+    ------
+    RuleCheckError
+        If a cell is wrong, with the line that repeats it.
+
+    Examples
+    --------
+    >>> from chainrules_py.vocabulary import sin
+    >>> check_everywhere(sin, 0.5, only=("autograd: grad", "autograd: jvp"))
+    sin(float): 2 cells passed, 0 not judged
+    autograd  grad ✓  jvp ✓
+    seed 0; rule: ...
+    """
+    return _check(f, operands, options, gauge, only, seed)
+
+
+def _check(
+    f: Callable[..., Any],
+    operands: tuple[Any, ...],
+    options: dict[str, Any],
+    gauge: Callable[[Any], Any] | None = None,
+    only: str | tuple[str, ...] = (),
+    seed: int = 0,
+) -> Report:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        operands, options = calls.filled(f, operands, options)
+        only = (only,) if isinstance(only, str) else only
+        call = calls.shown_call(f, operands, options)
+        trial = Trial(f, operands, options, gauge, seed=seed)
+        if not trial.z.size:
+            msg = f"nothing in {call} can be perturbed; give floating numbers"
+            raise ValueError(msg)
+        case = Case(f, operands, options, gauge, True, seed, None)
+        complete = _is_complete(case)
+        settings = check.Settings(seed=seed, gauge=gauge)
+        report = Report(call, check.place_of_rule(case), seed, operands=operands, layout=laid_out)
+        with progress(_places(), lambda place: f"{place[0]} of {call}") as places:
+            for place, load in places:
+                chosen = {o.partition(": ")[2] for o in only if _is_part(o, place)}
+                if only and not chosen:
+                    continue
+                strict = complete and place == "tape on numpy"
+                for name, verdict, text, pattern in _run(trial, load, chosen, strict):
+                    cell = f"{place}: {name}" if name else place
+                    if verdict == "failed":
+                        more = {"only": (cell,), **options}
+                        again = check.again_line("check_everywhere", f, operands, more, settings)
+                        text = f"{text}\n  again: {again}"
+                    report.findings.append(Finding(cell, verdict, text, pattern))
+    if unmet := [o for o in only if not any(_is_part(o, f.check) for f in report.findings)]:
+        known = [f.check for f in report.findings] or dict(_places())
+        msg = f"only={unmet!r}: there is no such part of the table; there are {', '.join(known)}"
+        raise ValueError(msg)
+    if report.failures:
+        raise RuleCheckError(report)
+    return report
+
+
+def _is_part(chosen: str, cell: str) -> bool:
+    (at, _, name), (place, _, column) = chosen.partition(": "), cell.partition(": ")
+    return (place == at or place.startswith(f"{at} on ")) and (not column or name in ("", column))
+
+
+def _is_complete(case: Case) -> bool:
+    try:
+        return not any(missing_mode(case, mode) for mode in ("forward", "reverse"))
+    except NoRuleError:  # code that is made of words, each of which has its own rule
+        return True
+
+
+_Place = tuple[Callable[..., Any], Transformations]
+
+
+def _places() -> Iterator[tuple[str, Callable[[], _Place]]]:
+    for name, module in plugins.announced(plugins.ENGINES):
+        for library in KNOWN:
+            yield f"{name} on {library}", functools.partial(_on, module, library)
+    for name in exporters():
+        yield name, functools.partial(_under, name)
+
+
+def _on(module: str, library: Backend) -> _Place:
+    """Return a whole engine with the arrays of a library."""
+    if library.missing:
+        raise NotJudgedError(library.missing)
+    table = plugins.load(module).transformations.table
+    own = exporter(library.name).transformations if library.name in exporters() else None
+    places = Transformations(table, library.asarray)
+    return lambda f: f, places if own is None else places._replace(context=own.context)
+
+
+def _under(name: str) -> _Place:
+    found = exporter(name)
+    return found.export, found.transformations
+
+
+def _run(
+    trial: Trial, load: Callable[[], _Place], chosen: set[str], strict: bool
+) -> Iterator[tuple[str, str, str, str]]:
+    """Run the transformations of one place, or those chosen: yield what a finding is made of."""
+    try:
+        export, engine = load()
+        if trial.is_complex and not engine.takes_complex:
+            raise NotJudgedError("it has no derivatives of complex numbers")
+        with engine.context():
+            asarray = engine.asarray or np.asarray
+            f, z, u = trial.function(export(trial.f), asarray), *map(asarray, (trial.z, trial.u))
+    except Exception as error:
+        yield "", "not judged", _first(error), ""
+        return
+    untaken: set[str] = set()
+    asked = set(engine.table) if "" in chosen or not chosen else chosen
+    asked_first = {"value", *(t.within for n, t in engine.table.items() if n in asked)}
+    for name, (gives, run, within) in engine.table.items():
+        if name not in asked | asked_first:
+            continue
+        verdict, text, pattern = "passed", "", ""
+        try:
+            if within in untaken:
+                raise NotJudgedError(f"nor does f itself run there: {within}")
+            with engine.context():
+                trial.judge(gives, run(f, z, u), engine.digits)
+        except WrongError as error:
+            verdict, text, pattern = "failed", error.text, error.pattern
+        except Exception as error:
+            # What the value alone does not do either is nothing about derivatives.
+            untaken |= {name} if gives == "value" else set()
+            refused = not strict and (gives == "value" or isinstance(error, _REFUSALS))
+            silent = refused or isinstance(error, NotJudgedError)
+            verdict, text = "not judged" if silent else "failed", _first(error)
+        if name in asked:
+            yield name, verdict, text, pattern
+
+
+def _first(error: Exception) -> str:
+    line = str(error).partition("\n")[0]
+    known = isinstance(error, (NotJudgedError, ContractError))
+    return line if known else f"{type(error).__name__}: {line}"

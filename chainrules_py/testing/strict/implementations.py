@@ -1,0 +1,230 @@
+"""Implementations of words that the array-API standard lacks, or takes fewer arguments for.
+
+Most words are the standard's functions, and stand nowhere here. The others are computed by what
+computes them for NumPy, on the buffers inside: operands have to be of one device, and results are
+strict arrays on that device, so nothing of NumPy gets out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import array_api_strict as xp
+import numpy as np
+
+from chainrules_py import Primitive, Scalar, vocabulary
+from chainrules_py import vocabulary as v
+from chainrules_py.extend import (
+    Library,
+    Memory,
+    Tracer,
+    map_leaves,
+    register_array_type,
+    see,
+    type_info,
+)
+from chainrules_py.testing.strict._private import CHECK, Strict, buffer
+
+
+def own(x: Any, theirs: tuple[Any, ...]) -> Any:
+    """Copy what is read-only, a view, or shares memory with an array of the caller's."""
+    memory = buffer(x)
+    given = [buffer(y) for y in theirs if isinstance(y, Strict)]
+    if (
+        memory.base is None
+        and memory.flags.writeable
+        and not any(y is memory or y.base is memory for y in given)
+    ):
+        return x
+    return xp.asarray(x, copy=True)
+
+
+def _inside(name: str) -> Callable[..., Any]:
+    """Make a function that asks NumPy's backend about the memory of the buffers inside."""
+
+    def of_buffers(*operands: Any) -> Any:
+        see(None, (np.ndarray,))
+        memory = type_info(np.ndarray).memory
+        buffers = [buffer(x) if isinstance(x, Strict) else x for x in operands]
+        return getattr(memory, name)(*buffers)
+
+    return of_buffers
+
+
+register_array_type(
+    Strict,
+    Library(
+        xp,
+        mutable=lambda x: buffer(x).flags.writeable and 0 not in buffer(x).strides,
+        own=own,
+        memory=Memory(  # the standard has no flag that would lock an array
+            owner=_inside("owner"),
+            layout=_inside("layout"),
+            laid_out=lambda x, like: x,
+            fingerprint=_inside("fingerprint"),
+        ),
+    ),
+)
+
+
+def _let_tracers_answer(check: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Wrap the check that operators make of their other side, so that tracers pass it.
+
+    The library raises where Python's protocol wants NotImplemented; with this, which it gives next,
+    ``array * tracer`` reaches the tracer's own operator, as with every other library.
+    """
+
+    @functools.wraps(check)
+    def check_type_device(self: Any, other: Any) -> None:
+        if not isinstance(other, Tracer):
+            check(self, other)
+
+    return check_type_device
+
+
+if hasattr(Strict, CHECK):
+    setattr(Strict, CHECK, _let_tracers_answer(getattr(Strict, CHECK)))
+
+
+# ------------------------------------------------------------------ words that NumPy computes
+
+
+def borrow(word: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a word as NumPy computes it, for strict arrays on one device, with results there.
+
+    Raises
+    ------
+    ValueError
+        When called, if the operands are on several devices.
+    """
+
+    @functools.wraps(word)
+    def borrowed(*operands: Any, **options: Any) -> Any:
+        devices = {x.device for x in operands if isinstance(x, Strict)}
+        if len(devices) > 1:
+            msg = f"{word.__name__} of arrays on several devices: {sorted(map(str, devices))}"
+            raise ValueError(msg)
+        (device,) = devices
+        inside = [buffer(x) if isinstance(x, Strict) else x for x in operands]
+        return _wrapped(
+            word(*inside, **{name: _native(value) for name, value in options.items()}), device
+        )
+
+    return borrowed
+
+
+def _native(option: Any) -> Any:
+    """Return an option as NumPy takes it: dtypes are the only ones that belong to a library."""
+    return getattr(option, "_np_dtype", option)
+
+
+def _wrapped(result: Any, device: Any) -> Any:
+    def wrapped(x: Any) -> Any:
+        is_numpy = isinstance(x, (np.ndarray, np.generic))
+        return xp.asarray(np.asarray(x), device=device) if is_numpy else x
+
+    return map_leaves(wrapped, result)
+
+
+def is_of_the_standard(word: Primitive[..., Any]) -> bool:
+    """Tell whether the standard, or one of its extensions, has a function of this name."""
+    return any(hasattr(space, word.__name__) for space in (xp, xp.linalg, xp.fft))
+
+
+def _borrow_everywhere(word: Primitive[..., Any]) -> None:
+    """Enter what NumPy computes for every mixture of strict arrays and numbers."""
+    borrowed = borrow(word)
+    operand: Any = Strict | Scalar
+    n = len(word.operands)
+    if word.variadic:
+        word.implement(borrowed, types=(Strict, *[operand] * n))
+        return
+    for first in range(n):
+        word.implement(borrowed, types=(*[Scalar] * first, Strict, *[operand] * (n - first - 1)))
+
+
+# The standard has a function of this name that takes less than the word does.
+_NARROWER: tuple[Any, ...] = (v.getitem, v.outer, v.clip, v.eig, v.eigvals, v.linspace)
+
+
+def _words() -> list[Primitive[..., Any]]:
+    return [word for word in vars(vocabulary).values() if isinstance(word, Primitive)]
+
+
+def _is_computed(word: Primitive[..., Any]) -> bool:
+    """Tell whether strict arrays are served: by the standard, a body, or what serves all arrays."""
+    return is_of_the_standard(word) or word.implementation(
+        (Strict,) * max(1, len(word.operands))
+    ) not in (None, word._fallback)
+
+
+for _word in _words():
+    if _word in _NARROWER or not _is_computed(_word):
+        _borrow_everywhere(_word)
+
+
+# ---------------------------------------------------------------- words with other parameters
+
+
+@v.full_like.implement
+def full_like_strict(x: Strict, *, shape: tuple[int, ...], fill: Any, dtype: Any = None) -> Any:
+    """Fill an array of a given shape, which the standard's function does not take."""
+    return xp.full(shape, fill, dtype=x.dtype if dtype is None else dtype, device=x.device)
+
+
+@v.where.implement
+def where_strict(condition: Strict, x: Scalar, y: Scalar) -> Any:
+    """Choose between two numbers, where the standard's function takes one at most."""
+    kind: Any = type(x) if type(x) is type(y) else type(x + y)
+    return xp.where(condition, xp.asarray(kind(x), device=condition.device), kind(y))
+
+
+@v.conj.implement
+def conj_strict(x: Strict) -> Any:
+    """Conjugate x; the standard's function, in its first version, takes complex numbers only."""
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+@v.real.implement
+def real_strict(x: Strict) -> Any:
+    """Return the real part; the standard's function, at first, took complex numbers only."""
+    return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+@v.astype.implement
+def astype_strict(x: Strict, *, dtype: Any) -> Any:
+    """Convert to a dtype, which the standard's function takes by position only."""
+    return xp.astype(x, dtype, copy=False)
+
+
+@v.imag.implement
+def imag_strict(x: Strict) -> Any:
+    """Return the imaginary part; the standard's function, at first, took complex numbers only."""
+    return xp.imag(x) if xp.isdtype(x.dtype, "complex floating") else xp.zeros_like(x)
+
+
+def _spread_of(word: Primitive[..., Any], standard: Callable[..., Any]) -> None:
+    """Implement variance or deviation for complex numbers too; the standard's take real ones."""
+    borrowed = borrow(word)
+
+    def spread_strict(x: Strict, **options: Any) -> Any:
+        compute = borrowed if xp.isdtype(x.dtype, "complex floating") else standard
+        return compute(x, **options)
+
+    word.implement(spread_strict, types=(Strict,))
+
+
+_spread_of(v.var, xp.var)
+_spread_of(v.std, xp.std)
+
+v.take.implement(
+    borrow(v.take), types=(Strict, Scalar)
+)  # the standard takes arrays of indices only
+
+
+@v.to_device.implement
+def to_device_strict(x: Strict, *, device: Any) -> Any:
+    """Move x to a device, by what is a method in the standard."""
+    return x if x.device == device else x.to_device(device)
