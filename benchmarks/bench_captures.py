@@ -24,12 +24,20 @@ class Model:
         self.settings = {f"k{i}": np.ones(3) for i in range(5000)}
 
 
+class Layers:
+    """Holds 100 arrays, in a dict for each layer."""
+
+    def __init__(self) -> None:
+        self.layers = [{"w": np.ones(3), "b": np.ones(3)} for _ in range(50)]
+
+
 CAPTURED: dict[str, Callable[[], Any]] = {
     "nothing": lambda: None,
     "a dict of 5,000 arrays": lambda: {f"k{i}": np.ones(3) for i in range(5000)},
     "a list of 1e5 floats": lambda: [float(i) for i in range(100_000)],
     "an array of 1e6": lambda: np.ones(10**6),
     "a model": Model,
+    "a model of layers": Layers,
 }
 WORDS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "root": lambda c: lambda a: root(lambda x: (x * x - a, c)[0], 1.0),

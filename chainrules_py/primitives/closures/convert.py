@@ -8,8 +8,8 @@ knows how to open a structure, so to each level of differentiation the captured 
 as any other.
 
 What is found elsewhere (among the globals of a module, in an object inside another object, in more
-entries than `MOST`) is noticed by `refuse_traced`: a function that was given nothing traced, and
-gives a traced value, knows one that was not found.
+entries than `MOST`, behind `FEW` containers without one) is noticed by `refuse_traced`: a
+function that was given nothing traced, and gives a traced value, knows one that was not found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import contextlib
 import copy
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
@@ -27,7 +27,7 @@ from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
 from chainrules_py.values.generators import is_generator
-from chainrules_py.values.holding import attributes, content, directly
+from chainrules_py.values.holding import attributes, content, directly, slots
 from chainrules_py.values.pytree import flatten
 from chainrules_py.values.structure import (
     fields_of,
@@ -41,9 +41,11 @@ from chainrules_py.values.type_info import type_info
 
 MOST = 256
 """Lists, tuples and dicts with more entries are not searched: pass those as operands."""
+FEW = 4
+"""So many containers and objects are opened in one captured value while none holds a traced one:
+what a large model costs does not grow with it."""
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _CONTAINERS = ("builtins", "collections")
-_BUILT_IN = (list, tuple, dict)
 _LEAVES = (
     type(None), bool, int, float, complex, str, bytes, type, types.ModuleType,
     types.BuiltinFunctionType,
@@ -275,68 +277,58 @@ class _Search:
 
     def __init__(self, is_captured: Callable[[Any], bool], f: Any, arrays: bool = False) -> None:
         self.found: list[Any] = []
-        self._held_by: dict[int, list[int]] = {}
+        self._links: list[tuple[int, int]] = []
         seen: dict[int, Any] = {}  # which also keeps ids from being given again
-        waiting = [(f, True)]
+        # Who holds the parts, these, whether objects are opened, how many more may hold nothing.
+        waiting: list[tuple[int, Iterator[Any], bool, list[int]]] = [(0, iter([f]), True, [-1])]
         while waiting:
-            x, opens = waiting.pop()
+            holder, parts, opens, room = waiting[-1]
+            x = next(parts, waiting) if room[0] else waiting
+            if x is waiting:
+                waiting.pop()
+                continue
+            self._links.append((id(x), holder))
             if id(x) in seen:
                 continue
             seen[id(x)] = x
-            if type(x) in _BUILT_IN:
-                parts = [] if len(x) > MOST else [*(x.values() if type(x) is dict else x)]
-            else:
-                see_class(type(x))
-                if is_captured(x):
-                    self.found.append(x)
-                    continue
-                parts, opens = _parts(x, opens)
-            if not arrays:
-                parts = [y for y in parts if not _plain[type(y)]]
-            if not parts:
-                continue
-            for y in parts:
-                self._held_by.setdefault(id(y), []).append(id(x))
-            waiting += [(y, opens) for y in reversed(parts)]  # found in the order of reading
+            opener = _opener[type(x)]
+            if (arrays or opener is None) and is_captured(x):
+                self.found.append(x)
+                room[0] = -1
+            elif opener is _parts_of_function:
+                near = _near(opener(x), {None}, arrays)
+                waiting.append((id(x), near, True, [-1]))
+            elif opener is not None and (opens or opener is not _attributes):
+                held = opener(x)
+                kinds = {*map(_known, {*map(type, held)})}
+                room[0] -= None not in kinds
+                if arrays or kinds != _PLAIN:
+                    own = [-1 if arrays else FEW] if room[0] < 0 else room
+                    opens = opens and opener is not _attributes
+                    waiting.append((id(x), _near(held, kinds, arrays), opens, own))
 
     def holders(self) -> frozenset[int]:
         """Return the ids of the values from which a captured one is reached."""
         reached: set[int] = set()
         waiting = [id(x) for x in self.found]
+        held_by: dict[int, list[int]] = {}
+        for x, holder in self._links:
+            held_by.setdefault(x, []).append(holder)
         while waiting:
-            for holder in self._held_by.get(waiting.pop(), ()):
+            for holder in held_by.get(waiting.pop(), ()):
                 if holder not in reached:
                     reached.add(holder)
                     waiting.append(holder)
         return frozenset(reached)
 
 
-def _parts(x: Any, opens: bool) -> tuple[list[Any], bool]:
-    """List what a value knows, and tell whether objects among that are opened as well."""
-    cls = type(x)
-    if issubclass(cls, _FUNCTIONS):
-        parts = _parts_of_function(x)
-        opens = True
-    elif issubclass(cls, _LEAVES):
-        parts = []
-    elif isinstance(x, Primitive):  # one with rules is never opened
-        stated = any([s.recipe is not None for s in x.stated[0]])
-        parts = [] if x.opaque or stated else [x.__wrapped__]
-    elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
-        parts = [x.__copied_as__(x)]
-    elif is_structure_type(cls):
-        parts = _entries(x, cls)
-    elif opens and not (type_info(cls).is_array or type_info(cls).is_number):
-        parts, opens = [*attributes(x).values()], False
-    else:
-        parts = []
-    return parts, opens
-
-
-def _entries(x: Any, cls: type) -> list[Any]:
-    if cls.__module__ in _CONTAINERS:
-        return [] if len(x) > MOST else [*(x.values() if issubclass(cls, dict) else x)]
-    return [y for _, y in fields_of(x)] if _is_container(cls) else []
+def _near(parts: Collection[Any], kinds: set[Any], arrays: bool) -> Iterator[Any]:
+    """Yield what may be a captured value, and then what may hold one; with ``arrays``, all."""
+    if None in kinds and not arrays:
+        yield from [x for x in parts if _opener[type(x)] is None]
+    for x in parts:
+        if arrays or _opener[type(x)] not in _NOT_OPENED:
+            yield x
 
 
 def _parts_of_function(f: Any) -> list[Any]:
@@ -345,6 +337,69 @@ def _parts_of_function(f: Any) -> list[Any]:
     # Copies of what singledispatch makes would share its cache.
     of_python = isinstance(f, types.FunctionType) and f.__globals__.get("__name__") == "functools"
     return [] if of_python else directly(f)
+
+
+def _nothing(_: Any) -> tuple[Any, ...]:
+    """List the parts of what is plain: a number, a text, an array that is not traced."""
+    return ()
+
+
+def _attributes(x: Any) -> Collection[Any]:
+    cls: Any = type(x)
+    plain = not slots(cls) and type(getattr(x, "__dict__", None)) is dict
+    return (x.__dict__ if plain else attributes(x)).values()
+
+
+def _items(x: Any) -> Collection[Any]:
+    return x if len(x) <= MOST else ()
+
+
+def _values(x: Any) -> Collection[Any]:
+    return x.values() if len(x) <= MOST else ()
+
+
+def _fields(x: Any) -> list[Any]:
+    return [y for _, y in fields_of(x)]
+
+
+def _of_primitive(x: Primitive[..., Any]) -> list[Any]:
+    """List the body, unless it has rules: then it is never opened."""
+    stated = any([s.recipe is not None for s in x.stated[0]])
+    return [] if x.opaque or stated else [x.__wrapped__]
+
+
+class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
+    """How to list what values of a class know; None for what may be a captured value itself."""
+
+    def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]] | None:
+        see_class(cls)
+        info = type_info(cls)
+        opener: Callable[[Any], Collection[Any]] | None
+        if issubclass(cls, Tracer) or info.host is not None or is_generator(cls):
+            opener = None
+        elif issubclass(cls, _FUNCTIONS):
+            opener = _parts_of_function
+        elif issubclass(cls, _LEAVES) or info.is_array or info.is_number:
+            opener = _nothing
+        elif issubclass(cls, Primitive):
+            opener = _of_primitive
+        elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
+            opener = lambda x: [x.__copied_as__(x)]
+        elif not is_structure_type(cls):
+            opener = _attributes
+        elif cls.__module__ in _CONTAINERS:
+            opener = _values if issubclass(cls, dict) else _items
+        else:
+            opener = _fields if _is_container(cls) else _nothing
+        self[cls] = opener
+        return opener
+
+
+_opener = _Opener()
+forgets(lambda: (_opener,))
+_known = _opener.__getitem__
+_PLAIN = {_nothing}
+_NOT_OPENED = (None, _nothing)
 
 
 class _Copy:
@@ -462,22 +517,6 @@ def _is_tracer(x: Any) -> bool:
     """Tell whether a value is traced, by an engine of ours or by another one."""
     cls = type(x)
     return issubclass(cls, Tracer) or type_info(cls).host is not None
-
-
-class _Plain(dict[type, bool]):
-    """Whether values of a class are numbers, texts or arrays that are not traced."""
-
-    def __missing__(self, cls: type) -> bool:
-        see_class(cls)
-        info = type_info(cls)
-        known = (info.is_array or info.is_number) and info.host is None
-        found = issubclass(cls, _LEAVES) or (known and not issubclass(cls, Tracer))
-        self[cls] = found
-        return found
-
-
-_plain = _Plain()
-forgets(lambda: (_plain,))
 
 
 def _name(f: Any) -> str:

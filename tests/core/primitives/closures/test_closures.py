@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import functools
 import gc
+import sys
 import types
 import weakref
 from typing import NamedTuple
@@ -16,8 +17,9 @@ import pytest
 from chainrules_py import NotDifferentiableError
 from chainrules_py.primitives.closures.convert import Closure, closed, settled
 from chainrules_py.values.tracers import find_tracers
-from chainrules_py.vocabulary import root
-from chainrules_tape import Tape, grad
+from chainrules_py.vocabulary import map as map_
+from chainrules_py.vocabulary import root, scan
+from chainrules_tape import Tape, checkpoint, grad
 
 SCALE = 3.0
 
@@ -360,6 +362,75 @@ def test_a_large_program_around_a_function_costs_a_bounded_search():
         a = tape.variable(2.0)
         f = closed(lambda x: a * x + len(big))
         assert find_tracers(f)[0] is a
+
+
+class Model:
+    """Holds arrays in a dict for each layer."""
+
+    def __init__(self, layers):
+        self.layers = [{"w": np.ones(3), "b": np.ones(3)} for _ in range(layers)]
+
+
+def calls(f, x):
+    """Count the calls of functions, of Python and of C, once all is known of f."""
+    count = 0
+
+    def profile(frame, event, arg):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    for _ in range(3):
+        f(x)
+    sys.setprofile(profile)
+    try:
+        f(x)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def using(word, held):
+    """Make a function that gives a function around a number and ``held`` to a word."""
+    return {
+        "root": lambda a: root(lambda x: (x * x - a, held)[0], 1.0),
+        "scan": lambda a: scan(lambda s, x: ((s * a + x, None), held)[0], 1.0, np.arange(3.0))[0],
+        "map": lambda a: np.sum(map_(lambda x: (x * a, held)[0], np.arange(3.0))),
+        "checkpoint": lambda a: checkpoint(lambda x: (np.sin(x * a), held)[0])(2.0),
+    }[word]
+
+
+@pytest.mark.parametrize("word", ["root", "scan", "map", "checkpoint"])
+def test_no_cost_depends_on_how_much_was_captured(word):
+    few, many = [calls(grad(using(word, Model(n))), 2.0) for n in (10, 200)]
+    assert few == many
+
+
+def test_values_behind_many_plain_ones_are_refused_and_never_constants():
+    """Ten layers that are constants, and then one that is not: too far to look for it."""
+
+    def loss(a):
+        model = Model(10)
+        model.layers.append({"w": a, "b": 0.0})
+        f = lambda x: model.layers[-1]["w"] * x * a
+        return root(lambda x: f(x) * x - 8.0, 1.0)
+
+    def in_a_program(a):
+        model = Model(10)
+        model.layers.append({"w": a, "b": 0.0})
+        return checkpoint(lambda x: model.layers[-1]["w"] * x)(a)
+
+    with pytest.raises(NotDifferentiableError, match="pass the value as a parameter"):
+        grad(loss)(2.0)
+    assert grad(in_a_program)(2.0) == 4.0
+
+
+def test_all_layers_are_found_where_one_is():
+    def loss(w):
+        model = Model(0)
+        model.layers = [{"w": w * k, "b": np.ones(3)} for k in range(20)]
+        return root(lambda x: sum(layer["w"] for layer in model.layers) * x - 190.0, 1.0)
+
+    assert grad(loss)(1.0) == pytest.approx(-1.0)
 
 
 def test_template_keeps_no_tracer_alive():
