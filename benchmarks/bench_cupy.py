@@ -1,4 +1,4 @@
-"""On a GPU: a network's value and gradient, and a chain of twenty operations, fused and not.
+"""On a GPU: a network's value and gradient, and a chain of twenty operations.
 
 ``python -m benchmarks.bench_cupy`` prints the table; without a GPU nothing is timed.
 """
@@ -132,11 +132,10 @@ def chain(x: Any) -> Any:
     return x
 
 
-def chain_by_tape(cp: Any, size: Size, *, fused: bool = True) -> Program:
-    """Build the chain by the tape; fused, it takes one launch and one more for the gradient."""
+def chain_by_tape(cp: Any, size: Size) -> Program:
+    """Build the chain by the tape."""
     x = cp.linspace(0.0, 1.0, size.elements, dtype=np.float32)
-    f = importlib.import_module("chainrules_cupy").fuse(chain) if fused else chain
-    both = value_and_grad(lambda x: np.sum(f(x)))
+    both = value_and_grad(lambda x: np.sum(chain(x)))
     return lambda: both(x)
 
 
@@ -163,8 +162,7 @@ NETWORK: dict[str, Any] = {
 }
 CHAIN: dict[str, Any] = {
     "CuPy by hand": chain_by_hand,
-    "chainrules_py, fused": chain_by_tape,
-    "chainrules_py": lambda cp, size: chain_by_tape(cp, size, fused=False),
+    "chainrules_py": chain_by_tape,
 }
 
 

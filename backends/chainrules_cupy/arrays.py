@@ -8,7 +8,6 @@ from typing import Any
 import cupy
 
 from chainrules_cupy import namespace
-from chainrules_cupy.lazy import Fuser
 from chainrules_py.extend import Library, Memory, makers, register_array_type
 
 
@@ -57,7 +56,6 @@ register_array_type(
         memory=Memory(  # no flag would lock them
             owner=owner, layout=layout, laid_out=laid_out, fingerprint=fingerprint
         ),
-        fuser=Fuser(),
     ),
 )
 
