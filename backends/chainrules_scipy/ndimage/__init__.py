@@ -13,34 +13,63 @@ import scipy.ndimage as native
 from scipy import special
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import varies
+from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.agreeing import agreeing, refuse_output
-from chainrules_scipy.following import follow_all, instead_of
-from chainrules_scipy.rows import anchored, array_of, constant, part, readable, reject, stands_for
+from chainrules_scipy.agreeing import agreeing, plainly, refuse_output
+from chainrules_scipy.following import follow, follow_all, instead_of
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    attribute,
+    constant,
+    part,
+    readable,
+    reject,
+    stands_for,
+)
 
-_OTHER_NAMES = {"grid-mirror": "reflect", "grid-constant": "constant"}
-_MODES = ("reflect", "constant", "grid-constant", "nearest", "mirror", "grid-wrap", "wrap")
+_Compute = Callable[..., Any]
 
 
-def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _writing(theirs: _Compute, function: _Compute) -> _Compute:
+    """Have a function write to an ``output`` that is traced, as SciPy's text gives it.
+
+    Whole numbers and truths are constant.
+    """
+    signature = inspect.signature(theirs)
+
+    @functools.wraps(function)
+    def writes(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        output = given.arguments.get("output")
+        if isinstance(output, np.ndarray) and output.dtype.kind in "iub":
+            return theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
+        if not isinstance(output, Tracer):
+            refuse_output(theirs.__name__, output)
+            return function(*args, **options)
+        given.arguments["output"] = output.dtype
+        output[...] = function(*given.args, **given.kwargs)
+        return output
+
+    return writes
+
+
+def _like(name: str) -> Callable[[_Compute], _Compute]:
     """Say that a function is SciPy's, of its parameters but ``output`` (a decorator)."""
     theirs = getattr(native, name)
     signature = inspect.signature(theirs)
 
-    def enter(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def enter(compute: _Compute) -> _Compute:
         @functools.wraps(theirs)
         def function(*args: Any, **options: Any) -> Any:
             bound = signature.bind(*args, **options)
             bound.apply_defaults()
             given = dict(bound.arguments)
             output = given.pop("output", None)
-            refuse_output(name, output)
-            x = array_of(given.pop("input"))
-            y = compute(x, **given)
+            y = compute(array_of(given.pop("input")), **given)
             return y if output in (None, np.float64) else v.astype(y, dtype=np.dtype(output))
 
-        both = agreeing(theirs, function)
+        both = _writing(theirs, agreeing(theirs, function))
         both.__doc__ = compute.__doc__
         both.__module__ = __name__
         return stands_for(theirs)(both)
@@ -50,93 +79,38 @@ def _like(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def _each(value: Any, n: int) -> list[Any]:
     """Return one value for each of n axes."""
-    if isinstance(value, str) or np.ndim(value) == 0:
-        return [value] * n
-    found = list(value)
-    if len(found) != n:
-        reject(f"{len(found)} values for {n} axes; give one for each", ValueError)
-    return found
+    return [value] * n if isinstance(value, str) or np.ndim(value) == 0 else list(value)
 
 
 def _axes(x: Any, axes: Any) -> list[int]:
     return [*range(x.ndim)] if axes is None else [range(x.ndim)[i] for i in np.atleast_1d(axes)]
 
 
-def _places(n: int, at: Any, mode: str) -> Any:
-    """Return which element stands at places outside of the n, by a mode."""
-    if mode == "nearest":
-        return np.clip(at, 0, n - 1)
-    if mode in ("wrap", "grid-wrap"):
-        return at % n
-    period = 2 * n if mode == "reflect" else max(2 * n - 2, 1)
-    at = at % period
-    return np.where(at < n, at, (2 * n - 1 if mode == "reflect" else 2 * n - 2) - at)
+_PLACES: dict[str, Callable[[int, Any], Any]] = {
+    "nearest": lambda n, at: np.clip(at, 0, n - 1),
+    "wrap": lambda n, at: at % n,
+    "reflect": lambda n, at: np.minimum(at % (2 * n), 2 * n - 1 - at % (2 * n)),
+    "mirror": lambda n, at: np.minimum(at % max(2 * n - 2, 1), 2 * n - 2 - at % max(2 * n - 2, 1)),
+}
+"""Which element stands at places outside of the n, by mode."""
+_PLACES |= {"grid-wrap": _PLACES["wrap"], "grid-mirror": _PLACES["reflect"]}
 
 
 def around(x: Any, axis: int, before: int, behind: int, mode: str, cval: Any) -> Any:
     """Go on before and behind an axis."""
-    mode = _OTHER_NAMES.get(mode, mode)
     n = x.shape[axis]
-    if mode == "constant":
+    if mode in ("constant", "grid-constant"):
         widths = tuple((before, behind) if i == axis else (0, 0) for i in range(x.ndim))
         return v.pad(x, cval, widths=widths)
-    if mode not in ("reflect", "nearest", "mirror", "wrap", "grid-wrap"):
-        reject(f"boundary mode not supported: {mode!r}", RuntimeError)
-    return v.take(x, _places(n, np.arange(-before, n + behind), mode), axis=axis)
+    return v.take(x, _PLACES[mode](n, np.arange(-before, n + behind)), axis=axis)
 
 
-def _correlated(x: Any, w: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
-    """Σ_k w_k x_{i + k - m//2 - origin} along an axis."""
-    w, n, axis = array_of(w), x.shape[axis], range(x.ndim)[axis]
-    size = w.shape[0]
-    before = size // 2 + origin
-    if not 0 <= before < size:
-        reject(
-            f"Invalid origin; -{size // 2} <= origin <= {(size - 1) // 2} has to hold", ValueError
-        )
-    whole = around(x, axis, before, size - 1 - before, mode, cval)
-    total: Any = None
-    for k in range(size):
-        term = part(whole, axis, k, k + n) * w[k]
-        total = term if total is None else total + term
-    return total
-
-
-def _turned(w: Any, origin: int) -> tuple[Any, int]:
-    """Return the weights and the origin with which a convolution is a correlation."""
-    w = array_of(w)
-    return v.flip(w, axis=0), -origin - (w.shape[0] % 2 == 0)
-
-
-@_like("correlate1d")
-def correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
-    """Correlate along an axis, as ``scipy.ndimage.correlate1d``."""
-    return _correlated(x, weights, axis, mode, cval, origin)
-
-
-@_like("convolve1d")
-def convolve1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
-    """Convolve along an axis, as ``scipy.ndimage.convolve1d``."""
-    weights, origin = _turned(weights, origin)
-    return _correlated(x, weights, axis, mode, cval, origin)
-
-
-def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, turn: bool) -> Any:
-    axes, w = _axes(x, axes), array_of(w)
-    if w.ndim != len(axes):
-        reject(f"weights of {w.ndim} axes for {len(axes)} of the input", RuntimeError)
-    origins, modes = _each(origin, len(axes)), _each(mode, len(axes))
-    if turn:
-        w = v.flip(w, axis=tuple(range(w.ndim)))
-        origins = [-o - (m % 2 == 0) for o, m in zip(origins, w.shape, strict=True)]
-    whole = x
-    order = np.argsort(axes)  # SciPy's: the axes of weights are those of the image, in order
-    axes, modes = [axes[i] for i in order], [modes[i] for i in order]
-    if not turn:
-        origins = [origins[i] for i in order]
-    for axis, size, o, m in zip(axes, w.shape, origins, modes, strict=True):
-        before = size // 2 + o
-        whole = around(whole, axis, before, size - 1 - before, m, cval)
+def _correlated(x: Any, w: Any, axes: Any, mode: str, cval: Any, origins: Any) -> Any:
+    """Σ_k w_k x_{i + k - m//2 - origin} along the axes of w."""
+    w, whole = array_of(w), x
+    for axis, size, origin in zip(axes, w.shape, origins, strict=True):
+        before = size // 2 + origin
+        whole = around(whole, axis, before, size - 1 - before, mode, cval)
     total: Any = 0.0
     for k in np.ndindex(*w.shape):
         piece = whole
@@ -146,146 +120,34 @@ def _of_all_axes(x: Any, w: Any, mode: Any, cval: Any, origin: Any, axes: Any, t
     return total
 
 
-@_like("correlate")
-def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
-    """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
-    return _of_all_axes(x, weights, mode, cval, origin, axes, False)
-
-
-@_like("convolve")
-def convolve(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
-    """Convolve with weights of as many axes, as ``scipy.ndimage.convolve``."""
-    return _of_all_axes(x, weights, mode, cval, origin, axes, True)
-
-
-def _gaussian(sigma: Any, order: int, radius: int) -> Any:
-    """Return a derivative of Gauss's function of sum 1, at whole numbers."""
-    x = np.arange(-radius, radius + 1.0)
-    rate = 1 / (sigma * sigma)
-    phi = v.exp(-0.5 * rate * x**2)
-    phi = phi / v.sum(phi)
-    polynomial: list[Any] = [1.0]  # q with q φ the derivative: q ← q′ - x q / σ²
-    for _ in range(order):
-        slope = [*[k * c for k, c in enumerate(polynomial)][1:], 0.0, 0.0]
-        lifted = [0.0, *[-rate * c for c in polynomial]]
-        polynomial = [a + b for a, b in zip(slope, lifted, strict=False)][: len(lifted)]
-    return phi * sum(c * x**k for k, c in enumerate(polynomial))
-
-
-def _smoothed(
-    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: Any, radius: Any
-) -> Any:
-    reach = int(truncate * float(readable(sigma)) + 0.5) if radius is None else int(radius)
-    return _correlated(x, v.flip(_gaussian(sigma, order, reach), axis=0), axis, mode, cval, 0)
-
-
-@_like("gaussian_filter1d")
-def gaussian_filter1d(
-    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: Any, *, radius: Any
-) -> Any:
-    """Smooth along an axis, in images and widths, as ``scipy.ndimage.gaussian_filter1d``."""
-    return _smoothed(x, sigma, axis, order, mode, cval, truncate, radius)
-
-
-@_like("gaussian_filter")
-def gaussian_filter(
-    x: Any, sigma: Any, order: Any, mode: Any, cval: Any, truncate: Any, *, radius: Any, axes: Any
-) -> Any:
-    """Smooth along axes, in images and widths, as ``scipy.ndimage.gaussian_filter``."""
-    axes = _axes(x, axes)
-    n = len(axes)
-    each = (_each(given, n) for given in (sigma, order, mode, radius))
-    for axis, s, o, m, r in zip(axes, *each, strict=True):
-        if readable(s) > 1e-15:
-            x = _smoothed(x, s, axis, o, m, cval, truncate, r)
-    return x
+@_like("correlate1d")
+def correlate1d(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int) -> Any:
+    """Correlate along an axis, as ``scipy.ndimage.correlate1d``."""
+    return _correlated(x, weights, _axes(x, axis), mode, cval, [origin])
 
 
 @_like("uniform_filter1d")
 def uniform_filter1d(x: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
     """Average windows along an axis, as ``scipy.ndimage.uniform_filter1d``."""
-    return _correlated(x, np.full(size, 1 / size), axis, mode, cval, origin)
+    return _correlated(x, np.full(size, 1 / size), _axes(x, axis), mode, cval, [origin])
 
 
-@_like("uniform_filter")
-def uniform_filter(x: Any, size: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
-    """Average windows, as ``scipy.ndimage.uniform_filter``."""
+@_like("correlate")
+def correlate(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
+    """Correlate with weights of as many axes, as ``scipy.ndimage.correlate``."""
     axes = _axes(x, axes)
-    each = (_each(given, len(axes)) for given in (size, mode, origin))
-    for axis, n, m, o in zip(axes, *each, strict=True):
-        if n > 1:
-            x = _correlated(x, np.full(n, 1 / n), axis, m, cval, o)
-    return x
+    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))  # as SciPy takes its axes
+    axes, origins = zip(*pairs, strict=True)
+    return _correlated(x, weights, axes, mode, cval, origins)
 
 
-def _edges(x: Any, axis: int, mode: Any, cval: Any, across: Sequence[float]) -> Any:
-    modes, axis = _each(mode, x.ndim), range(x.ndim)[axis]
-    y = _correlated(x, [-1.0, 0.0, 1.0], axis, modes[axis], cval, 0)
-    for other in range(x.ndim):
-        if other != axis:
-            y = _correlated(y, across, other, modes[other], cval, 0)
-    return y
-
-
-@_like("sobel")
-def sobel(x: Any, axis: int, mode: Any, cval: Any) -> Any:
-    """Differentiate along an axis and smooth along the others, as ``scipy.ndimage.sobel``."""
-    return _edges(x, axis, mode, cval, [1.0, 2.0, 1.0])
-
-
-@_like("prewitt")
-def prewitt(x: Any, axis: int, mode: Any, cval: Any) -> Any:
-    """Differentiate along an axis and add along the others, as ``scipy.ndimage.prewitt``."""
-    return _edges(x, axis, mode, cval, [1.0, 1.0, 1.0])
-
-
-@_like("laplace")
-def laplace(x: Any, mode: Any, cval: Any, *, axes: Any) -> Any:
-    """Add the second differences along axes, as ``scipy.ndimage.laplace``."""
-    axes = _axes(x, axes)
-    modes = _each(mode, len(axes))
-    parts = [
-        _correlated(x, [1.0, -2.0, 1.0], i, m, cval, 0) for i, m in zip(axes, modes, strict=True)
-    ]
-    return sum(parts[1:], parts[0])
-
-
-def _of_derivatives(
-    x: Any, sigmas: Any, order: int, mode: Any, cval: Any, axes: Any, given: Any
-) -> Any:
-    """Differentiate along each of some axes, and smooth along all in its mode."""
-    truncate, radius = given.get("truncate", 4.0), _each(given.get("radius"), x.ndim)
-    found = []
-    for chosen, how in zip(axes, _each(mode, len(axes)), strict=True):
-        y = x
-        for axis, sigma in enumerate(sigmas):
-            if readable(sigma) > 1e-15:
-                at = order if axis == chosen else 0
-                y = _smoothed(y, sigma, axis, at, how, cval, truncate, radius[axis])
-        found.append(y)
-    return found
-
-
-@_like("gaussian_laplace")
-def gaussian_laplace(x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any) -> Any:
-    """Add the second derivatives of Gauss's function, as ``scipy.ndimage.gaussian_laplace``."""
-    axes = _axes(x, axes)
-    sigmas = _each(sigma, len(axes))  # of all axes they are in order, whatever that of the axes is
-    if len(axes) < x.ndim:
-        given = dict(zip(axes, sigmas, strict=True))
-        sigmas = [given.get(axis, 0.0) for axis in range(x.ndim)]
-    parts = _of_derivatives(x, sigmas, 2, mode, cval, axes, kwargs.get("kwargs", kwargs))
-    return sum(parts[1:], parts[0])
-
-
-@_like("gaussian_gradient_magnitude")
-def gaussian_gradient_magnitude(
-    x: Any, sigma: Any, mode: Any, cval: Any, *, axes: Any, **kwargs: Any
-) -> Any:
-    """Compute the length of the gradient, as ``scipy.ndimage.gaussian_gradient_magnitude``."""
-    sigmas, axes = _each(sigma, x.ndim), _axes(x, axes)
-    parts = _of_derivatives(x, sigmas, 1, mode, cval, axes, kwargs.get("kwargs", kwargs))
-    return v.vector_norm(v.stack(*parts, axis=0), axis=0)
+@_like("convolve")
+def convolve(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, *, axes: Any) -> Any:
+    """Convolve with weights of as many axes, as ``scipy.ndimage.convolve``."""
+    w, axes = array_of(weights), _axes(x, axes)
+    pairs = sorted(zip(axes, _each(origin, len(axes)), strict=True))
+    origins = [-o - (m % 2 == 0) for (_, o), m in zip(pairs, w.shape, strict=True)]
+    return _correlated(x, v.flip(w, axis=tuple(range(w.ndim))), sorted(axes), mode, cval, origins)
 
 
 # -------------------------------------------------------------------------------- interpolation
@@ -329,13 +191,9 @@ def _interpolated(
 ) -> Any:
     """Interpolate at coordinates, one array for each axis; along some axes, if not along all."""
     axes = range(x.ndim) if axes is None else axes
-    if order not in range(6):
-        reject("spline order not supported", RuntimeError)
     if mode == "wrap":  # SciPy's period is one less than the number of elements
         at = [_wrapped(c, n - 1) for c, n in zip(at, x.shape, strict=True)]
     mode = "reflect" if mode == "grid-mirror" else mode
-    if mode not in _MODES:
-        reject(f"boundary mode not supported: {mode!r}", RuntimeError)
     if mode in ("nearest", "grid-constant") and prefilter and order > 1:
         how = "nearest" if mode == "nearest" else "constant"
         for axis in axes:
@@ -358,7 +216,7 @@ def _interpolated(
         t = c - first if order % 2 else c + 0.5 - first
         start = first.astype(int) - order // 2
         beside.append([(start + k < 0) | (start + k > n - 1) for k in range(order + 1)])
-        places.append([_places(n, start + k, beyond) for k in range(order + 1)])
+        places.append([_PLACES[beyond](n, start + k) for k in range(order + 1)])
         weights.append(_weights(t, order))
     total: Any = 0.0
     for k in np.ndindex(*map(len, weights)):
@@ -499,27 +357,12 @@ def rotate(
     return _interpolated(x, at, order, mode, cval, prefilter, (i, j))
 
 
-_PADS = {
-    "reflect": "symmetric",
-    "grid-mirror": "symmetric",
-    "mirror": "reflect",
-    "nearest": "edge",
-    "wrap": "wrap",
-    "grid-wrap": "wrap",
-}
-
-
 def _windows(shape: tuple[int, ...], footprint: Any, modes: list[str], origins: list[int]) -> Any:
     """Return the places of the elements around each; -1 for what is outside."""
     places = np.arange(np.prod(shape)).reshape(shape)
     for axis, (n, mode, origin) in enumerate(zip(footprint.shape, modes, origins, strict=True)):
         before = n // 2 + origin
-        widths = [(0, 0)] * len(shape)
-        widths[axis] = (before, n - 1 - before)
-        if mode in ("constant", "grid-constant"):
-            places = np.pad(places, widths, constant_values=-1)
-        else:
-            places = np.pad(places, widths, mode=_PADS[mode])  # type: ignore[call-overload]
+        places = around(places, axis, before, n - 1 - before, mode, -1)
     return np.lib.stride_tricks.sliding_window_view(places, footprint.shape)[..., footprint]
 
 
@@ -573,7 +416,6 @@ def _least_or_largest(
     minimum: Any,
     axes: Any = None,
 ) -> Any:
-    refuse_output("minimum_filter" if minimum else "maximum_filter", output)
     x = array_of(input)
     n = x.ndim if axes is None else np.size(axes)
     if structure is not None and footprint is None:
@@ -602,7 +444,6 @@ def of_rank(
     axes: Any = None,
 ) -> Any:
     """Choose the element of a rank in windows, as SciPy's function of this name."""
-    refuse_output("rank_filter", output)
     x = array_of(input)
     footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
     n = int(footprint.sum())
@@ -610,8 +451,6 @@ def of_rank(
         share = rank + 100.0 if rank < 0 else rank
         rank = n - 1 if share == 100.0 else int(float(n) * share / 100.0)
     rank = n // 2 if operation == "median" else rank
-    if not -n <= rank < n:
-        reject("rank not within filter footprint size", RuntimeError)
     return _chosen(x, rank % n, footprint, mode, cval, origin, axes)
 
 
@@ -621,46 +460,34 @@ for _name, _ours in (
 ):
     _theirs = private(_name)
     if _theirs is not None:
-        instead_of(_theirs, agreeing(_theirs, _ours))
+        instead_of(_theirs, _writing(_theirs, agreeing(_theirs, _ours)))
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("black_tophat", "center_of_mass", "extrema", "generic_laplace", "grey_closing"),
-    *("grey_dilation", "grey_erosion", "grey_opening", "labeled_comprehension", "maximum"),
-    *("maximum_filter", "mean", "median", "median_filter", "minimum", "minimum_filter"),
-    *("morphological_gradient", "morphological_laplace", "percentile_filter", "rank_filter"),
-    *(
-        "histogram",
-        "standard_deviation",
-        "sum",
-        "sum_labels",
-        "variance",
-        "vectorized_filter",
-        "white_tophat",
-    ),
+    *("black_tophat", "center_of_mass", "convolve1d", "extrema", "gaussian_filter"),
+    *("gaussian_gradient_magnitude", "gaussian_laplace", "generic_laplace", "grey_closing"),
+    *("grey_dilation", "grey_erosion", "grey_opening", "labeled_comprehension", "laplace"),
+    *("maximum", "maximum_filter", "mean", "median", "median_filter", "minimum", "minimum_filter"),
+    *("morphological_gradient", "morphological_laplace", "percentile_filter", "prewitt"),
+    *("histogram", "rank_filter", "sobel", "standard_deviation", "sum", "sum_labels"),
+    *("uniform_filter", "variance", "vectorized_filter", "white_tophat"),
+)
+FOLLOWED["gaussian_filter1d"] = follow(
+    native.gaussian_filter1d, int=lambda radius: int(readable(radius))
 )
 
 
-def _along_axis(largest: bool) -> Any:
-    def function(
-        input: Any,
-        size: int,
-        axis: int = -1,
-        output: Any = None,
-        mode: str = "reflect",
-        cval: Any = 0.0,
-        origin: int = 0,
-    ) -> Any:
-        refuse_output(theirs.__name__, output)
-        x, footprint = array_of(input), np.ones(size, bool)
-        return _chosen(x, size - 1 if largest else 0, footprint, mode, cval, origin, (axis,))
+def _along_axis(name: str, rank: int) -> Any:
+    def compute(x: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
+        return _chosen(x, rank, np.ones(size, bool), mode, cval, origin, (axis,))
 
-    theirs = native.maximum_filter1d if largest else native.minimum_filter1d
-    function.__name__ = function.__qualname__ = theirs.__name__
-    function.__doc__ = f"Choose in windows, as ``scipy.ndimage.{theirs.__name__}`` does."
-    return stands_for(theirs)(agreeing(theirs, function))
+    compute.__doc__ = f"Choose in windows, as ``scipy.ndimage.{name}`` does."
+    return _like(name)(compute)
 
 
-maximum_filter1d, minimum_filter1d = _along_axis(True), _along_axis(False)
+maximum_filter1d, minimum_filter1d = (
+    _along_axis("maximum_filter1d", -1),
+    _along_axis("minimum_filter1d", 0),
+)
 
 
 @stands_for(native.generic_filter)
@@ -703,12 +530,12 @@ def generic_gradient_magnitude(
 ) -> Any:
     """Compute the size of a gradient, as ``scipy.ndimage.generic_gradient_magnitude``."""
     x, options = array_of(input), extra_keywords or {}
-    axes = range(x.ndim) if axes is None else np.atleast_1d(axes)
+    axes = _axes(x, axes)
     parts = [
-        derivative(x, int(a), None, m, cval, *extra_arguments, **options)
+        derivative(x, a, None, m, cval, *extra_arguments, **options)
         for a, m in zip(axes, _each(mode, len(axes)), strict=True)
     ]
-    return v.sqrt(sum((p * p for p in parts[1:]), parts[0] * parts[0]))
+    return v.vector_norm(v.stack(*parts, axis=0), axis=0)
 
 
 @stands_for(native.geometric_transform)
@@ -770,3 +597,4 @@ FOLLOWED |= {
     name: constant(getattr(native, name))
     for name in ("label", "maximum_position", "minimum_position")
 }
+__getattr__ = functools.partial(attribute, __name__, FOLLOWED)

@@ -13,7 +13,8 @@ import scipy.signal as native
 from chainrules_py import Array, LinearMap, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
-from chainrules_scipy.ndimage import around, convolve1d, of_rank
+from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
+from chainrules_scipy.ndimage import around, of_rank
 from chainrules_scipy.precision import of_precision
 from chainrules_scipy.rows import array_of, constant, readable, real_array_of, reject, stands_for
 from chainrules_scipy.signal.followed import FOLLOWED
@@ -398,8 +399,8 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> Any:
     """Filter rows and columns, with mirrors at the edges, as ``scipy.signal.sepfir2d``."""
     if kind_of(input) == "real" and "complex" in (kind_of(hrow), kind_of(hcol)):
         reject("sepfir2d of a real image takes real filters", TypeError)
-    rows = convolve1d(input, hrow, axis=1, mode="reflect")
-    return convolve1d(rows, hcol, axis=0, mode="reflect")
+    rows = OF_IMAGES["convolve1d"](input, hrow, axis=1, mode="reflect")
+    return OF_IMAGES["convolve1d"](rows, hcol, axis=0, mode="reflect")
 
 
 @stands_for(native.medfilt2d)

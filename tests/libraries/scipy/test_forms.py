@@ -186,11 +186,21 @@ def test_a_filter_with_a_state_keeps_single_precision(k: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["sobel", "laplace", "uniform_filter", "spline_filter"])
-def test_an_output_that_is_differentiated_is_refused(name: str) -> None:
-    plain = np.ones((4, 4))
+def test_an_output_that_is_differentiated_is_written_to(name: str) -> None:
+    plain = np.arange(16.0).reshape(4, 4) ** 2
+
+    def written(x: Any) -> Any:
+        y = x * 2
+        getattr(scipy.ndimage, name)(plain * x[0, 0], output=y)
+        return y.sum()
+
+    def given(x: Any) -> Any:
+        return getattr(scipy.ndimage, name)(plain * x[0, 0]).sum()
+
     with chainrules_scipy.install():
+        np.testing.assert_allclose(grad(written)(plain + 1), grad(given)(plain + 1))
         with pytest.raises(UnsupportedKeywordError, match="output"):
-            grad(lambda y: getattr(scipy.ndimage, name)(plain, output=y * 2).sum())(plain)
+            grad(lambda x: getattr(scipy.ndimage, name)(x, output=plain.copy()).sum())(plain)
         if name != "spline_filter":
             truths = lambda x: getattr(scipy.ndimage, name)(x, output=bool) * np.sum(x)
             assert vjp(truths, plain)[0].shape == (4, 4)
