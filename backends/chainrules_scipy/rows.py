@@ -100,6 +100,30 @@ def reject(message: str, error: type[Exception] = NotDifferentiableError) -> NoR
     raise error(message)
 
 
+def refused(module: Any, lines: Mapping[str, str]) -> None:
+    """Have functions and classes of SciPy's refuse traced values, with the line to write instead.
+
+    Parameters
+    ----------
+    module : module
+        In which they are; names that it lacks are left out.
+    lines : mapping
+        The line to write, by the name.
+    """
+    for name, line in lines.items():
+        native: Any = getattr(module, name, None)
+        says = f"{module.__name__}.{name} has no derivative: {line}"
+        is_class = inspect.isclass(native)
+        if native is not None:
+            advise(native.__init__ if is_class else native, says)
+        if inspect.isroutine(native):
+            place(native, functools.partial(_refuse, says))
+
+
+def _refuse(says: str, *_: Any, **__: Any) -> NoReturn:
+    reject(says)
+
+
 def attribute(module: str, table: Mapping[str, Any], name: str) -> Any:
     """Return what a module has in a table: its ``__getattr__``, of the last parameter."""
     if name not in table:

@@ -42,9 +42,10 @@ def _writing(theirs: _Compute, function: _Compute) -> _Compute:
     def writes(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options)
         output = given.arguments.get("output")
+        is_traced = isinstance(output, Tracer)
         if isinstance(output, np.ndarray) and output.dtype.kind in "iub":
             return theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
-        if not isinstance(output, Tracer):
+        if not is_traced:
             refuse_output(theirs.__name__, output)
             return function(*args, **options)
         given.arguments["output"] = output.dtype

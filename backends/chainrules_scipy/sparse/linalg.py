@@ -17,15 +17,26 @@ from scipy.sparse import linalg as native
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.installing import is_traced, place, place_constructor, place_method
-from chainrules_scipy.rows import adjoint, anchored, array_of, attribute, readable, reject
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    attribute,
+    of_values,
+    readable,
+    refused,
+    reject,
+)
 from chainrules_scipy.sparse.patterns import sparse_solve
-from chainrules_scipy.sparse.traced import MAKING, TracedSparse, moved, traced_of
+from chainrules_scipy.sparse.traced import TracedSparse, traced_of
 
 _DENSE = 2000
 
 
 def _plain(a: Any) -> Any:
-    """Return a matrix of plain numbers."""
+    """Return a matrix, or operator, of plain numbers."""
+    if isinstance(a, Operator):
+        adjoint = None if a.rmatvec is None else of_values(a.rmatvec)
+        return native.LinearOperator(a.shape, of_values(a.matvec), adjoint, dtype=float)
     if isinstance(a, TracedSparse):
         return a.pattern.array(np.asarray(readable(a.elements)))
     return a if sparse.issparse(a) or isinstance(a, native.LinearOperator) else readable(a)
@@ -40,8 +51,8 @@ def _dense(a: Any) -> Any:
 def _solution(a: Any, b: Any) -> Any:
     """Solve A x = b, by what A is."""
     if isinstance(a, (native.LinearOperator, Operator)):
-        return v.linear_solve(a.matvec, array_of(b))
-    return spsolve(a, array_of(b))
+        return v.linear_solve(lambda x: _product(a, x), b)
+    return spsolve(a, b)
 
 
 def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
@@ -56,66 +67,42 @@ def spsolve(A: Any, b: Any, *_: Any, **__: Any) -> Any:
     return sparse_solve(array_of(a.elements), b, pattern=a.pattern)
 
 
-def _iterative(name: str) -> Callable[..., Any]:
+def _iterated(A: Any, b: Any, *_: Any, **__: Any) -> Any:
+    return _solution(A, b if b.ndim == 1 else v.reshape(b, shape=(-1,)))
+
+
+def _least_squares(A: Any, b: Any, damp: float = 0.0, *_: Any, **__: Any) -> Any:
+    a = _dense(A)
+    if damp:
+        n = a.shape[1]
+        a, b = v.concat(a, damp * np.eye(n), axis=0), v.concat(b, np.zeros(n), axis=0)
+    exact = v.lstsq(a, b)
+    return exact[0] if isinstance(exact, tuple) else exact
+
+
+def _approached(name: str, exact: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that returns SciPy's approximation, with derivatives of the solution."""
     theirs = getattr(native, name)
 
     @functools.wraps(theirs)
-    def function(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
-        b = array_of(b)
-        plain = None if isinstance(A, Operator) else _plain(A)
-        b = b if b.ndim == 1 else v.reshape(b, shape=(-1,))
-        exact = _solution(A, b)
-        if plain is None:
-            return exact, 0
-        start = None if x0 is None else readable(x0)
-        known, *rest = theirs(plain, readable(b), start, **options)
-        return anchored(known, exact), *rest
+    def function(A: Any, b: Any, *args: Any, **options: Any) -> Any:
+        moving = exact(A, array_of(b), *args, **options)
+        plain = {k: readable(x) for k, x in options.items()}
+        known, *rest = theirs(_plain(A), *map(readable, (b, *args)), **plain)
+        return anchored(known, moving), *rest
 
     place(theirs, function)
     return function
 
 
 ITERATIVE = {
-    name: _iterative(name)
+    name: _approached(name, _iterated)
     for name in (
         *("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
     )
     if hasattr(native, name)
 }
-
-
-def _least_squares(name: str) -> Callable[..., Any]:
-    theirs = getattr(native, name)
-
-    @functools.wraps(theirs)
-    def function(A: Any, b: Any, damp: float = 0.0, *args: Any, **options: Any) -> Any:
-        a, b = _dense(A), array_of(b)
-        known, *rest = theirs(_plain(A), readable(b), damp, *args, **options)
-        if damp:
-            n = a.shape[1]
-            a = v.concat(a, damp * np.eye(n), axis=0)
-            b = v.concat(b, np.zeros(n), axis=0)
-        exact = v.lstsq(a, b)
-        return anchored(known, exact[0] if isinstance(exact, tuple) else exact), *rest
-
-    place(theirs, function)
-    return function
-
-
-lsqr, lsmr = map(_least_squares, ("lsqr", "lsmr"))
-
-
-def spsolve_triangular(
-    A: Any,
-    b: Any,
-    lower: bool = True,
-    overwrite_A: bool = False,
-    overwrite_b: bool = False,
-    unit_diagonal: bool = False,
-) -> Any:
-    """Solve a triangular system: as ``scipy.sparse.linalg.spsolve_triangular``."""
-    part = MAKING["tril" if lower else "triu"](A, k=(-1 if lower else 1) if unit_diagonal else 0)
-    return spsolve(part + sparse.eye_array(A.shape[0]) if unit_diagonal else part, b)
+lsqr, lsmr = (_approached(name, _least_squares) for name in ("lsqr", "lsmr"))
 
 
 class Factors:
@@ -160,7 +147,6 @@ native_splu = native.splu
 place(native.splu, splu, always=True)
 place(native.factorized, factorized, always=True)
 place(native.spsolve, spsolve)
-place(native.spsolve_triangular, spsolve_triangular)
 
 
 # ------------------------------------------------------------------------------------- spectra
@@ -264,45 +250,7 @@ def _norm_of(a: Any) -> float:
     return float(size)
 
 
-def _of_dense(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a sparse array of all elements of what a function gives of the dense matrix.
-
-    Of what is dense itself the result is that.
-    """
-
-    def made(A: Any) -> Any:
-        y = function(_dense(A))
-        if not (isinstance(A, TracedSparse) or sparse.issparse(A)):
-            return y
-        return moved(A.pattern.cls if isinstance(A, TracedSparse) else type(A), y)
-
-    return made
-
-
-expm, inv = _of_dense(v.expm), _of_dense(v.inv)
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
-    """Compute a norm of a sparse matrix: as ``scipy.sparse.linalg.norm``."""
-    return np.linalg.norm(_dense(x), ord, axis)
-
-
-def matrix_power(A: Any, power: int) -> Any:
-    """Compute a power: as ``scipy.sparse.linalg.matrix_power``."""
-    y = A
-    for _ in range(power - 1):
-        y = y @ A
-    return y if power else sparse.eye_array(A.shape[0])
-
-
-for _name, _function in (
-    ("expm_multiply", expm_multiply),
-    ("expm", expm),
-    ("inv", inv),
-    ("norm", norm),
-    ("matrix_power", matrix_power),
-):
-    place(getattr(native, _name), _function)
+place(native.expm_multiply, expm_multiply)
 
 
 def onenormest(A: Any, t: int = 2, itmax: int = 5, *which: bool, **wants: bool) -> Any:
@@ -325,75 +273,42 @@ place(native.onenormest, onenormest)
 
 
 class Operator:
-    """A linear operator of functions that hold traced values, with the methods of SciPy's."""
+    """A linear operator of functions that hold traced values."""
 
     def __init__(self, shape: Any, matvec: Any, rmatvec: Any = None, *_: Any, **__: Any) -> None:
-        self.shape, self._forward, self._backward = tuple(shape), matvec, rmatvec
-
-    def matvec(self, x: Any) -> Any:
-        """Multiply a vector."""
-        return self._forward(x)
-
-    def rmatvec(self, x: Any) -> Any:
-        """Multiply a vector by the adjoint operator."""
-        return self._backward(x)
-
-    def matmat(self, x: Any) -> Any:
-        """Multiply a matrix, one column after the other."""
-        return v.stack(*[self.matvec(x[:, i]) for i in range(x.shape[1])], axis=1)
+        self.shape, self.matvec, self.rmatvec = tuple(shape), matvec, rmatvec
 
     def dot(self, x: Any) -> Any:
-        """Multiply a vector or a matrix."""
-        return self.matvec(x) if x.ndim == 1 else self.matmat(x)
+        """Multiply a vector, or a matrix, one column after the other."""
+        return _product(self, x)
 
-    __matmul__ = __mul__ = __call__ = dot
+    __matmul__ = __mul__ = __call__ = matmat = dot
+
+
+def _product(a: Any, x: Any) -> Any:
+    """Multiply by an operator of ours, or by one of SciPy's."""
+    x = array_of(x)
+    if x.ndim == 2:
+        return v.stack(*[_product(a, x[:, i]) for i in range(x.shape[1])], axis=1)
+    if isinstance(a, Operator):
+        return a.matvec(x)
+    return array_of(a.A @ x if hasattr(a, "A") else a._matvec(x))
 
 
 place_constructor(native.LinearOperator, Operator)
-
-
-@functools.partial(place, native.aslinearoperator)
-def aslinearoperator(A: Any) -> Any:
-    """Make the operator that a matrix is: as ``scipy.sparse.linalg.aslinearoperator``."""
-    if isinstance(A, Operator):
-        return A
-    a = A if isinstance(A, TracedSparse) else array_of(A)
-    turned = a.T if isinstance(a, TracedSparse) else adjoint(a)
-    return Operator(
-        tuple(a.shape), matvec=lambda x: a @ x, rmatvec=lambda x: turned @ x, dtype=a.dtype
-    )
-
-
-_Matrix: Any = type(native.aslinearoperator(np.eye(1)))
-
-
-def _matvec(self: Any, x: Any) -> Any:
-    x = array_of(x)
-    x1 = x if x.ndim == 1 else v.reshape(x, shape=(-1,))
-    y = self.A @ x1 if isinstance(self, _Matrix) else self._matvec(x1)
-    return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
-
-
-def _rmatvec(self: Any, x: Any) -> Any:
-    x = array_of(x)
-    x1 = x if x.ndim == 1 else v.reshape(x, shape=(-1,))
-    y = self.A.conj().T @ x1 if isinstance(self, _Matrix) else self._rmatvec(x1)
-    return v.reshape(array_of(y), shape=(-1,) if x.ndim == 1 else (-1, 1))
-
-
-def _dot(self: Any, x: Any) -> Any:
-    x = array_of(x)
-    if x.ndim < 2:
-        return x * self if x.ndim == 0 else _matvec(self, x)
-    if type(self)._matmat is not native.LinearOperator._matmat:
-        return self._matmat(x)
-    return v.stack(*[_matvec(self, x[:, i]) for i in range(x.shape[1])], axis=1)
-
-
-for _name, _method in (("matvec", _matvec), ("rmatvec", _rmatvec), ("matmat", _dot)):
-    place_method(native.LinearOperator, _method, _name)
-for _name in ("dot", "__matmul__", "__mul__", "__call__"):
-    place_method(native.LinearOperator, _dot, _name)
+for _name in ("matvec", "matmat", "dot", "__matmul__", "__mul__", "__call__"):
+    place_method(native.LinearOperator, _product, _name)
+refused(
+    native,
+    {
+        "aslinearoperator": "write A itself, which has @ and A.T",
+        "expm": "write scipy.linalg.expm(A.toarray())",
+        "inv": "write np.linalg.inv(A.toarray()), or spsolve for what it is multiplied with",
+        "matrix_power": "write A @ A",
+        "norm": "write np.linalg.norm(A.toarray()), or np.sqrt(A.multiply(A).sum())",
+        "spsolve_triangular": "write spsolve(scipy.sparse.tril(A), b)",
+    },
+)
 
 
 __getattr__ = functools.partial(attribute, __name__, ITERATIVE)

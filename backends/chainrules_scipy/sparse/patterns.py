@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from typing import Any, final
 
 import numpy as np
@@ -29,6 +31,7 @@ _ARRAYS = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_a
 
 
 @final
+@dataclasses.dataclass(eq=False, repr=False)
 class Pattern:
     """The places of the stored elements of a sparse array, in the order of its ``data``.
 
@@ -44,22 +47,11 @@ class Pattern:
         That of the array.
     """
 
-    __slots__ = (
-        *("_factored", "_repeats", "_rows_columns", "_transposed"),
-        *("cls", "format", "places", "shape"),
-    )
-
-    def __init__(
-        self, cls: type, format: str, places: tuple[Any, ...], shape: tuple[int, ...]
-    ) -> None:
-        self.cls = cls
-        self.format = format
-        self.places = places
-        self.shape = shape
-        self._rows_columns: Any = None
-        self._transposed: Pattern | None = None
-        self._factored: Any = None
-        self._repeats: bool | None = None
+    cls: type
+    format: str
+    places: tuple[Any, ...]
+    shape: tuple[int, ...]
+    factored: Any = None
 
     @classmethod
     def of(cls, x: Any) -> Pattern:
@@ -93,60 +85,48 @@ class Pattern:
         """Build a sparse array with these elements, never a matrix, whose operators differ."""
         return self._made(_ARRAYS[self.format], data)
 
-    @property
+    @functools.cached_property
     def T(self) -> Pattern:  # noqa: N802
         """That of the transposed array, whose data are in the same order."""
-        if self._transposed is None:
-            format = _TRANSPOSED[self.format]
-            places = self.places[::-1] if format == "coo" else self.places
-            kind = f"{format}_{'matrix' if self.is_matrix else 'array'}"
-            made = Pattern(getattr(sparse, kind), format, places, self.shape[::-1])
-            made._transposed = self
-            self._transposed = made
-        return self._transposed
+        format = _TRANSPOSED[self.format]
+        kind = f"{format}_{'matrix' if self.is_matrix else 'array'}"
+        places = self.places[::-1] if format == "coo" else self.places
+        made = Pattern(getattr(sparse, kind), format, places, self.shape[::-1])
+        vars(made)["T"] = self
+        return made
 
     @property
     def form(self) -> str:
         """The format of the class, of which the places are those of ``"coo"`` if it has others."""
         return next(_FORMS[c] for c in self.cls.__mro__ if c in _FORMS)
 
-    @property
+    @functools.cached_property
     def repeats(self) -> bool:
         """Whether several elements stand at one place."""
-        if self._repeats is None:
-            r, c = (np.asarray(x, np.int64) for x in self.rows_columns)
-            self._repeats = len(np.unique(r * self.shape[1] + c)) < len(r)
-        return self._repeats
+        r, c = (np.asarray(x, np.int64) for x in self.rows_columns)
+        return len(np.unique(r * self.shape[1] + c)) < len(r)
 
     @property
     def is_matrix(self) -> bool:
         """Whether it is one of the older classes, for which ``*`` is the product of matrices."""
         return issubclass(self.cls, sparse.spmatrix)
 
-    @property
+    @functools.cached_property
     def rows_columns(self) -> tuple[Any, Any]:
         """The row and the column of each stored element."""
-        if self._rows_columns is None:
-            if self.format == "coo":
-                self._rows_columns = self.places
-            else:
-                inner, starts = self.places
-                outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-                self._rows_columns = (outer, inner) if self.format == "csr" else (inner, outer)
-        return self._rows_columns  # type: ignore[no-any-return]
+        if self.format == "coo":
+            return self.places
+        inner, starts = self.places
+        outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return (outer, inner) if self.format == "csr" else (inner, outer)
 
     def solved(self, data: Any, b: Any) -> Any:
         """Solve A x = b; the factors are kept, and serve the transposed system as well."""
-        mine, other = (
-            self._factored,
-            None if self._transposed is None else self._transposed._factored,
-        )
-        if mine is not None and np.array_equal(mine[0], data):
-            return _solve(mine[1], b, "N")
-        if other is not None and np.array_equal(other[0], data):
-            return _solve(other[1], b, "T")
+        for pattern, trans in ((self, "N"), (self.T, "T")):
+            if pattern.factored is not None and np.array_equal(pattern.factored[0], data):
+                return _solve(pattern.factored[1], b, trans)
         factors = splu(self.operator(data).tocsc())
-        self._factored = data.copy(), factors  # who writes to data gets other factors
+        self.factored = data.copy(), factors  # who writes to data gets other factors
         return _solve(factors, b, "N")
 
     def __repr__(self) -> str:

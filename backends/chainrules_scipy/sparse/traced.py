@@ -6,6 +6,7 @@ numbers are places, counted from 1, or ones.
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable
@@ -13,13 +14,12 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
-from scipy import sparse as native
 
 from chainrules_py import NotDifferentiableError, register_structure
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, describe, forgets, refuse_type, type_info
+from chainrules_py.extend import Tracer, forgets, refuse_type, type_info
 from chainrules_scipy.installing import place, place_constructor
-from chainrules_scipy.rows import array_of, described, readable, reject
+from chainrules_scipy.rows import array_of, described, readable, refused, reject
 from chainrules_scipy.sparse.patterns import SPARSE, STORED, Pattern, sparse_product
 
 CAN = (
@@ -237,45 +237,22 @@ class TracedSparse:
         zeros = v.full_like(self.elements, shape=self.shape, fill=0)
         return v.scatter_add(zeros, self.elements, *places, index=index)
 
-    def todense(self, order: Any = None, out: Any = None) -> Any:
-        """All elements, as `toarray`: of an array, for those of a matrix would be a matrix."""
-        self._refuse_matrix("todense()", "toarray(), and @ for * of matrices")
-        return self.toarray()
-
     @property
     def T(self) -> TracedSparse:  # noqa: N802
         """The transposed array, with the same elements."""
-        return moved(lambda a: a.T, self)  # type: ignore[no-any-return]
-
-    def transpose(self) -> TracedSparse:
-        """Return the transpose, as ``T`` does."""
-        return self.T
-
-    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> TracedSparse:
-        """Give the array other numbers of rows and columns."""
-        return moved(lambda a: a.reshape(*shape, order=order), self)  # type: ignore[no-any-return]
+        return self.transpose()  # type: ignore[no-any-return]
 
     def copy(self) -> TracedSparse:
         """Return the array."""
         return self
 
-    def asformat(self, format: str | None, copy: bool = False) -> TracedSparse:
-        """Return the array in a format."""
-        if format in (None, self.format):
-            return self
-        return moved(lambda a: a.asformat(format), self)  # type: ignore[no-any-return]
-
-    def diagonal(self, k: int = 0) -> Any:
-        """Return the elements in the diagonal, or in the k-th above it."""
-        return moved(lambda a: a.diagonal(k), self)
-
     def __getitem__(self, index: Any) -> Any:
-        at = tuple(map(_unwritten, index)) if isinstance(index, tuple) else _unwritten(index)
+        at = copy.deepcopy(index)  # SciPy makes an array of places writeable, where it may not be
         return moved(lambda a: a[at], self)
 
     # -- what it cannot
 
-    def refuse(self, what: str, *_: Any) -> NoReturn:
+    def refuse(self, what: str, *_: Any, **__: Any) -> NoReturn:
         """Raise for what has no derivative here."""
         name = self.pattern.cls.__name__
         reject(f"{what} of a {name} that is being differentiated has no derivative here; {CAN}")
@@ -308,21 +285,6 @@ class TracedSparse:
     def __array_function__(self, f: Any, types: Any, args: Any, keywords: Any) -> Any:
         self.refuse(f"np.{f.__name__}")
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        self.refuse("a dense copy by NumPy")
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self.refuse("a write to a part")
-
-    def __iter__(self) -> Any:
-        self.refuse("a loop over the rows")
-
-    def __bool__(self) -> bool:  # noqa: PLE0304
-        self.refuse("the truth")
-
-    def __rtruediv__(self, other: Any) -> Any:
-        self.refuse("a quotient")
-
     def __eq__(self, other: object) -> Any:
         self.refuse("a comparison")
 
@@ -341,6 +303,11 @@ _TURNED = {
 }
 
 
+def _moved(a: TracedSparse, name: str, *args: Any, **options: Any) -> Any:
+    """Call a method of SciPy's that moves elements."""
+    return moved(lambda x: getattr(x, name)(*args, **options), a)
+
+
 def _of_elements(a: TracedSparse, word: Callable[[Any], Any]) -> TracedSparse:
     """Compute a function of each element, which is 0 at 0."""
     a = once(a)
@@ -352,8 +319,17 @@ for _name in (
     *("tanh", "deg2rad", "rad2deg"),
 ):
     setattr(TracedSparse, _name, functools.partialmethod(_of_elements, getattr(np, _name)))
-for _name in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
-    setattr(TracedSparse, f"to{_name}", functools.partialmethod(TracedSparse.asformat, _name))
+for _name in (
+    *("asformat", "diagonal", "reshape", "transpose", "tocsr", "tocsc", "tocoo", "tobsr", "todia"),
+    *("tolil", "todok"),
+):
+    setattr(TracedSparse, _name, functools.partialmethod(_moved, _name))
+for _name, _what in (
+    *(("__array__", "a dense copy by NumPy"), ("__bool__", "the truth")),
+    *(("__iter__", "a loop over the rows"), ("__rtruediv__", "a quotient")),
+    ("__setitem__", "a write to a part"),
+):
+    setattr(TracedSparse, _name, functools.partialmethod(TracedSparse.refuse, _what))
 
 
 # ------------------------------------------------------------------ where elements are, and go
@@ -543,23 +519,12 @@ def sparse_by_sparse(a: Any, b: Any) -> TracedSparse:
     return onto(ones_of(a) @ ones_of(b), i[left], j[right], data)
 
 
-def _unwritten(index: Any) -> Any:
-    """Return a read-only view of an array: SciPy makes a view writeable where the index is.
-
-    NumPy refuses it if a record has made what owns the memory read-only meanwhile.
-    """
-    if type(index) is np.ndarray:
-        index = index.view()
-        index.flags.writeable = False
-    return index
-
-
 def _is_number(x: Any) -> bool:
     cls = type(x)
     return type_info(cls).is_number or (type_info(cls).is_array and x.ndim == 0)
 
 
-_issparse = native.issparse
+_issparse = sparse.issparse
 
 
 def with_data(x: Any, data: Any) -> Any:
@@ -637,13 +602,13 @@ def _constructor(cls: Any, format: str) -> Callable[..., Any]:
 
 for _format in (*STORED, "dia", "bsr", "lil", "dok"):
     for _kind in ("array", "matrix"):
-        _cls: Any = getattr(native, f"{_format}_{_kind}")
+        _cls: Any = getattr(sparse, f"{_format}_{_kind}")
         place_constructor(_cls, _constructor(_cls, _format))
 
 
 def _structural(name: str) -> Any:
     """Make a function that only moves elements, of arrays or of lists of them."""
-    theirs = getattr(native, name)
+    theirs = getattr(sparse, name)
 
     @functools.wraps(theirs)
     def function(given: Any, *args: Any, **options: Any) -> Any:
@@ -666,7 +631,7 @@ MAKING: dict[str, Any] = {
 
 def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
     """Compute Kronecker's product."""
-    a, b = (once(traced_of(x)) if _is_sparse(x) else moved(native.coo_array, x) for x in (A, B))
+    a, b = (once(traced_of(x)) if _is_sparse(x) else moved(sparse.coo_array, x) for x in (A, B))
     left = moved(lambda x: _kron(x, ones_of(b), format), a)
     right = moved(lambda x: _kron(ones_of(a), x, format), b)
     return TracedSparse(left.elements * right.elements, left.pattern, drops=True)
@@ -675,38 +640,27 @@ def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Compute Kronecker's sum."""
     n, m = A.shape[0], B.shape[0]
-    y = kron(native.eye_array(m), A, "coo") + kron(B, native.eye_array(n), "coo")
+    y = kron(sparse.eye_array(m), A, "coo") + kron(B, sparse.eye_array(n), "coo")
     return y.asformat(format)
 
 
-_kron = native.kron
-
-
-def find(A: Any) -> tuple[Any, Any, Any]:
-    """Return rows, columns and numbers; stored zeros are left out."""
-    if not _is_sparse(A):
-        reject(
-            f"find of {describe(A)}, which is dense, has no derivative here: write "
-            "rows, columns = np.nonzero(A), and A[rows, columns]"
-        )
-    a = once(traced_of(A))
-    rows, columns = a.pattern.rows_columns
-    order = np.lexsort((columns, rows))
-    some = order[np.flatnonzero(readable(a.elements)[order])]
-    return rows[some], columns[some], v.take(a.elements, some, axis=0)
+_kron = sparse.kron
 
 
 def _is_sparse(x: Any) -> bool:
     return isinstance(x, TracedSparse) or _issparse(x)
 
 
-def _is_matrix(x: Any) -> bool:
-    return isinstance(x, TracedSparse) and x.pattern.is_matrix
-
-
-for _function in (kron, kronsum, find):
-    _theirs: Any = getattr(native, _function.__name__)
+for _function in (kron, kronsum):
+    _theirs: Any = getattr(sparse, _function.__name__)
     place(_theirs, described(_function, _theirs))
     MAKING[_function.__name__] = _function
-place(native.issparse, functools.wraps(native.issparse)(_is_sparse), home="scipy.sparse")
-place(native.isspmatrix, functools.wraps(native.isspmatrix)(_is_matrix), home="scipy.sparse")
+place(sparse.issparse, functools.wraps(sparse.issparse)(_is_sparse), home="scipy.sparse")
+place(
+    sparse.isspmatrix,
+    functools.wraps(sparse.isspmatrix)(
+        lambda x: isinstance(x, TracedSparse) and x.pattern.is_matrix
+    ),
+    home="scipy.sparse",
+)
+refused(sparse, {"find": "write A.tocoo(), its data, row and col"})

@@ -267,12 +267,6 @@ for _call in (
     sample(CSR, NUMBERS, call=lambda f, x, c=_call: c(f((x, WHERE), shape=(3, 3))))
 for _name in ("lil_array", "dok_array", "lil_matrix", "dok_matrix"):
     sample(f"sparse.{_name}", M, call=lambda f, a: f(a) @ NUMBERS[:4])
-sample(
-    "sparse.linalg.aslinearoperator",
-    M,
-    NUMBERS[:4],
-    call=lambda f, a, x: [f(a) @ x, f(a).rmatvec(x)],
-)
 
 # spatial
 PEOPLE, OTHERS = draw(5, 3), draw(4, 3)

@@ -194,6 +194,11 @@ NOT_DIFFERENTIABLE = {
         *("interpolate.UnivariateSpline", "interpolate.InterpolatedUnivariateSpline"),
         *("interpolate.LSQUnivariateSpline", "interpolate.RectBivariateSpline"),
     ),
+    "of the dense matrix, in one line: the refusal says which": (
+        *("sparse.find", "sparse.linalg.aslinearoperator", "sparse.linalg.expm"),
+        *("sparse.linalg.inv", "sparse.linalg.matrix_power", "sparse.linalg.norm"),
+        "sparse.linalg.spsolve_triangular",
+    ),
     "solutions in integers jump": ("optimize.milp", "optimize.quadratic_assignment"),
     "phases or rotations are free": (
         *("linalg.qz", "linalg.ordqz", "linalg.rsf2csf", "linalg.cossin", "linalg.qr_delete"),

@@ -76,10 +76,8 @@ sample("sparse.bmat", DATA, call=lambda f, d: f([[_made(d), None], [None, S]]).t
 sample("sparse.block_array", DATA, call=lambda f, d: f([[_made(d), None], [None, S]]).toarray())
 sample("sparse.tril", DATA, call=lambda f, d: f(_made(d)).toarray())
 sample("sparse.triu", DATA, call=lambda f, d: f(_made(d)).toarray())
-sample("sparse.find", DATA, call=lambda f, d: f(_made(d))[2])
 sample("sparse.linalg.spsolve", DATA, X, call=lambda f, d, x: f(_made(d, "csc"), x))
 sample("sparse.linalg.spsolve", X, call=lambda f, x: f(S.tocsc(), x))
-sample("sparse.linalg.spsolve_triangular", X, call=lambda f, x: f(native.tril(S, format="csr"), x))
 sample("sparse.linalg.splu", X, call=lambda f, x: f(S.tocsc()).solve(x))
 sample("sparse.linalg.splu", DATA, X, call=lambda f, d, x: f(_made(d, "csc")).solve(x))
 sample("sparse.linalg.spilu", X, call=lambda f, x: f(S.tocsc()).solve(x))
@@ -117,17 +115,12 @@ sample(
 )
 sample("sparse.linalg.expm_multiply", X, call=lambda f, x: f(0.1 * S, x))
 sample("sparse.linalg.expm_multiply", DATA, X, call=lambda f, d, x: f(_made(0.1 * d), x))
-sample("sparse.linalg.expm", DATA, call=lambda f, d: f(_made(0.1 * d, "csc")).toarray())
-sample("sparse.linalg.inv", DATA, call=lambda f, d: f(_made(d, "csc")).toarray())
-sample("sparse.linalg.norm", DATA, call=lambda f, d: f(_made(d)))
-sample("sparse.linalg.matrix_power", DATA, call=lambda f, d: f(_made(d), 2).toarray())
 sample("sparse.linalg.LinearOperator", X, call=lambda f, x: f((4, 4), matvec=lambda y: 2 * y) @ x)
 sample(
     "sparse.linalg.LinearOperator",
     X,
     call=lambda f, x: f((4, 4), matvec=lambda y: y * x).matvec(np.ones(4)),
 )
-sample("sparse.linalg.aslinearoperator", X, call=lambda f, x: f(S) @ x)
 sample(
     "sparse.linalg.onenormest",
     DATA,

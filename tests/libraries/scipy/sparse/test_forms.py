@@ -55,7 +55,6 @@ OPERATIONS: dict[str, Any] = {
     "A / X": lambda a: a / (1 + np.ones(a.shape)),
     "multiply": lambda a: a.multiply(_row(a)),
     "diagonal": lambda a: a.diagonal(),
-    "todense": lambda a: a.todense(),
     **{
         f"A[{name}]": lambda a, i=index: a[i]
         for name, index in {
@@ -165,7 +164,6 @@ def test_matrices_are_refused():
         lambda m: np.sum(m.mean(axis=0)),
         lambda m: np.sum(m + np.ones((3, 3))),
         lambda m: np.sum(m[[0, 1], [0, 1]]),
-        lambda m: np.sum(m.todense()),
     ):
         with pytest.raises(NotDifferentiableError, match=r"np\.matrix: write .*csr_array"):
             grad(f)(m)
