@@ -89,11 +89,9 @@ ELSEWHERE = {
         "_MaskedBinaryOperation",
         "_MaskedUnaryOperation",
     },
-    "chainrules_scipy/interpolate/grids.py": {"_spline"},
-    "chainrules_scipy/interpolate/splines.py": {"_spline"},
     "chainrules_scipy/interpolate/polynomials.py": {"_y_axis", "_y_extra_shape"},
     "chainrules_scipy/signal/followed.py": {"_as_tf"},
-    "chainrules_scipy/sparse/linalg.py": {"_matmat"},
+    "chainrules_scipy/sparse/linalg.py": {"_matvec"},
     "chainrules_scipy/stats/distributions.py": {
         "_argcheck",
         "_cdf",

@@ -12,11 +12,10 @@ import scipy.interpolate as native
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, varies
-from chainrules_scipy.agreeing import Beside, of_both, plainly
+from chainrules_scipy.agreeing import Beside, agreeing, of_both, plainly
 from chainrules_scipy.following import follow_all, follow_class
 from chainrules_scipy.installing import place_constructor, place_method
 from chainrules_scipy.rows import (
-    anchored,
     array_of,
     described,
     readable,
@@ -52,26 +51,53 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def constructs(
-    cls: Any, tolerance: float = 1e-6
+    cls: Any,
+    made_of: Callable[[Any], tuple[Any, ...]] | None = None,
+    methods: tuple[str, ...] = ("__call__",),
+    tolerance: float = 1e-6,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say that a function makes what a class of SciPy's makes (a decorator)."""
+    """Say that a function makes what a class of SciPy's makes (a decorator).
+
+    Parameters
+    ----------
+    cls : type
+        The class; the function is given an instance of plain values, and then the arguments.
+    made_of : callable, optional
+        Returns the arguments of which an instance of SciPy's was made; so its methods take traced
+        places.
+    methods : tuple of str
+        The names of these methods.
+    tolerance : float
+        How far values may be from SciPy's.
+    """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
+        @functools.wraps(cls, updated=())
         def made(*args: Any, **options: Any) -> Any:
             theirs = cls(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
-            found = function(*args, **options)
+            found = function(theirs, *args, **options)
             if not isinstance(found, Beside):
                 return Calling(found, theirs, tolerance)
             found.theirs = theirs
             return found
 
+        def of_instances(name: str, theirs: Any) -> Callable[..., Any]:
+            @functools.wraps(theirs)
+            def both(self: Any, *args: Any, **options: Any) -> Any:
+                ours = getattr(function(self, *made_of(self)), name)  # type: ignore[misc]
+                return of_both(ours, theirs.__get__(self), args, options)
+
+            return both
+
         place_constructor(cls, made)
+        for name in methods if made_of else ():
+            place_method(cls, of_instances(name, getattr(cls, name)), name)
         advise(
             cls.__init__,
             f"use {cls.__name__}, which takes the same, by "
             f"'from chainrules_scipy.interpolate import {cls.__name__}'",
         )
+        made.__doc__, made.__module__ = function.__doc__, function.__module__
         return described(made, cls)
 
     return enter
@@ -79,35 +105,7 @@ def constructs(
 
 def computes(native: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Say that a function computes what one of SciPy's does (a decorator)."""
-
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def both(*args: Any, **options: Any) -> Any:
-            return of_both(function, native, args, options)
-
-        return stands_for(native)(both)
-
-    return enter
-
-
-def has_method(cls: Any, name: str = "__call__") -> Callable[..., Any]:
-    """Say that a function is a method of a class of SciPy's, at traced places (a decorator)."""
-
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        theirs = getattr(cls, name)
-
-        @functools.wraps(function)
-        def both(self: Any, *args: Any, **options: Any) -> Any:
-            @functools.wraps(theirs)
-            def known(*args: Any, **options: Any) -> Any:
-                return theirs(self, *args, **options)
-
-            return of_both(functools.partial(function, self), known, args, options)
-
-        place_method(cls, both, name)
-        return function
-
-    return enter
+    return lambda function: stands_for(native)(agreeing(native, function))
 
 
 def refuse(*xs: Any) -> None:
@@ -137,12 +135,6 @@ def steps(x: Any, y: Any) -> tuple[Any, Any]:
     return h, (y[1:] - y[:-1]) / h
 
 
-def _remainder(x: Any, period: Any) -> Any:
-    """Return ``x % period``, of exactly NumPy's value."""
-    turns, rest = np.divmod(readable(x), readable(period))
-    return anchored(rest, x - turns * period)
-
-
 class PiecewisePolynomial(Beside):
     """A polynomial of (x - x_i) between each knot and the next, as ``scipy.interpolate.PPoly``.
 
@@ -170,7 +162,7 @@ class PiecewisePolynomial(Beside):
         x, how = array_of(x), self.extrapolate if extrapolate is None else extrapolate
         if how == "periodic":
             start, period = self.knots[0], self.knots[-1] - self.knots[0]
-            x, how = start + _remainder(x - start, period), False
+            x, how = start + (x - start) % period, False
         return self.at(x, nu, bool(how))
 
     @method
@@ -184,7 +176,7 @@ class PiecewisePolynomial(Beside):
             if how != "periodic":
                 return whole.at(x, 0, bool(how))
             turns = np.floor_divide(readable(x - start), readable(end - start))
-            x = start + _remainder(x - start, end - start)
+            x = start + (x - start) % (end - start)
             return turns * whole.at(end, 0, True) + whole.at(x, 0, True)
 
         return up_to(b) - up_to(a)
@@ -259,8 +251,12 @@ def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePol
     return PiecewisePolynomial(c, x, extrapolate, axis)
 
 
-@constructs(native.PPoly)
-def PPoly(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> PiecewisePolynomial:  # noqa: N802
+@constructs(
+    native.PPoly,
+    lambda p: (np.moveaxis(p.c, (0, 1), (p.axis, p.axis + 1)), p.x, p.extrapolate, p.axis),
+    ("__call__", "integrate"),
+)
+def PPoly(known: Any, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:  # noqa: N802
     """Make a piecewise polynomial, in coefficients, knots and places."""
     c = array_of(c)
     others = (i for i in range(c.ndim) if i not in (axis, axis + 1))
@@ -268,18 +264,36 @@ def PPoly(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> PiecewisePo
     return PiecewisePolynomial(c, x, extrapolate, axis)
 
 
-def _method_of_polynomials(name: str) -> None:
-    """Have a polynomial of SciPy's take traced places."""
+def fitted(fit: Callable[[Any, Any], Any], y: Any, bc_type: Any) -> tuple[Any, Any]:
+    """Return what SciPy fits to unit vectors, and the coefficients: they are linear in y.
 
-    def function(self: Any, *args: Any, **options: Any) -> Any:
-        ours = PiecewisePolynomial(self.c, self.x, self.extrapolate, self.axis)
-        return getattr(ours, name)(*args, **options)
+    Parameters
+    ----------
+    fit : callable
+        SciPy's fit of plain values, with conditions at both ends.
+    y : array
+        The values, along the first axis.
+    bc_type : str, tuple or None
+        The conditions; the values of derivatives in them are constant.
+    """
+    n, start = y.shape[0], 0.0
+    unit = np.eye(n)
+    if isinstance(bc_type, tuple):
+        start = fit(np.zeros(y.shape), bc_type).c
+        bc_type = tuple(_without_values(end, n) for end in bc_type)
+    elif bc_type == "periodic":  # the last value is the first one
+        unit[-1], unit[:, -1] = unit[0], 0.0
+    linear = fit(unit, bc_type)
+    return linear, times(linear.c, y) + start
 
-    has_method(native.PPoly, name)(function)
 
-
-for _name in ("__call__", "integrate"):
-    _method_of_polynomials(_name)
+def _without_values(end: Any, n: int) -> Any:
+    """Return the conditions at an end with values 0, which are linear in y."""
+    if end is None or isinstance(end, str):
+        return end
+    if isinstance(end[0], int):
+        return end[0], np.zeros(n)
+    return [(nu, np.zeros(n)) for nu, _ in end]
 
 
 _cubic: Any = native.CubicSpline
@@ -287,41 +301,26 @@ _cubic: Any = native.CubicSpline
 
 @constructs(native.CubicSpline)
 def CubicSpline(  # noqa: N802
-    x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    known: Any, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", *_: Any, **__: Any
 ) -> Any:
     """Interpolate by cubic polynomials with two continuous derivatives."""
-    y, axis = first(y, axis)
-    if extrapolate is None:
-        extrapolate = "periodic" if bc_type == "periodic" else True
     refuse(x, bc_type)
-    knots = np.asarray(x, float)
-    given = np.zeros(y.shape[1:]) if isinstance(bc_type, tuple) else None
-    start = 0.0 if given is None else _cubic(knots, np.zeros(y.shape), bc_type=bc_type).c
-    unit = np.eye(len(knots))
-    if bc_type == "periodic":  # the last value is the first one
-        unit, y = np.concatenate([unit[:-1, :-1], unit[:1, :-1]]), y[:-1]
-    linear = _cubic(knots, unit, bc_type=_homogeneous(bc_type, len(knots))).c
-    return PiecewisePolynomial(times(linear, y) + start, knots, extrapolate, axis)
-
-
-def _homogeneous(bc_type: Any, n: int) -> Any:
-    """Return the conditions with values 0, which are linear in y."""
-    if not isinstance(bc_type, tuple):
-        return bc_type
-    return tuple(b if isinstance(b, str) else (b[0], np.zeros(n)) for b in bc_type)
+    y, axis = first(y, axis)
+    _, c = fitted(lambda y, ends: _cubic(known.x, y, bc_type=ends), y, bc_type)
+    return PiecewisePolynomial(c, known.x, known.extrapolate, axis)
 
 
 @constructs(native.CubicHermiteSpline)
 def CubicHermiteSpline(  # noqa: N802
-    x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None
+    known: Any, x: Any, y: Any, dydx: Any, axis: int = 0, *_: Any, **__: Any
 ) -> Any:
     """Interpolate values and slopes by cubic polynomials."""
-    (y, axis), (s, _) = first(y, axis), first(dydx, axis)
-    return hermite(array_of(x), y, s, extrapolate, axis)
+    (y, axis), (s, axis) = first(y, axis), first(dydx, axis)
+    return hermite(array_of(x), y, s, known.extrapolate, axis)
 
 
 @constructs(native.PchipInterpolator)
-def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> Any:  # noqa: N802
+def PchipInterpolator(known: Any, x: Any, y: Any, axis: int = 0, *_: Any, **__: Any) -> Any:  # noqa: N802
     """Interpolate by cubic polynomials that are monotone where the values are.
 
     F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984) 300.
@@ -330,7 +329,7 @@ def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) ->
     y, axis = first(y, axis)
     h, m = steps(x, y)
     if x.shape[0] == 2:
-        return hermite(x, y, v.concat(m, m, axis=0), extrapolate, axis)
+        return hermite(x, y, v.concat(m, m, axis=0), known.extrapolate, axis)
     sign = np.sign(readable(m))
     flat = (sign[1:] != sign[:-1]) | (sign[1:] == 0) | (sign[:-1] == 0)
     a, b = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
@@ -341,7 +340,7 @@ def PchipInterpolator(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) ->
         _pchip_end(h[:1], h[1:2], m[:1], m[1:2]),
         _pchip_end(h[-1:], h[-2:-1], m[-1:], m[-2:-1]),
     ]
-    return hermite(x, y, v.concat(ends[0], inner, ends[1], axis=0), extrapolate, axis)
+    return hermite(x, y, v.concat(ends[0], inner, ends[1], axis=0), known.extrapolate, axis)
 
 
 def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
@@ -355,7 +354,7 @@ def _pchip_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
 
 @constructs(native.Akima1DInterpolator)
 def Akima1DInterpolator(  # noqa: N802
-    x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
+    known: Any, x: Any, y: Any, axis: int = 0, *, method: str = "akima", **_: Any
 ) -> Any:
     """Interpolate by cubic polynomials whose slopes weigh those on both sides.
 
@@ -366,7 +365,7 @@ def Akima1DInterpolator(  # noqa: N802
     _, inner = steps(x, y)
     if x.shape[0] == 2:
         slopes = v.concat(inner, inner, axis=0)
-        return hermite(x, y, slopes, extrapolate or False, axis)
+        return hermite(x, y, slopes, known.extrapolate, axis)
     before = [2 * inner[:1] - inner[1:2]]
     before.insert(0, 2 * before[0] - inner[:1])
     after = [2 * inner[-1:] - inner[-2:-1]]
@@ -381,7 +380,7 @@ def Akima1DInterpolator(  # noqa: N802
     mixed = (left * m[1:-2] + right * m[2:-1]) / v.where(some, total, 1.0)
     flat = 0.0 if method == "makima" else 0.5 * (m[3:] + m[:-3])
     slopes = v.where(some, mixed, flat)
-    return hermite(x, y, slopes, extrapolate or False, axis)
+    return hermite(x, y, slopes, known.extrapolate, axis)
 
 
 FOLLOWED: dict[str, Any] = follow_all(native, "krogh_interpolate", "make_splprep", "make_splrep")
@@ -389,8 +388,17 @@ KroghInterpolator = follow_class(native.KroghInterpolator, "__call__", "derivati
 
 
 # SciPy's text of the barycentric formula has no derivative at the nodes; Krogh's has.
-@constructs(native.BarycentricInterpolator)
-def BarycentricInterpolator(xi: Any, yi: Any = None, axis: int = 0, **_: Any) -> Any:  # noqa: N802
+@constructs(
+    native.BarycentricInterpolator,
+    lambda p: (
+        p.xi,
+        np.moveaxis(np.reshape(p.yi, (p.n, *p._y_extra_shape)), 0, p._y_axis),
+        p._y_axis,
+    ),
+)
+def BarycentricInterpolator(  # noqa: N802
+    known: Any, xi: Any, yi: Any = None, axis: int = 0, **_: Any
+) -> Any:
     """Interpolate by a polynomial, in nodes, values and places."""
     return KroghInterpolator(xi, yi, axis)
 
@@ -401,13 +409,6 @@ def barycentric_interpolate(
 ) -> Any:
     """Interpolate by a polynomial, in nodes, values and places."""
     return FOLLOWED["krogh_interpolate"](xi, yi, x, der, axis)
-
-
-@has_method(native.BarycentricInterpolator)
-def _barycentric(self: Any, x: Any) -> Any:
-    values = np.reshape(self.yi, (self.n, *self._y_extra_shape))
-    axis = self._y_axis
-    return KroghInterpolator(self.xi, np.moveaxis(values, 0, axis), axis)(x)
 
 
 class _Polynomial:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,18 +12,17 @@ import scipy.interpolate as native
 
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import advise
 from chainrules_scipy.interpolate.polynomials import (
     PiecewisePolynomial,
     computes,
     constructs,
     first,
-    has_method,
+    fitted,
     refuse,
     steps,
     times,
 )
-from chainrules_scipy.rows import array_of, readable, reject
+from chainrules_scipy.rows import array_of, readable, refused, reject
 
 
 class Spline(PiecewisePolynomial):
@@ -60,19 +58,23 @@ class Spline(PiecewisePolynomial):
         return found
 
 
-def _linear(fit: Callable[[Any], Any], y: Any, axis: int = 0, start: Any = 0.0) -> Spline:
+def _spline(fit: Callable[[Any, Any], Any], y: Any, axis: int, bc_type: Any = None) -> Spline:
     """Fit by what SciPy makes of the unit vectors."""
     y, axis = first(y, axis)
-    unit = fit(np.eye(y.shape[0]))
-    found = Spline(unit.t, times(unit.c, y) + start, unit.k, unit.extrapolate)
+    unit, c = fitted(fit, y, bc_type)
+    found = Spline(unit.t, c, unit.k, unit.extrapolate)
     found.axis = axis
     return found
 
 
-@constructs(native.BSpline)
-def BSpline(t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Spline:  # noqa: N802
+@constructs(
+    native.BSpline,
+    lambda s: (s.t, np.moveaxis(s.c, 0, s.axis), s.k, s.extrapolate, s.axis),
+    ("__call__", "integrate"),
+)
+def BSpline(known: Any, *args: Any, **options: Any) -> Spline:  # noqa: N802
     """Make a spline, in coefficients and places."""
-    return Spline(t, c, k, extrapolate, axis)
+    return Spline(*args, **options)
 
 
 @computes(native.make_interp_spline)
@@ -83,28 +85,12 @@ def make_interp_spline(
     t: Any = None,
     bc_type: Any = None,
     axis: int = 0,
-    check_finite: bool = True,
+    *_: Any,
+    **__: Any,
 ) -> Any:
     """Interpolate by splines of a degree, in the values."""
     refuse(x, t)
-    start: Any = 0.0
-    if isinstance(bc_type, tuple):  # of numbers, which stand for themselves
-        zeros = np.zeros(first(y, axis)[0].shape)
-        start = native.make_interp_spline(x, zeros, k, t, bc_type, 0, check_finite).c
-        bc_type = tuple(_without_numbers(end, len(zeros)) for end in bc_type)
-
-    def fit(unit: Any) -> Any:
-        if bc_type == "periodic":  # the last value is the first one
-            unit[-1] = unit[0]
-            unit[:, -1] = 0.0
-        return native.make_interp_spline(x, unit, k, t, bc_type, 0, check_finite)
-
-    return _linear(fit, y, axis, start)
-
-
-def _without_numbers(end: Any, n: int) -> Any:
-    """Return the conditions at an end with values 0, which are linear in y."""
-    return end if end is None or isinstance(end, str) else [(nu, np.zeros(n)) for nu, _ in end]
+    return _spline(lambda e, ends: native.make_interp_spline(x, e, k, t, ends), y, axis, bc_type)
 
 
 @computes(native.make_lsq_spline)
@@ -113,7 +99,7 @@ def make_lsq_spline(
 ) -> Spline:
     """Fit a spline with given knots, in the values."""
     refuse(x, t, w)
-    return _linear(lambda e: native.make_lsq_spline(x, e, t, k, w), y, axis)
+    return _spline(lambda e, _: native.make_lsq_spline(x, e, t, k, w), y, axis)
 
 
 @computes(native.make_smoothing_spline)
@@ -127,11 +113,18 @@ def make_smoothing_spline(
             "make_smoothing_spline chooses lam by the values; give lam, and it has a derivative",
             UnsupportedKeywordError,
         )
-    return _linear(lambda e: native.make_smoothing_spline(x, e, w, lam), y, axis)
+    return _spline(lambda e, _: native.make_smoothing_spline(x, e, w, lam), y, axis)
 
 
-@constructs(native.interp1d)
+def _kind(line: Any) -> Any:
+    return line._spline.k if line._kind == "spline" else line._kind
+
+
+@constructs(
+    native.interp1d, lambda f: (f.x, f.y, _kind(f), f.axis, True, False, f.fill_value, True)
+)
 def interp1d(
+    known: Any,
     x: Any,
     y: Any,
     kind: Any = "linear",
@@ -190,62 +183,29 @@ def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
 
 
 def _stepped(x: Any, y: Any, kind: Any, axis: int, at: Any) -> Any:
-    """Take a value beside each place: it jumps, and is constant between."""
-    knots, at = readable(x), readable(at)
-    if kind in ("nearest", "nearest-up"):
-        side: Any = "right" if kind == "nearest-up" else "left"
-        places = np.searchsorted(knots[1:] / 2 + knots[:-1] / 2, at, side)
-    elif kind == "next":
-        places = np.searchsorted(knots, at, "left")
-    else:
-        places = np.searchsorted(knots, at, "right") - 1
-    found = v.take(y, np.clip(places, 0, len(knots) - 1), axis=0)
+    """Take a value beside each place, whose number SciPy finds; it is constant between jumps."""
+    number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value="extrapolate")
+    found = v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
     n = np.ndim(at)
     order = (*range(n, n + axis), *range(n), *range(n + axis, found.ndim))
     return v.permute_dims(found, axes=order)
 
 
-@has_method(native.interp1d)
-def _line(self: Any, x: Any) -> Any:
-    """Interpolate at traced places."""
-    kind = self._kind if self._kind != "spline" else self._spline.k
-    return interp1d(self.x, self.y, kind, self.axis, True, False, self.fill_value, True)(x)
-
-
-def _method_of_scipys(name: str) -> None:
-    """Have a spline of SciPy's take traced places."""
-
-    def function(self: Any, *args: Any, **options: Any) -> Any:
-        ours = Spline(self.t, self.c, self.k, self.extrapolate)
-        ours.axis = self.axis
-        return getattr(ours, name)(*args, **options)
-
-    has_method(native.BSpline, name)(function)
-
-
-for _name in ("__call__", "integrate"):
-    _method_of_scipys(_name)
-
-
-_SPLINE = "make_interp_spline(x, y), which has derivatives in values and places"
-_GRID = "RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
-_INSTEAD = {
-    "InterpolatedUnivariateSpline": _SPLINE,
-    "UnivariateSpline": _SPLINE,
-    "splrep": _SPLINE,
-    "LSQUnivariateSpline": "make_lsq_spline(x, y, t), which has derivatives in values and places",
-    "splev": "BSpline(t, c, k)(x), which has derivatives in coefficients and places",
-    "splint": "BSpline(t, c, k).integrate(a, b), which has derivatives in coefficients and limits",
-    "splder": "BSpline(t, c, k).derivative()(x), which has derivatives in coefficients and places",
-    "splantider": "BSpline(t, c, k).antiderivative()(x), which has derivatives in both",
-    "RectBivariateSpline": _GRID,
-    "SmoothBivariateSpline": _GRID,
-    "LSQBivariateSpline": _GRID,
-}
-for _name, _line in _INSTEAD.items():
-    _of: Any = getattr(native, _name)
-    advise(
-        _of if inspect.isfunction(_of) else _of.__init__,
-        f"scipy.interpolate.{_name} is FITPACK's, and has no derivative: write {_line} in "
-        "chainrules_scipy.interpolate",
-    )
+_SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"
+_GRID = "write RegularGridInterpolator((x, y), z, method='cubic'), which has derivatives in both"
+refused(
+    native,
+    {
+        "InterpolatedUnivariateSpline": _SPLINE,
+        "UnivariateSpline": _SPLINE,
+        "splrep": _SPLINE,
+        "LSQUnivariateSpline": "write make_lsq_spline(x, y, t)",
+        "splev": "write BSpline(t, c, k)(x), which has derivatives in coefficients and places",
+        "splint": "write BSpline(t, c, k).integrate(a, b)",
+        "splder": "write BSpline(t, c, k).derivative()(x)",
+        "splantider": "write BSpline(t, c, k).antiderivative()(x)",
+        "RectBivariateSpline": _GRID,
+        "SmoothBivariateSpline": _GRID,
+        "LSQBivariateSpline": _GRID,
+    },
+)

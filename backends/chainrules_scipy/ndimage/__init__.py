@@ -41,7 +41,7 @@ def _writing(theirs: _Compute, function: _Compute) -> _Compute:
     @functools.wraps(function)
     def writes(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options)
-        output = given.arguments.get("output")
+        output: Any = given.arguments.get("output")
         is_traced = isinstance(output, Tracer)
         if isinstance(output, np.ndarray) and output.dtype.kind in "iub":
             return theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
