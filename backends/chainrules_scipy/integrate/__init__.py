@@ -9,26 +9,25 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from chainrules_py.extend import advise, varies
+from chainrules_py.extend import varies
 from chainrules_scipy.following import FLOAT64, follow, follow_all, numpy_with
-from chainrules_scipy.integrate.adaptive import dblquad, nquad, quad, quad_vec, tplquad
+from chainrules_scipy.integrate.adaptive import nquad, quad, quad_vec
 from chainrules_scipy.integrate.equations import odeint, solve_bvp, solve_ivp
-from chainrules_scipy.rows import attribute, readable, reject, stands_for
+from chainrules_scipy.rows import attribute, readable, refused, reject, stands_for
 
 __all__ = [
-    "dblquad",
-    "nquad",
     "odeint",
+    "nquad",
     "quad",
     "quad_vec",
     "solve_bvp",
     "solve_ivp",
-    "tplquad",
 ]
 
 _FOLLOWED: dict[str, Any] = follow_all(
     scipy.integrate,
-    *("cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "trapezoid"),
+    *("cumulative_simpson", "cumulative_trapezoid", "dblquad", "fixed_quad", "romb", "tplquad"),
+    "trapezoid",
 ) | {"simpson": follow(scipy.integrate.simpson, np=numpy_with(float64=FLOAT64))}
 if hasattr(scipy.integrate, "cubature"):
     _cubature = follow(scipy.integrate.cubature)
@@ -43,12 +42,12 @@ if hasattr(scipy.integrate, "cubature"):
     _FOLLOWED["cubature"] = cubature
 
 
-for _name in ("tanhsinh", "nsum"):
-    if hasattr(scipy.integrate, _name):
-        advise(
-            getattr(scipy.integrate, _name),
-            f"scipy.integrate.{_name} goes on as it finds values, which are plain numbers there: "
-            "write quad(f, a, b)[0] after 'from chainrules_scipy.integrate import quad', or np.sum "
-            "of as many terms as are needed",
-        )
+refused(
+    scipy.integrate,
+    dict.fromkeys(
+        ("tanhsinh", "nsum"),
+        "it goes on as it finds values, which are plain numbers there; write quad(f, a, b)[0], of "
+        "chainrules_scipy.integrate, or np.sum of as many terms as are needed",
+    ),
+)
 __getattr__ = functools.partial(attribute, __name__, _FOLLOWED)

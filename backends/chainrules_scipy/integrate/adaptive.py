@@ -209,29 +209,6 @@ def _over_all(f: _Integrand, a: Any, b: Any, low: float, high: float, pieces: An
     return total * (b - a) if is_finite else total
 
 
-@stands_for(scipy.integrate.dblquad)
-def dblquad(
-    func: Any,
-    a: Any,
-    b: Any,
-    gfun: Any,
-    hfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-) -> Any:
-    """Integrate a function over y, between limits that may depend on x, and over x."""
-
-    def limit(g: Any, x: Any) -> Any:
-        return g(x) if callable(g) else g
-
-    def inner(x: Any) -> Any:
-        low, high = limit(gfun, x), limit(hfun, x)
-        return quad(lambda y: func(y, x, *args), low, high, epsabs=epsabs, epsrel=epsrel)[0]
-
-    return quad(inner, a, b, epsabs=epsabs, epsrel=epsrel)
-
-
 @stands_for(scipy.integrate.quad_vec)
 def quad_vec(
     f: Any,
@@ -301,29 +278,3 @@ def nquad(
         return quad(f, *limits, **(opts or {}))
 
     return over(len(ranges) - 1, ())
-
-
-@stands_for(scipy.integrate.tplquad)
-def tplquad(
-    func: Any,
-    a: Any,
-    b: Any,
-    gfun: Any,
-    hfun: Any,
-    qfun: Any,
-    rfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-) -> Any:
-    """Integrate over z, y and x, one inside the other: as ``scipy.integrate.tplquad``."""
-
-    def limit(g: Any, *outer: Any) -> Any:
-        return g(*outer) if callable(g) else g
-
-    ranges = [
-        lambda y, x, *_: (limit(qfun, x, y), limit(rfun, x, y)),
-        lambda x, *_: (limit(gfun, x), limit(hfun, x)),
-        (a, b),
-    ]
-    return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})

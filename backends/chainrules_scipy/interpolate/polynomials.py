@@ -315,8 +315,8 @@ def CubicHermiteSpline(  # noqa: N802
     known: Any, x: Any, y: Any, dydx: Any, axis: int = 0, *_: Any, **__: Any
 ) -> Any:
     """Interpolate values and slopes by cubic polynomials."""
-    (y, axis), (s, axis) = first(y, axis), first(dydx, axis)
-    return hermite(array_of(x), y, s, known.extrapolate, axis)
+    y, s = first(y, axis)[0], first(dydx, axis)[0]
+    return hermite(array_of(x), y, s, known.extrapolate, known.axis)
 
 
 @constructs(native.PchipInterpolator)

@@ -8,7 +8,6 @@ import functools
 
 from chainrules_scipy.optimize.least import (
     EQUATIONS,
-    EVERYWHERE,
     FOLLOWED,
     SEARCHES,
     curve_fit,
@@ -59,7 +58,7 @@ __all__ = [
     "toms748",
 ]
 
-_OTHERS = EQUATIONS | EVERYWHERE | FOLLOWED | SEARCHES
+_OTHERS = EQUATIONS | FOLLOWED | SEARCHES
 
 
 __getattr__ = functools.partial(attribute, __name__, _OTHERS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.optimize
 import scipy.optimize as native
 
 from chainrules_py import UnsupportedKeywordError
@@ -17,12 +17,20 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, default_engine, varies
 from chainrules_scipy.agreeing import Later, answer
 from chainrules_scipy.following import follow_all
-from chainrules_scipy.installing import place
 from chainrules_scipy.optimize.roots import NEAR, as_tuple, solved
-from chainrules_scipy.rows import anchored, array_of, of_values, readable, reject, stands_for
+from chainrules_scipy.rows import (
+    anchored,
+    array_of,
+    constant,
+    of_values,
+    readable,
+    refused,
+    reject,
+    stands_for,
+)
 
-_root: Any = scipy.optimize.root
-_NEAR = 1e-6
+# As they are now: later ours may stand under their names, which would call themselves.
+NATIVE: Any = types.SimpleNamespace(**vars(native))
 
 
 class Constraints:
@@ -32,21 +40,18 @@ class Constraints:
     ----------
     given : sequence
         Dictionaries, ``LinearConstraint`` and ``NonlinearConstraint``.
-    bounds : sequence or Bounds, optional
-        Of the numbers themselves.
-    n : int
-        How many there are.
+    bounds : tuple of array, optional
+        The least and the greatest that the numbers themselves may be.
     """
 
-    def __init__(self, given: Any, bounds: Any, n: int) -> None:
-        many = given if isinstance(given, (list, tuple)) else [given]
-        self.parts = [_part(c) for c in many]
-        self.bounds: Any = None if bounds is None else ends(bounds, n)
+    def __init__(self, given: Any, bounds: tuple[Any, Any] | None) -> None:
+        self.parts = [_part(c) for c in (given if isinstance(given, (list, tuple)) else [given])]
+        self.bounds = bounds
 
     def plain(self) -> Any:
         """Return the constraints as SciPy takes them, of plain numbers."""
         return [
-            scipy.optimize.NonlinearConstraint(
+            native.NonlinearConstraint(
                 lambda x, f=f: np.atleast_1d(readable(f(x))), readable(low), readable(high)
             )
             for f, low, high in self.parts
@@ -54,33 +59,34 @@ class Constraints:
 
     def held(self, x: Any) -> Any:
         """Return the function of what is 0 at the place x, and which of it are inequalities."""
-        near, plain = _NEAR * (1 + np.abs(x)), readable
         rows: list[tuple[Any, Any, Any, int]] = []
-        for f, low, high in self.parts:
-            y = np.atleast_1d(plain(f(x)))
-            for sign, end in ((1, low), (-1, high)):
-                e = np.broadcast_to(plain(end), y.shape)
-                equal = np.broadcast_to(plain(low), y.shape) == np.broadcast_to(
-                    plain(high), y.shape
-                )
-                tight = np.isfinite(e) & (np.abs(y - e) <= 1e-5 * (1 + np.abs(y)))
-                tight = tight & (~equal if sign < 0 else True)
+        parts = [(1e-5, *part) for part in self.parts]
+        for share, f, low, high in [
+            *parts,
+            *([(1e-6, _same, *self.bounds)] if self.bounds else ()),
+        ]:
+            y = np.atleast_1d(readable(f(x)))
+            known = [np.broadcast_to(readable(end), y.shape) for end in (low, high)]
+            equal = known[0] == known[1]
+            for sign, end, e in ((1, low, known[0]), (-1, high, known[1])):
+                tight = np.isfinite(e) & (np.abs(y - e) <= share * (1 + np.abs(y)))
+                tight &= ~equal if sign < 0 else True
                 rows += [(f, end, i, 0 if equal[i] else sign) for i in np.flatnonzero(tight)]
-        for sign, end in zip((1, -1), self.bounds or (), strict=False):
-            e = np.broadcast_to(plain(end), x.shape)
-            rows += [(None, end, i, sign) for i in np.flatnonzero(np.abs(x - e) <= near)]
 
         def equations(z: Any) -> Any:
-            values = []
-            for f, end, i, _ in rows:
-                y = z if f is None else v.reshape(array_of(f(z)), shape=(-1,))
-                e = array_of(end)
-                values.append(
-                    y[i] - (e[i] if e.ndim and e.shape[0] > 1 else v.reshape(e, shape=()))
-                )
-            return v.stack(*values)
+            return v.stack(*[_element(f(z), i) - _element(end, i) for f, end, i, _ in rows])
 
         return equations, np.array([sign for *_, sign in rows])
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _element(x: Any, i: int) -> Any:
+    """Return an element of an array, or a number that stands for all of them."""
+    x = v.reshape(array_of(x), shape=(-1,))
+    return x[i if x.shape[0] > 1 else 0]
 
 
 def _part(c: Any) -> tuple[Any, Any, Any]:
@@ -129,20 +135,13 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
     forces = np.linalg.lstsq(at[:, None] - columns, at, rcond=None)[0]
 
     def found(residual: Any, z0: Any) -> Any:
-        return _root(lambda z: readable(residual(z)), z0, tol=1e-13).x
+        return NATIVE.root(lambda z: readable(residual(z)), z0, tol=1e-13).x
 
     start = np.concatenate([x, forces])
     weak = (signs != 0) & (np.abs(forces) <= 1e-7 * (1 + np.max(np.abs(at), initial=0)))
     if weak.any() or np.any((signs * forces) < 0):
         reject("a constraint is met at the solution, and does not hold it: its sides differ there")
     return v.root(system, start, solver=found, tol=1e-5)[:n]
-
-
-# As they are now: later ours may stand under their names, which would call themselves.
-_curve_fit: Any = scipy.optimize.curve_fit
-_least_squares: Any = scipy.optimize.least_squares
-_minimize: Any = scipy.optimize.minimize
-_minimize_scalar: Any = scipy.optimize.minimize_scalar
 
 
 def _least(f: Any, start: Any, solver: Any, kept: list[Any], held: Any = None) -> Any:
@@ -165,7 +164,7 @@ def minimized(f: Any, near: Any) -> Any:
 
     def solver(x0: Any) -> Any:
         shape = np.shape(x0)
-        found = _minimize(
+        found = NATIVE.minimize(
             lambda x: float(readable(f(x.reshape(shape)))), x0, method="Nelder-Mead", options=_CLOSE
         )
         found.x = found.x.reshape(shape)
@@ -177,7 +176,7 @@ def minimized(f: Any, near: Any) -> Any:
 _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
 
 
-@stands_for(scipy.optimize.minimize)
+@stands_for(native.minimize)
 def minimize(
     fun: Any,
     x0: Any,
@@ -208,17 +207,18 @@ def minimize(
 
     held = None
     if bounds is not None or constraints not in ((), []):
-        held = Constraints(constraints, bounds, start.shape[0])
+        within = None if bounds is None else ends(bounds, start.shape[0])
+        held = Constraints(constraints, within)
 
     def solver(start: Any) -> Any:
-        return _minimize(
+        return NATIVE.minimize(
             lambda x: float(readable(f(x))),
             start,
             method=method,
             jac=slope if both or callable(jac) else jac,
-            bounds=None
-            if bounds is None or held is None
-            else list(zip(*map(readable, held.bounds), strict=True)),
+            bounds=list(zip(*map(readable, held.bounds), strict=True))
+            if held and held.bounds
+            else None,
             constraints=() if held is None else held.plain(),
             tol=1e-10 if tol is None else tol,
             callback=callback,
@@ -236,15 +236,11 @@ def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
         return Later(lambda: anchored(found[name], default_engine().grad(f)(x)))
 
     # ``jac`` of trust-constr is a list, of its constraints.
-    names = [k for k in ("jac", "grad") if np.shape(readable(x)) == np.shape(_array(found.get(k)))]
-    return {name: slope(name) for name in names}
+    arrays = [k for k in ("jac", "grad") if isinstance(found.get(k), np.ndarray)]
+    return {k: slope(k) for k in arrays if found[k].shape == np.shape(readable(x))}
 
 
-def _array(x: Any) -> Any:
-    return x if isinstance(x, np.ndarray) else None
-
-
-@stands_for(scipy.optimize.minimize_scalar)
+@stands_for(native.minimize_scalar)
 def minimize_scalar(
     fun: Any,
     bracket: Any = None,
@@ -263,7 +259,7 @@ def minimize_scalar(
 
     def solver(_: Any) -> Any:
         plain = None if bounds is None else tuple(map(readable, bounds))
-        return _minimize_scalar(
+        return NATIVE.minimize_scalar(
             lambda x: float(readable(f(x))), bracket, plain, (), method, tol, options
         )
 
@@ -284,11 +280,6 @@ def _at_end(f: Any, found: Any, bounds: Any, kept: list[Any]) -> Any:
     return None
 
 
-class _Ends(NamedTuple):
-    lb: Any
-    ub: Any
-
-
 _LOSSES: dict[str, Any] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2 * (v.sqrt(1 + z) - 1),
@@ -301,7 +292,7 @@ _LOSSES: dict[str, Any] = {
 """Of squares of residuals, as SciPy has them."""
 
 
-@stands_for(scipy.optimize.least_squares)
+@stands_for(native.least_squares)
 def least_squares(
     fun: Any,
     x0: Any,
@@ -333,7 +324,7 @@ def least_squares(
         return v.reshape(array_of(fun(x, *args, **kwargs)), shape=(-1,))
 
     def solver(start: Any) -> Any:
-        return _least_squares(
+        return NATIVE.least_squares(
             lambda x: readable(residuals(x)),
             start,
             of_values(lambda x, *args: jac(x, *args, **kwargs), args) if callable(jac) else jac,
@@ -350,11 +341,11 @@ def least_squares(
         return 0.5 * f_scale * f_scale * v.sum(_LOSSES[loss](r * r))
 
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    held = None
+    held: Any = None
     if varies((low, high)) or np.any(np.isfinite(low)) or np.any(np.isfinite(high)):
         n = start.shape[0]
-        both = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
-        held = Constraints((), _Ends(*both), n)
+        low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
+        held = Constraints((), (low, high))
     x = _least(cost, start, solver, kept, held)
     more = _slopes(cost, x, kept[0])
     if loss == "linear" and isinstance(kept[0].jac, np.ndarray):
@@ -364,7 +355,7 @@ def least_squares(
     )
 
 
-@stands_for(scipy.optimize.curve_fit)
+@stands_for(native.curve_fit)
 def curve_fit(
     f: Any,
     xdata: Any,
@@ -400,7 +391,9 @@ def curve_fit(
         return found
     known = None if errors is None else readable(errors)
     at = (readable(array_of(xdata)), readable(y), readable(x), known, absolute_sigma)
-    plain = _curve_fit(of_values(f), *at, **{k: o for k, o in options.items() if o is not None})
+    plain = NATIVE.curve_fit(
+        of_values(f), *at, **{k: o for k, o in options.items() if o is not None}
+    )
     return *found, answer("curve_fit(...)[2]", plain[2], fvec=residuals(x)), *plain[3:]
 
 
@@ -424,7 +417,7 @@ def _covariance(residuals: Any, x: Any, is_absolute: bool) -> Any:
     r = residuals(x)
     if r.shape[0] <= x.shape[0]:
         msg = "Covariance of the parameters could not be estimated"
-        warnings.warn(msg, scipy.optimize.OptimizeWarning, stacklevel=3)
+        warnings.warn(msg, native.OptimizeWarning, stacklevel=3)
         return np.full(inverse.shape, np.inf)
     return inverse * (v.vecdot(r, r) / (r.shape[0] - x.shape[0]))
 
@@ -434,17 +427,10 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _of_numbers(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function give plain numbers."""
-
-    def of_numbers(*args: Any, **options: Any) -> Any:
-        y = f(*args, **options)
-        return tuple(map(_number, y)) if isinstance(y, tuple) else _number(y)
-
-    return of_numbers
-
-
 def _number(y: Any) -> Any:
+    """Return plain numbers of what a function gives."""
+    if isinstance(y, tuple):
+        return tuple(map(_number, y))
     y = readable(y)
     return float(y) if np.ndim(y) == 0 else y
 
@@ -453,39 +439,35 @@ def _around(f: Any, x: Any, bounds: Any = None) -> Any:
     """Return the place x that a search came to, as the solution of its equations."""
     near = np.array(x, float)  # searches go on writing to theirs
     if bounds is not None:
-        place = held_place(f, Constraints((), bounds, near.size), near)
+        place = held_place(f, Constraints((), ends(bounds, near.size)), near)
         if place is not None:
             return anchored(x, place)
     return anchored(x, minimized(f, near))
 
 
 def _search(name: str) -> Callable[..., Any]:
-    """Make a search that returns the place, or a tuple that begins with it."""
+    """Make a search that returns the place, a tuple that begins with it, or a result."""
     theirs = getattr(native, name)
     signature = inspect.signature(theirs)
     of = next(iter(signature.parameters))
-    slopes = ("fprime", "fhess", "fhess_p")
 
     @functools.wraps(theirs)
     def function(*args: Any, **options: Any) -> Any:
         given = dict(signature.bind(*args, **options).arguments)
-        f, operands = given.pop(of), as_tuple(given.pop("args", ()))
-        if name == "fmin_slsqp" and (set(given) & {"eqcons", "f_eqcons", "ieqcons", "f_ieqcons"}):
+        local = dict(given.get("minimizer_kwargs") or {})
+        held = any(given.get(k) not in (None, ()) for k in _HOLDING)
+        if held or set(local) - {"args", "bounds", "method", "options", "tol"}:
             reject(
-                "fmin_slsqp with constraints has no derivative here; call minimize with them",
+                f"{name} with constraints or a minimizer of its own has no derivative here; call "
+                "minimize with them",
                 UnsupportedKeywordError,
             )
-        if name == "fmin_cobyla":
-            reject(
-                "fmin_cobyla has no derivative here; call minimize with constraints",
-                UnsupportedKeywordError,
-            )
-        for slope in slopes:
+        f, operands = given.pop(of), as_tuple(given.pop("args", local.pop("args", ())))
+        given |= {"minimizer_kwargs": local} if "minimizer_kwargs" in given else {}
+        for slope in ("fprime", "fhess", "fhess_p"):
             if given.get(slope) is not None:
-                given[slope] = _of_numbers(functools.partial(_after, given[slope], operands))
-        for start in ("x0", "x1", "x2"):
-            if start in given:
-                given[start] = readable(given[start])
+                given[slope] = functools.partial(_after, given[slope], operands)
+        given |= {k: readable(given[k]) for k in ("x0", "x1", "x2") if k in given}
 
         def compute(x: Any) -> Any:
             y = f(x, *operands)
@@ -493,10 +475,15 @@ def _search(name: str) -> Callable[..., Any]:
 
         direct = given.get("fprime") is None and not given.get("approx_grad")
         both = name in ("fmin_tnc", "fmin_l_bfgs_b") and direct
-        found = theirs(_of_numbers((lambda x: f(x, *operands)) if both else compute), **given)
+        plain = functools.partial(_after, f if both else compute, operands if both else ())
+        found = theirs(plain, **given)
+        bounds = given.get("bounds") or local.get("bounds")
+        if isinstance(found, native.OptimizeResult):
+            x = _around(compute, found.x, bounds)
+            return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, compute(x)))
         if not isinstance(found, tuple):
-            return _around(compute, found, given.get("bounds"))
-        x = _around(compute, found[0], given.get("bounds"))
+            return _around(compute, found, bounds)
+        x = _around(compute, found[0], bounds)
         # The least value follows, but for fmin_tnc and where only the way there is asked for.
         least = isinstance(found[1], (float, np.ndarray)) and np.ndim(found[1]) == 0
         more = {"_1": anchored(found[1], compute(x))} if least else {}
@@ -505,51 +492,20 @@ def _search(name: str) -> Callable[..., Any]:
     return stands_for(theirs)(function)
 
 
+_HOLDING = ("constraints", "eqcons", "f_eqcons", "ieqcons", "f_ieqcons")
+
+
 def _after(f: Any, operands: Any, x: Any, *rest: Any) -> Any:
-    return f(x, *rest, *operands)
+    return _number(f(x, *rest, *operands))
 
 
 SEARCHES = {
     name: _search(name)
     for name in (
-        *("brent", "fmin", "fmin_bfgs", "fmin_cg", "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg"),
-        *("fmin_powell", "fmin_slsqp", "fmin_tnc", "fminbound", "golden"),
+        *("basinhopping", "brent", "differential_evolution", "direct", "dual_annealing", "fmin"),
+        *("fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp"),
+        *("fmin_tnc", "fminbound", "golden", "shgo"),
     )
-}
-
-
-def _everywhere(name: str) -> Callable[..., Any]:
-    """Make a search for the least place of all."""
-    theirs = getattr(native, name)
-    signature = inspect.signature(theirs)
-
-    @functools.wraps(theirs)
-    def function(*args: Any, **options: Any) -> Any:
-        given = dict(signature.bind(*args, **options).arguments)
-        func, operands = given.pop("func"), as_tuple(given.pop("args", ()))
-        local = dict(given.get("minimizer_kwargs") or {})
-        if given.get("constraints") or set(local) - {"args", "bounds", "method", "options", "tol"}:
-            reject(
-                f"{name} with constraints or a minimizer of its own has no derivative here",
-                UnsupportedKeywordError,
-            )
-        operands = as_tuple(local.pop("args", operands))
-        if local or "minimizer_kwargs" in given:
-            given["minimizer_kwargs"] = local
-
-        def compute(x: Any) -> Any:
-            return func(x, *operands)
-
-        found = theirs(_of_numbers(compute), **given)
-        x = _around(compute, found.x, given.get("bounds") or local.get("bounds"))
-        return answer(f"{name}(...)", found, x=x, fun=anchored(found.fun, compute(x)))
-
-    return stands_for(theirs)(function)
-
-
-EVERYWHERE = {
-    name: _everywhere(name)
-    for name in ("basinhopping", "differential_evolution", "direct", "dual_annealing", "shgo")
 }
 
 
@@ -560,14 +516,13 @@ def _equation(name: str) -> Callable[..., Any]:
     def function(F: Any, xin: Any, **options: Any) -> Any:
         def solver(residual: Any, start: Any) -> Any:
             near = theirs(lambda x: np.asarray(readable(residual(x))), start, **options)
-            return native_root(residual, near, tol=1e-13).x, near
+            return NATIVE.root(residual, near, tol=1e-13).x, near
 
         return solved(F, array_of(readable(xin)), solver, [])
 
     return stands_for(theirs)(function)
 
 
-native_root: Any = native.root
 EQUATIONS = {
     name: _equation(name)
     for name in (
@@ -620,13 +575,10 @@ def _free_least_squares(a: Any, b: Any, x: Any, low: Any, high: Any) -> Any:
 def nnls(A: Any, b: Any, **options: Any) -> tuple[Any, Any]:
     """Find the least squares without negative numbers: as ``scipy.optimize.nnls``."""
     a, b = array_of(A), array_of(b)
-    known = native_nnls(readable(a), readable(b), **options)[0]
+    known = NATIVE.nnls(readable(a), readable(b), **options)[0]
     zeros = np.zeros(len(known))
     x = _free_least_squares(a, b, known, zeros, zeros + np.inf)
     return x, v.vector_norm(v.matmul(a, x) - b)
-
-
-native_nnls: Any = native.nnls
 
 
 @stands_for(native.lsq_linear)
@@ -637,13 +589,10 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) 
     n = a.shape[1]
     low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
     plain = (readable(low), readable(high))
-    found = native_lsq(readable(a), readable(b), plain, **options | {"tol": 1e-13})
+    found = NATIVE.lsq_linear(readable(a), readable(b), plain, **options | {"tol": 1e-13})
     x = _free_least_squares(a, b, found.x, low, high)
     rest = v.matmul(a, x) - b
     return answer("lsq_linear(...)", found, x=x, fun=rest, cost=0.5 * v.vecdot(rest, rest))
-
-
-native_lsq: Any = native.lsq_linear
 
 
 @stands_for(native.linprog)
@@ -671,56 +620,47 @@ def linprog(
     single = len(bounds) == 2 and all(np.ndim(e) == 0 for e in bounds)
     low, high = ends([bounds] * n if single else bounds, n)
     pairs = list(zip(readable(low), readable(high), strict=True))
-    found = native_linprog(readable(c), *plain, pairs, method, callback, options)
+    found = NATIVE.linprog(readable(c), *plain, pairs, method, callback, options)
     if found.x is None:
         return found
     above, limits, equal, sums = given
-    rows: list[Any] = []
-    limited: list[Any] = []
-    held: dict[str, Any] = {}
-    if equal is not None:
-        rows, limited, held = [equal], [sums], {"eqlin": np.arange(sums.shape[0])}
-    if above is not None:
-        held["ineqlin"] = tight = np.flatnonzero(np.abs(found.slack) <= 1e-8)
-        rows.append(above[tight])
-        limited.append(limits[tight])
-    for name, end in (("lower", low), ("upper", high)):
-        held[name] = at = np.flatnonzero(np.abs(found.x - readable(end)) <= 1e-8)
-        rows.append(np.eye(n)[at])
-        limited.append(end[at])
-    matrix, right = v.concat(*rows, axis=0), v.concat(*limited, axis=0)
+    meeting = {
+        "eqlin": (equal, sums),
+        "ineqlin": (above, limits),
+        "lower": (np.eye(n), low),
+        "upper": (np.eye(n), high),
+    }
+    meeting = {k: rows for k, rows in meeting.items() if rows[0] is not None}
+    held = {k: np.flatnonzero(np.abs(found[k].residual) <= 1e-8) for k in meeting}
+    matrix, right = (
+        v.concat(*[meeting[k][i][at] for k, at in held.items()], axis=0) for i in (0, 1)
+    )
     if matrix.shape[0] != n or np.linalg.matrix_rank(readable(matrix)) < n:
         reject(
             f"{matrix.shape[0]} constraints meet at the solution, of {n} numbers: a derivative "
             "has a corner where just as many do"
         )
     x = anchored(found.x, v.solve(matrix, right))
-    slack = found.slack if above is None else limits - v.matmul(above, x)
-    con = found.con if equal is None else sums - v.matmul(equal, x)
-    rests = {"eqlin": con, "ineqlin": slack, "lower": x - low, "upper": high - x}
     prices = v.solve(v.matrix_transpose(matrix), c)  # of what meets at the corner, in its order
     parts, start = {}, 0
-    for name, rest in rests.items():
-        marginals = found[name].marginals
-        if name in held:
-            places = np.zeros((len(marginals), n))
-            places[held[name], start + np.arange(len(held[name]))] = 1
-            start += len(held[name])
-            marginals = anchored(marginals, v.matmul(places, prices))
-        fields = {"residual": rest, "marginals": marginals}
-        parts[name] = native.OptimizeResult(found[name], **fields)
+    for k, (rows, end) in meeting.items():
+        rest, known = end - v.matmul(rows, x), found[k].marginals
+        places = np.zeros((len(known), n))
+        places[held[k], start + np.arange(len(held[k]))] = 1
+        start += len(held[k])
+        fields = {"residual": -rest if k == "lower" else rest}
+        fields["marginals"] = anchored(known, v.matmul(places, prices))
+        parts[k] = native.OptimizeResult(found[k], **fields)
+    slack, con = (parts.get(k, found[k]).residual for k in ("ineqlin", "eqlin"))
     fields = {"x": x, "fun": v.vecdot(c, x), "slack": slack, "con": con}
     return answer("linprog(...)", found, **fields, **parts)
-
-
-native_linprog: Any = native.linprog
 
 
 @stands_for(native.isotonic_regression, arrays="y")
 def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
     """Fit a monotone sequence, of means of blocks: as ``scipy.optimize.isotonic_regression``."""
     w = v.ones_like(y) if weights is None else array_of(weights)
-    found = native_isotonic(readable(y), weights=readable(w), increasing=increasing)
+    found = NATIVE.isotonic_regression(readable(y), weights=readable(w), increasing=increasing)
     blocks = found.blocks
     shares = np.zeros((len(blocks) - 1, y.shape[0]))
     for i in range(len(shares)):
@@ -730,19 +670,13 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
     return found
 
 
-native_isotonic: Any = native.isotonic_regression
-
-
-def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Any, Any]:
-    """Assign rows to columns, which is constant: as ``scipy.optimize.linear_sum_assignment``."""
-    return native_assignment(readable(array_of(cost_matrix)), maximize)  # type: ignore[no-any-return]
-
-
-native_assignment: Any = native.linear_sum_assignment
-place(native.linear_sum_assignment, linear_sum_assignment)
-for _native, _reason in (
-    (native.milp, "solutions in integers jump, and have no derivative: fix them, and take linprog"),
-    (native.brute, "brute looks at a grid, which does not move: start minimize at what it finds"),
-    (native.quadratic_assignment, "assignments jump, and have no derivative"),
-):
-    advise(_native, f"{_reason}; of plain numbers, take ignore_derivatives(x) before")
+linear_sum_assignment = constant(native.linear_sum_assignment)
+advise(native.brute, "brute looks at a grid: start minimize at what it finds for plain numbers")
+refused(
+    native,
+    {
+        "fmin_cobyla": "call minimize with constraints",
+        "milp": "solutions in integers jump: fix them, and take linprog",
+        "quadratic_assignment": "assignments jump: take ignore_derivatives(x) before",
+    },
+)

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_scipy.agreeing import answer
-from chainrules_scipy.rows import array_of, of_values, readable, reject, stands_for
+from chainrules_scipy.rows import array_of, of_values, readable, stands_for
 
 # As they are now: later ours may stand under their names, which would call themselves.
-_fixed_point, _fsolve, _newton, _root, _root_scalar = (
+_fixed_point, _fsolve, _root, _root_scalar = (
     scipy.optimize.fixed_point,
     scipy.optimize.fsolve,
-    scipy.optimize.newton,
     scipy.optimize.root,
     scipy.optimize.root_scalar,
 )
@@ -49,66 +47,39 @@ def solved(g: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> A
     return v.root(f, start, solver=found, tol=NEAR)
 
 
-def _bracketing(name: str) -> Callable[..., Any]:
-    """Make a function that finds a root between two ends."""
+def _of_numbers(name: str) -> Callable[..., Any]:
+    """Make a function that finds a root between two ends, or from a start on."""
     native = getattr(scipy.optimize, name)
     signature = inspect.signature(native)
+    of = next(iter(signature.parameters))
 
     @functools.wraps(native)
     def function(*args: Any, **options: Any) -> Any:
-        bound = signature.bind(*args, **options)
-        given = dict(bound.arguments)
-        f, a, b = given.pop("f"), *(float(readable(given.pop(end))) for end in ("a", "b"))
-        operands, wants_all = as_tuple(given.pop("args", ())), given.pop("full_output", False)
+        given = dict(signature.bind(*args, **options).arguments)
+        f, operands = given.pop(of), as_tuple(given.pop("args", ()))
+        starts = [readable(array_of(given.pop(k))) for k in ("a", "b", "x0") if k in given]
+        wants_all = given.pop("full_output", False)
+        slopes = {k: given[k] for k in ("fprime", "fprime2") if given.get(k) is not None}
+        given |= {k: of_values(slope, operands) for k, slope in slopes.items()}
         kept: list[Any] = []
 
         def solver(residual: Any, _: Any) -> Any:
-            return native(lambda x: float(residual(x)), a, b, full_output=True, **given)
+            return native(residual, *starts, full_output=True, **given)
 
-        x = solved(lambda x: f(x, *operands), 0.5 * (a + b), solver, kept)
-        return (x, with_root(kept[0][1], x)) if wants_all else x
+        x = solved(lambda x: f(x, *operands), sum(starts) / len(starts), solver, kept)
+        rest = [with_root(r, x) if isinstance(r, dict) else r for r in kept[0][1:]]
+        return (x, *rest) if wants_all else x
 
     function.__doc__ = (
-        f"Find a root between two ends, of the parameters of ``scipy.optimize.{name}``.\n\n    The "
-        "ends have no derivative."
+        f"Find a root, of the parameters of ``scipy.optimize.{name}``.\n\n    Ends and starts have "
+        "no derivative."
     )
     function.__module__ = __name__
     return stands_for(native)(function)
 
 
-bisect, brenth, brentq = map(_bracketing, ("bisect", "brenth", "brentq"))
-ridder, toms748 = map(_bracketing, ("ridder", "toms748"))
-
-
-@stands_for(scipy.optimize.newton)
-def newton(
-    func: Any,
-    x0: Any,
-    fprime: Any = None,
-    args: Any = (),
-    tol: float = 1.48e-8,
-    maxiter: int = 50,
-    fprime2: Any = None,
-    x1: Any = None,
-    rtol: float = 0.0,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """Find a root by the method of Newton, Halley, or the secant."""
-    if full_output:
-        reject(
-            "newton(full_output=True) is not for traced values; leave it out",
-            UnsupportedKeywordError,
-        )
-    args = as_tuple(args)
-
-    slopes = [None if g is None else of_values(g, args) for g in (fprime, fprime2)]
-
-    def solver(residual: Any, start: Any) -> Any:
-        given = (slopes[0], (), tol, maxiter, slopes[1], x1, rtol, False, disp)
-        return (_newton(residual, start, *given),)
-
-    return solved(lambda x: func(x, *args), array_of(readable(x0)), solver, [])
+bisect, brenth, brentq = map(_of_numbers, ("bisect", "brenth", "brentq"))
+newton, ridder, toms748 = map(_of_numbers, ("newton", "ridder", "toms748"))
 
 
 @stands_for(scipy.optimize.root_scalar)

@@ -162,23 +162,11 @@ class TracedSparse:
             self.refuse("a power of matrices")
         return self.power(n)
 
-    def multiply(self, other: Any) -> TracedSparse:
+    def multiply(self, other: Any) -> Any:
         """Multiply element by element."""
         if _is_number(other):
             return self._with(self.elements * other)
-        a = once(self) if self.pattern.repeats else self
-        is_sparse = isinstance(other, (TracedSparse, SPARSE))
-        other = other if is_sparse else array_of(other)
-        if np.broadcast_shapes(other.shape, self.shape) != self.shape:
-            self.refuse(f"a product of shape {self.shape} with {other.shape}, which has more,")
-        y = ones_of(a).multiply(ones_of(other) if is_sparse else np.ones(other.shape))
-        pattern = pattern_of(y if sparse.issparse(y) else sparse.coo_array(y))
-        rows, columns = pattern.rows_columns
-        if is_sparse:
-            factors = _at(once(traced_of(other)), rows, columns)
-        else:
-            factors = v.broadcast_to(other, shape=self.shape)[rows, columns]
-        return TracedSparse(_at(a, rows, columns) * factors, pattern, True)
+        return pairs(lambda a, b: a.multiply(b), self, other)
 
     # -- sums
 
@@ -362,7 +350,9 @@ def coordinates(a: Any) -> tuple[Any, Any, Any]:
 
 
 def ones_of(a: Any) -> Any:
-    """Return an array of SciPy's with ones where another one has elements."""
+    """Return an array of SciPy's with ones where another one has elements; of a dense one, ones."""
+    if not _is_sparse(a):
+        return np.ones(a.shape)
     pattern = traced_of(a).pattern
     return pattern.array(np.ones(len(pattern.rows_columns[0]))).copy()  # SciPy sorts operands
 
@@ -374,11 +364,6 @@ def _found(pattern: Pattern, rows: Any, columns: Any) -> Any:
     order = np.argsort(keys, kind="stable")
     wanted = np.asarray(rows, np.int64) * pattern.shape[1] + columns
     return order[np.searchsorted(keys[order], wanted)]
-
-
-def _at(a: TracedSparse, rows: Any, columns: Any) -> Any:
-    """Return the elements at some places, which are stored."""
-    return v.take(a.elements, _found(a.pattern, rows, columns), axis=0)
 
 
 def onto(y: Any, rows: Any, columns: Any, data: Any, drops: bool = True) -> TracedSparse:
@@ -629,12 +614,17 @@ MAKING: dict[str, Any] = {
 }
 
 
+def pairs(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> TracedSparse:
+    """Multiply elements of two arrays, of which SciPy's operation says which meet, and where."""
+    a, b = (once(traced_of(x)) if _is_sparse(x) else array_of(x) for x in (a, b))
+    left = moved(lambda x: operation(x, ones_of(b)), a)
+    right = moved(lambda x: operation(ones_of(a), x), b)
+    return TracedSparse(left.elements * right.elements, left.pattern, drops=True)
+
+
 def kron(A: Any, B: Any, format: Any = None) -> TracedSparse:
     """Compute Kronecker's product."""
-    a, b = (once(traced_of(x)) if _is_sparse(x) else moved(sparse.coo_array, x) for x in (A, B))
-    left = moved(lambda x: _kron(x, ones_of(b), format), a)
-    right = moved(lambda x: _kron(ones_of(a), x, format), b)
-    return TracedSparse(left.elements * right.elements, left.pattern, drops=True)
+    return pairs(lambda a, b: _kron(a, b, format), A, B)
 
 
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:

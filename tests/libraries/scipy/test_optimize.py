@@ -77,6 +77,11 @@ def test_answers_are_scipys():
     x, report = ours.brentq(lambda x: x**3 - 2.0, 0.0, 3.0, full_output=True)
     assert report.converged
     assert abs(x - 2 ** (1 / 3)) < 1e-11
+    x, report = ours.newton(lambda x: x**3 - 2.0, 1.0, full_output=True)
+    assert report.converged
+    assert abs(x - 2 ** (1 / 3)) < 1e-11
+    slope = grad(lambda a: ours.newton(lambda x: x**3 - a, 1.0, full_output=True)[1].root)(2.0)
+    assert abs(slope - 2 ** (-2 / 3) / 3) < 1e-9
     assert ours.root(lambda x: x**2 - 4.0, np.ones(1)).success
     assert ours.root_scalar(lambda x: x**2 - 4.0, bracket=(0, 5)).converged
     assert ours.least_squares(lambda p: p - 2.0, [0.0]).cost < 1e-20
