@@ -114,11 +114,11 @@ ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
 # ------------------------------------------------------------------- cosine and sine transforms
 
 
-def _sums(x: Any, axis: int, before: Any, after: Any, start: int) -> Any:
-    """Return Σ_j x_j before_j exp(-πi jk / n) after_k for k from a start on, n of them."""
+def _sums(x: Any, axis: int, before: Any, after: Any) -> Any:
+    """Return Re Σ_j x_j before_j exp(-πi jk / n) after_k for the n first k."""
     n = x.shape[axis]
     y = v.fft(v.multiply(x, _along(before, x, axis)), n=2 * n, axis=axis)
-    return v.multiply(part(y, axis, start, start + n), _along(after, x, axis))
+    return v.real(v.multiply(part(y, axis, 0, n), _along(after, x, axis)))
 
 
 def _along(factors: Any, x: Any, axis: int) -> Any:
@@ -135,10 +135,10 @@ def _cosines(x: Any, kind: int, axis: int) -> Any:
     k = np.arange(n)
     one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
     if kind == 2:
-        return 2 * v.real(_sums(x, axis, one, half, 0))
+        return 2 * _sums(x, axis, one, half)
     if kind == 3:
-        return 2 * v.real(_sums(x, axis, half, one, 0)) - part(x, axis, 0, 1)
-    return 2 * v.real(_sums(x, axis, half, half * quarter, 0))
+        return 2 * _sums(x, axis, half, one) - part(x, axis, 0, 1)
+    return 2 * _sums(x, axis, half, half * quarter)
 
 
 def _sines(x: Any, kind: int, axis: int) -> Any:
@@ -148,15 +148,10 @@ def _sines(x: Any, kind: int, axis: int) -> Any:
         zero = v.zeros_like(part(x, axis, 0, 1))
         whole = v.concat(zero, x, zero, -v.flip(x, axis=axis), axis=axis)
         return -v.imag(part(v.fft(whole, axis=axis), axis, 1, n + 1))
-    k = np.arange(n)
-    one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
+    signs = _along(np.where(np.arange(n) % 2, -1.0, 1.0), x, axis)
     if kind == 2:
-        return -2 * v.imag(_sums(x, axis, one, np.exp(-0.5j * np.pi * (k + 1) / n), 1))
-    if kind == 3:
-        after = np.exp(-0.5j * np.pi * (2 * k + 1) / n)
-        last = v.multiply(_along(np.where(k % 2, -1.0, 1.0), x, axis), part(x, axis, n - 1, n))
-        return -2 * v.imag(_sums(x, axis, half, after, 0)) - last
-    return -2 * v.imag(_sums(x, axis, half, half * quarter, 0))
+        return v.flip(_cosines(v.multiply(x, signs), kind, axis), axis=axis)
+    return v.multiply(_cosines(v.flip(x, axis=axis), kind, axis), signs)
 
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.ndimage as native
-from scipy import special
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.agreeing import agreeing, plainly, refuse_output
-from chainrules_scipy.following import follow, follow_all, instead_of
+from chainrules_scipy.following import follow, follow_all, instead_of, numpy_with
 from chainrules_scipy.rows import (
-    anchored,
     array_of,
     attribute,
     constant,
@@ -188,29 +185,22 @@ def _interpolated(
     mode: str,
     cval: Any,
     prefilter: bool,
-    axes: Sequence[int] | None = None,
 ) -> Any:
-    """Interpolate at coordinates, one array for each axis; along some axes, if not along all."""
-    axes = range(x.ndim) if axes is None else axes
+    """Interpolate at coordinates, one array for each axis."""
     if mode == "wrap":  # SciPy's period is one less than the number of elements
         at = [_wrapped(c, n - 1) for c, n in zip(at, x.shape, strict=True)]
     mode = "reflect" if mode == "grid-mirror" else mode
     if mode in ("nearest", "grid-constant") and prefilter and order > 1:
         how = "nearest" if mode == "nearest" else "constant"
-        for axis in axes:
+        for axis in range(x.ndim):
             x = around(x, axis, _PADDED, _PADDED, how, cval)
-        at = [c + _PADDED if axis in axes else c for axis, c in enumerate(at)]
+        at = [c + _PADDED for c in at]
     beyond = mode if mode in ("reflect", "grid-wrap", "nearest") else "mirror"
-    coefficients = _filtered(x, order, beyond, axes) if prefilter else x
+    coefficients = _filtered(x, order, beyond, range(x.ndim)) if prefilter else x
     outside: Any = False
     places, weights, beside = [], [], []
-    for axis, (c, n) in enumerate(zip(at, x.shape, strict=True)):
+    for c, n in zip(at, x.shape, strict=True):
         known = readable(c)
-        if axis not in axes:
-            places.append([known.astype(int)])
-            weights.append([1.0])
-            beside.append([np.zeros(known.shape, bool)])
-            continue
         if mode == "constant":
             outside = outside | (known < 0) | (known > n - 1)
         first = np.floor(known if order % 2 else known + 0.5)
@@ -324,38 +314,7 @@ def zoom(
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 
-@_like("rotate")
-def rotate(
-    x: Any,
-    angle: Any,
-    axes: Any,
-    reshape: bool,
-    order: int,
-    mode: str,
-    cval: Any,
-    prefilter: bool,
-) -> Any:
-    """Turn an image in a plane, in image and angle, as ``scipy.ndimage.rotate``."""
-    i, j = sorted(range(x.ndim)[a] for a in axes)
-    turn = angle * (math.pi / 180)
-    c = anchored(special.cosdg(readable(angle)), v.cos(turn))
-    s = anchored(special.sindg(readable(angle)), v.sin(turn))
-    shape = list(x.shape)
-    if reshape:
-        a, b = float(readable(c)), float(readable(s))
-        corners = np.array([[a, b], [-b, a]]) @ [
-            [0, 0, shape[i], shape[i]],
-            [0, shape[j], 0, shape[j]],
-        ]
-        shape[i], shape[j] = (int(n) for n in np.ptp(corners, axis=1) + 0.5)
-    at = _grid(shape)
-    rows = ((c, s), (-s, c))
-    centre = [(shape[k] - 1) / 2 for k in (i, j)]
-    plane = [at[i], at[j]]
-    for k, row in zip((i, j), rows, strict=True):
-        middle = (x.shape[k] - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
-        at[k] = _added(middle, row, plane)
-    return _interpolated(x, at, order, mode, cval, prefilter, (i, j))
+rotate = follow(native.rotate, np=numpy_with(ptp=lambda x, axis: np.ptp(readable(x), axis=axis)))
 
 
 def _windows(shape: tuple[int, ...], footprint: Any, modes: list[str], origins: list[int]) -> Any:

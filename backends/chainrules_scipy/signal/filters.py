@@ -279,15 +279,6 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return y if zi is None else (y, v.stack(*states, axis=0))
 
 
-def _matrix(function: Any, n: int) -> Any:
-    """Return the matrix of what SciPy does to n elements of the last axis."""
-    return function(np.eye(n)).T
-
-
-def _applied(matrix: Any, x: Any, axis: int) -> Any:
-    return back(v.matmul(last(x, axis), matrix.T), axis)
-
-
 @stands_for(native.savgol_filter)
 def savgol_filter(
     x: Any,
@@ -306,20 +297,10 @@ def savgol_filter(
         return native.savgol_filter(y, window_length, polyorder, deriv, 1.0, -1, mode, beyond)
 
     n = x.shape[axis]
-    y = _applied(_matrix(smoothed, n), x, axis)
+    y = v.matmul(last(x, axis), smoothed(np.eye(n)))
     if mode == "constant":
-        y = y + cval * back(smoothed(np.zeros(n), 1.0).reshape((1,) * (x.ndim - 1) + (n,)), axis)
-    return y if deriv == 0 else y / array_of(delta) ** deriv
-
-
-@stands_for(native.detrend)
-def detrend(
-    data: Any, axis: int = -1, type: Any = "linear", bp: Any = 0, overwrite_data: bool = False
-) -> Any:
-    """Subtract a line, or the mean."""
-    x = array_of(data)
-    matrix = _matrix(lambda e: native.detrend(e, -1, type, bp), x.shape[axis])
-    return _applied(matrix, x, axis)
+        y = y + cval * smoothed(np.zeros(n), 1.0)
+    return back(y if deriv == 0 else y / array_of(delta) ** deriv, axis)
 
 
 @stands_for(native.upfirdn)

@@ -33,7 +33,7 @@ FOLLOWED: dict[str, Any] = follow_all(
     native,
     *("abcd_normalize", "bessel", "bilinear_zpk", "butter", "buttord", "cheb1ap", "cheb1ord"),
     *("cheb2ap", "cheb2ord", "cheby1", "cheby2", "coherence", "csd", "cspline1d"),
-    *("cspline1d_eval", "czt", "decimate", "deconvolve", "ellip", "ellipap", "ellipord"),
+    *("cspline1d_eval", "czt", "decimate", "deconvolve", "detrend", "ellip", "ellipap", "ellipord"),
     *("envelope", "filtfilt", "findfreqs", "firls", "firwin", "firwin2", "firwin_2d", "freqs"),
     *("freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gauss_spline"),
     *("gausspulse", "get_window", "group_delay", "hilbert", "hilbert2", "iircomb", "iirdesign"),
