@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
 import scipy.special
 
-from chainrules_py import Primitive, Scalar
+from chainrules_py import Primitive, Scalar, primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import number_homes
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 from chainrules_scipy.precision import as_precise
 from chainrules_scipy.rows import permutation_of
 
+F = TypeVar("F", bound=Callable[..., Any])
 number_homes["scipy"] = np
 
 FUNCTIONS: tuple[Primitive[..., Any], ...] = (
@@ -105,43 +108,39 @@ def ufunc_of(name: str) -> np.ufunc:
 
 def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     """Enter what computes a word; of Python's numbers the result is one of Python's."""
+
+    def of_pythons(*xs: Any) -> Any:
+        y = function(*xs)
+        return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
+
     n = len(word.operands)
     word.implement(function, types=(_NUMBERS,) * n)
-
-    word.implement((_of_one, _of_two, _of_three, _of_four)[n - 1](function), types=(_PYTHONS,) * n)
-
-
-def as_python(y: Any) -> Any:
-    """Return NumPy's numbers as Python's."""
-    return tuple([part.item() for part in y]) if type(y) is tuple else y.item()
+    word.implement(of_operands(word, of_pythons), types=(_PYTHONS,) * n)
 
 
-def _of_one(function: Any) -> Callable[..., Any]:
-    def of_python(x: Any, /) -> Any:
-        return as_python(function(x))
-
-    return of_python
+def of_operands(word: Any, function: F) -> F:
+    """Say of a function of any number of operands that it takes those of a word."""
+    return functools.update_wrapper(function, word.__wrapped__, assigned=(), updated=())  # type: ignore[return-value]
 
 
-def _of_two(function: Any) -> Callable[..., Any]:
-    def of_pythons(x: Any, y: Any, /) -> Any:
-        return as_python(function(x, y))
-
-    return of_pythons
+def _operands(x: Any, y: Any, z: Any, w: Any, /) -> Any:
+    """x."""
 
 
-def _of_three(function: Any) -> Callable[..., Any]:
-    def of_pythons(x: Any, y: Any, z: Any, /) -> Any:
-        return as_python(function(x, y, z))
-
-    return of_pythons
-
-
-def _of_four(function: Any) -> Callable[..., Any]:
-    def of_pythons(x: Any, y: Any, z: Any, w: Any, /) -> Any:
-        return as_python(function(x, y, z, w))
-
-    return of_pythons
+def word_of(name: str, *operands: str) -> Any:
+    """Declare a word of up to four operands, for a function of ``scipy.special``."""
+    n = len(operands)
+    code = _operands.__code__.replace(
+        co_name=name,
+        co_qualname=name,
+        co_varnames=operands,
+        co_argcount=n,
+        co_posonlyargcount=n,
+        co_nlocals=n,
+    )
+    declaration = FunctionType(code, globals(), name)
+    declaration.__doc__ = f"Compute ``scipy.special.{name}``, or a derivative of it."
+    return primitive(declaration)
 
 
 for _word in FUNCTIONS:

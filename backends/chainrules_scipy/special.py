@@ -6,18 +6,16 @@ import functools
 import itertools
 import math
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
-import scipy.special
 import scipy.special as native
 
-from chainrules_py import UnsupportedKeywordError, primitive, scalar_rule
+from chainrules_py import UnsupportedKeywordError, scalar_rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, moves
 from chainrules_scipy.following import follow_all, with_shortcuts
-from chainrules_scipy.implementations import of_numbers
+from chainrules_scipy.implementations import of_numbers, word_of
 from chainrules_scipy.installing import place
 from chainrules_scipy.precision import in_precision_of
 from chainrules_scipy.rows import (
@@ -30,6 +28,16 @@ from chainrules_scipy.rows import (
     static,
 )
 
+__all__ = [
+    "comb",
+    "factorial",
+    "log_softmax",
+    "logsumexp",
+    "multigammaln",
+    "polygamma",
+    "softmax",
+]
+
 with_shortcuts(native, "roots_gegenbauer", "roots_jacobi")
 FOLLOWED: dict[str, Any] = follow_all(
     native,
@@ -38,19 +46,9 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _of_degree(n: Any, x: Any, /) -> Any:
-    """n."""
-
-
-def _of_degree_and_order(n: Any, m: Any, norm: Any, x: Any, /) -> Any:
-    """n."""
-
-
-def _word(function: Callable[..., Any], name: str, base: Any = _of_degree) -> Any:
+def _word(function: Callable[..., Any], name: str, *operands: str) -> Any:
     """Declare a word of whole numbers and a place."""
-    copy: Any = FunctionType(base.__code__, globals(), name)
-    copy.__doc__ = f"Compute ``scipy.special.{name}``, or a derivative of it."
-    made: Any = primitive(copy)
+    made = word_of(name, *operands)
     of_numbers(made, function)
     return made
 
@@ -58,8 +56,8 @@ def _word(function: Callable[..., Any], name: str, base: Any = _of_degree) -> An
 def _spherical(name: str, sign: float) -> Any:
     """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
     theirs = getattr(native, name)
-    value = _word(lambda n, x: theirs(n, x, False), name)
-    slope = _word(lambda n, x: theirs(n, x, True), f"{name}_slope")
+    value = _word(lambda n, x: theirs(n, x, False), name, "n", "x")
+    slope = _word(lambda n, x: theirs(n, x, True), f"{name}_slope", "n", "x")
 
     def second(y: Any, n: Any, x: Any) -> Any:
         return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
@@ -80,14 +78,33 @@ spherical_jn, spherical_yn = _spherical("spherical_jn", 1.0), _spherical("spheri
 spherical_in, spherical_kn = _spherical("spherical_in", -1.0), _spherical("spherical_kn", -1.0)
 
 
+def _inexact(name: str, exact: bool) -> None:
+    if exact:
+        reject(
+            f"{name}(exact=True) is of whole numbers, and has no derivative; leave exact out",
+            UnsupportedKeywordError,
+        )
+
+
+def _ways(count: Callable[..., Any], N: Any, k: Any) -> Any:
+    """Count ways to take k of N, of which there are none elsewhere."""
+    N, k = array_of(N), array_of(k)
+    some = v.logical_and(k <= N, v.logical_and(N >= 0, k >= 0))
+    return v.where(some, count(v.where(some, N, 1), v.where(some, k, 1)), 0)
+
+
 @stands_for(native.perm)
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Count arrangements, as ``scipy.special.perm``, by Pochhammer's symbol."""
-    if exact:
-        reject("perm(exact=True) counts, and has no derivative", UnsupportedKeywordError)
-    n, k = array_of(N), array_of(k)
-    known = native.perm(readable(n), readable(k))
-    return v.where(known == 0, known, native.poch(n - k + 1, k))
+    _inexact("perm", exact)
+    return _ways(lambda n, k: native.poch(n - k + 1, k), N, k)
+
+
+@stands_for(native.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """Compute a number of combinations, of k out of N."""
+    _inexact("comb", exact)
+    return _ways(v.binom, v.add(array_of(N), array_of(k)) - 1 if repetition else N, k)
 
 
 def _no_differences(diff_n: int) -> None:
@@ -118,7 +135,7 @@ def _legendre(name: str) -> Any:
             options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
             return theirs(n, m, x, diff_n=level, **options)[level]
 
-        return _word(compute, f"{name}_{level}", _of_degree_and_order)
+        return _word(compute, f"{name}_{level}", "n", "m", "norm", "x")
 
     words = [at(level) for level in range(3)]
     for word, following in itertools.pairwise(words):
@@ -171,20 +188,7 @@ for _function in (legendre_p, legendre_p_all, assoc_legendre_p, sph_legendre_p, 
         place(_theirs, in_precision_of(_theirs)(_function))
 
 
-_scipy: Any = scipy.special  # whose stubs know fewer functions than it has
-
-__all__ = [
-    "comb",
-    "factorial",
-    "log_softmax",
-    "logsumexp",
-    "multigammaln",
-    "polygamma",
-    "softmax",
-]
-
-
-@stands_for(scipy.special.logsumexp)
+@stands_for(native.logsumexp)
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -216,63 +220,39 @@ def logsumexp(
     return (y, sign) if return_sign else y
 
 
-@stands_for(scipy.special.softmax, arrays="x")
+@stands_for(native.softmax, arrays="x")
 def softmax(x: Any, axis: Any = None) -> Any:
     """Divide exponentials by their sum."""
     return v.softmax(x, axis=static(axis) if x.ndim else None)
 
 
-@stands_for(scipy.special.log_softmax, arrays="x")
+@stands_for(native.log_softmax, arrays="x")
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Compute the logarithm of `softmax`."""
     return v.log_softmax(x, axis=static(axis) if x.ndim else None)
 
 
-@stands_for(scipy.special.polygamma)
+@stands_for(native.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
     """Compute a derivative of the digamma function."""
     y = v.polygamma(array_of(n, floating=False), array_of(x))
     return in_kind_of(y, np.zeros(()))
 
 
-@stands_for(scipy.special.factorial)
+@stands_for(native.factorial)
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     """Compute Γ(n + 1)."""
-    if exact:
-        reject(
-            "factorial(exact=True) is of whole numbers, and has no derivative; leave exact out",
-            UnsupportedKeywordError,
-        )
+    _inexact("factorial", exact)
     n = array_of(n)
     if extend == "complex":
         return v.gamma(n + 1)
     return v.where(n < 0, 0, v.gamma(v.where(n < 0, 0, n) + 1))
 
 
-@stands_for(scipy.special.comb)
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """Compute a number of combinations, of k out of N."""
-    if exact:
-        reject(
-            "comb(exact=True) is of whole numbers, and has no derivative; leave exact out",
-            UnsupportedKeywordError,
-        )
-    N, k = array_of(N), array_of(k)
-    if repetition:
-        return comb(v.add(N, k) - 1, k)
-    inside = v.logical_and(
-        v.less_equal(k, N), v.logical_and(v.greater_equal(N, 0), v.greater_equal(k, 0))
-    )
-    return v.where(inside, v.binom(v.where(inside, N, 1), v.where(inside, k, 1)), 0)
-
-
-@stands_for(_scipy.multigammaln, arrays="a")
+@stands_for(native.multigammaln, arrays="a")
 def multigammaln(a: Any, d: int) -> Any:
     """Compute the logarithm of the multivariate gamma function."""
-    if d <= 0 or d != int(d):
-        reject(f"d is {d}, and has to be a positive whole number", ValueError)
-    if np.any(readable(a) <= 0.5 * (d - 1)):
-        reject(f"a has to be larger than (d - 1) / 2 = {0.5 * (d - 1)}", ValueError)
+    native.multigammaln(readable(a), d)  # says what is wrong
     terms = [v.gammaln(a - 0.5 * j) for j in range(int(d))]
     return 0.25 * d * (d - 1) * math.log(math.pi) + sum(terms[1:], terms[0])
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from types import FunctionType
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from chainrules_py.extend import (
     type_info,
     untraced,
 )
-from chainrules_scipy.implementations import of_numbers, ufunc_of
+from chainrules_scipy.implementations import of_numbers, of_operands, ufunc_of, word_of
 from chainrules_scipy.installing import place
 from chainrules_scipy.rows import array_of, reject
 
@@ -96,24 +96,10 @@ def _is_numpys(x: Any) -> bool:
     return issubclass(cls, (np.ndarray, np.generic, int, float, complex))
 
 
+u: Any = SimpleNamespace()
+"""The words that are stated here, by the names of their ufuncs."""
 Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _one(x: Any, /) -> Any:
-    """x."""
-
-
-def _two(x: Any, y: Any, /) -> Any:
-    """x."""
-
-
-def _three(x: Any, y: Any, z: Any, /) -> Any:
-    """x."""
-
-
-def _four(x: Any, y: Any, z: Any, w: Any, /) -> Any:
-    """x."""
 
 
 def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> None:
@@ -131,19 +117,6 @@ def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> N
         place(dispatching, ufunc)
 
 
-def declared(name: str, *operands: str) -> Primitive[..., Any]:
-    """Declare the operation that is a ufunc of SciPy's."""
-    code = (_one, _two, _three, _four)[len(operands) - 1].__code__
-    code = code.replace(co_name=name, co_qualname=name, co_varnames=operands)
-    function: Any = FunctionType(code, globals(), name)
-    function.__qualname__, function.__doc__ = name, f"Compute ``scipy.special.{name}``."
-    word: Primitive[..., Any] = primitive(function)
-    ufunc = ufunc_of(name)
-    of_numbers(word, ufunc)
-    row(ufunc, word, operands)
-    return word
-
-
 def in_precision(k: Any, x: Any) -> Any:
     """Give whole numbers the precision of x, where x has one."""
     if kind_of(k) != "int" or not hasattr(x, "dtype"):
@@ -158,18 +131,33 @@ def cut(n: Any) -> Any:
 
 def flat(y: Any, *_: Any) -> Any:
     """Differentiate in an operand that is cut."""
-    return (v.zeros_like(y[0]),)
+    return v.zeros_like(y)
 
 
-def stated(name: str, operands: str, *partials: Partial | None, **options: Any) -> Any:
-    """Declare a ufunc's word and state its partials; None for an operand that has none here."""
-    word = declared(name, *operands.split())
-    partials = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])
-    if None not in partials and flat not in partials:
-        scalar_rule(word, *partials, singular=True, **options)
+def stated(key: str, *partials: Partial | None, complex: str | None = None) -> Any:
+    """Declare the word that is a ufunc of SciPy's, and state its partials.
+
+    Parameters
+    ----------
+    key : str
+        Its name and those of its operands: ``"struve v x"``.
+    *partials : callable or None
+        One for each operand; None for one that has none here. Of a ufunc with several results each
+        gives as many.
+    complex : str, optional
+        As in `scalar_rule`.
+    """
+    name, *operands = key.split()
+    word, ufunc = word_of(name, *operands), ufunc_of(name)
+    of_numbers(word, ufunc)
+    row(ufunc, word, tuple(operands))
+    vars(u)[name] = word
+    slopes = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])
+    if ufunc.nout == 1 and None not in slopes and flat not in slopes:
+        given: Any = {} if complex is None else {"complex": complex}
+        scalar_rule(word, *slopes, singular=True, **given)
     else:
-        given = [p if p in (None, flat) else _single(p) for p in partials]
-        _state(word, given, lambda y: (y,), _times, _times_conj, **options)
+        _state(word, slopes, complex)
     return word
 
 
@@ -207,44 +195,20 @@ def _counted(x: Any) -> Any:
     return x if fits else v.astype(x, dtype=np.dtype(np.int64))
 
 
-def _single(partial: Partial) -> Partial:
-    return lambda y, *xs: (partial(y[0], *xs),)
-
-
-def _times(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
-    return v.strong_multiply(t, slope(y, *xs)[0])
-
-
-def _times_conj(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
-    return v.strong_multiply(t, v.conj(slope(y, *xs)[0]))
-
-
-def by_values(word: Primitive[..., Any], place: int) -> Partial:
+def _by_values(word: Primitive[..., Any], place: int) -> Partial:
     """Make the partial in an operand that no formula differentiates in: by values around it."""
-    return lambda _y, *xs: (around(word, place, *xs),)
+
+    def slope(y: Any, *xs: Any) -> Any:
+        if not isinstance(y, tuple):
+            return around(word, place, *xs)
+        return tuple([around(lambda *at, k=k: word(*at)[k], place, *xs) for k in range(len(y))])
+
+    return slope
 
 
-def by_values_of_all(word: Primitive[..., Any], place: int) -> Partial:
-    """Make the partials of several results."""
-
-    def part(k: int) -> Any:
-        return lambda *xs: word(*xs)[k]
-
-    return lambda y, *xs: tuple(around(part(k), place, *xs) for k in range(len(y)))
-
-
-def _state(
-    word: Any,
-    slopes: Any,
-    results: Any,
-    push: Any,
-    pull: Any,
-    complex: str | None = None,
-    is_several: bool = False,
-) -> None:
+def _state(word: Any, slopes: Any, complex: str | None) -> None:
     """State slopes of results and operands; whole numbers without one have no derivative at all."""
-    of = by_values_of_all if is_several else by_values
-    refusals = [of(word, k) for k in range(len(slopes))]
+    refusals = [_by_values(word, k) for k in range(len(slopes))]
 
     def maps(*xs: Any) -> Any:
         if complex is None and "complex" in map(kind_of, xs):
@@ -255,16 +219,26 @@ def _state(
             if slope in (None, flat) and kind_of(x) in ("int", "bool"):
                 found.append(NoTangent())
             else:
-                found.append(LinearMap(push, pull, slope or refusal, results(y), at))
+                found.append(LinearMap(_push, _pull, slope or refusal, y, at))
         return y, tuple(found)
 
-    of_number: tuple[Any, ...] = (  # a rule has as many parameters as its word
-        lambda x: maps(x),  # noqa: PLW0108
-        lambda x, y: maps(x, y),  # noqa: PLW0108
-        lambda x, y, z: maps(x, y, z),  # noqa: PLW0108
-        lambda x, y, z, w: maps(x, y, z, w),  # noqa: PLW0108
-    )
-    rule(word, batched="broadcast")(of_number[len(slopes) - 1])
+    rule(word, batched="broadcast")(of_operands(word, maps))
+
+
+def _push(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    parts = slope(y, *xs)
+    if not isinstance(parts, tuple):
+        return v.strong_multiply(t, parts)
+    return tuple([v.strong_multiply(t, p) for p in parts])
+
+
+def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:
+    parts = slope(y, *xs)
+    if not isinstance(parts, tuple):
+        return v.strong_multiply(y_bar, v.conj(parts))
+    given = [(y_bar[k], p) for k, p in enumerate(parts)]
+    given = [v.strong_multiply(t, v.conj(p)) for t, p in given if not is_zero(t)]
+    return sum(given[1:], given[0]) if given else ZeroTangent()
 
 
 def _as_taken(ufunc: Any, xs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -296,24 +270,3 @@ def composite(name: str) -> Callable[[F], F]:
         return function
 
     return enter
-
-
-def several(name: str, operands: str, *slopes: Partial | None, complex: str | None = None) -> Any:
-    """Declare a ufunc's word with several results, and state its derivatives.
-
-    A slope is of the results and the operands, and gives as many as there are results.
-    """
-    word = declared(name, *operands.split())
-    slopes = tuple([slope and _of_poles(slope) for slope in slopes])
-    _state(word, slopes, tuple, _push, _pull, complex, is_several=True)
-    return word
-
-
-def _push(t: Any, slope: Partial, y: Any, xs: Any) -> Any:
-    return tuple([v.strong_multiply(t, p) for p in slope(y, *xs)])
-
-
-def _pull(y_bar: Any, slope: Partial, y: Any, xs: Any) -> Any:
-    given = [(y_bar[k], p) for k, p in enumerate(slope(y, *xs))]
-    parts = [v.strong_multiply(t, v.conj(p)) for t, p in given if not is_zero(t)]
-    return sum(parts[1:], parts[0]) if parts else ZeroTangent()

@@ -19,20 +19,9 @@ from chainrules_py.extend import (
     kind_of,
 )
 from chainrules_scipy.rows import anchored, array_of, nested, readable
-from chainrules_scipy.ufuncs.declared import composite, cut, in_precision, stated
+from chainrules_scipy.ufuncs.declared import composite, cut, in_precision, stated, u
 
 _ROOT = math.sqrt(2 * math.pi)
-
-
-betaincc: Any = stated(
-    "betaincc",
-    "a b x",
-    lambda _y, a, b, x: -betainc_shape(a, b, x, 0),
-    lambda _y, a, b, x: -betainc_shape(a, b, x, 1),
-    lambda _y, a, b, x: -beta_density(a, b, x),
-)
-
-# --------------------------------------------------------------- made of gammainc and betainc
 
 
 def _whole(k: Any) -> Any:
@@ -45,34 +34,12 @@ def _cut(k: Any, x: Any) -> Any:
     return in_precision(cut(k), x)
 
 
-composite("chdtr")(lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x))
-composite("chdtrc")(lambda v_, x: v.gammaincc(0.5 * v_, 0.5 * x))
-composite("gdtr")(lambda a, b, x: v.gammainc(b, v.strong_multiply(x, a)))
-composite("gdtrc")(lambda a, b, x: v.gammaincc(b, v.strong_multiply(x, a)))
-composite("pdtr")(lambda k, m: v.gammaincc(in_precision(_whole(k) + 1, m), m))
-composite("pdtrc")(lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m))
-composite("nbdtr")(lambda k, n, p: v.betainc(_cut(n, p), _cut(k, p) + 1, p))
-composite("nbdtrc")(lambda k, n, p: betaincc(_cut(n, p), _cut(k, p) + 1, p))
-
-
-@composite("fdtr")
-def fdtr(dfn: Any, dfd: Any, x: Any) -> Any:
-    """By the smaller of the two parts of the beta function's x."""
-    return v.betainc(0.5 * dfn, 0.5 * dfd, v.strong_multiply(x, dfn / (dfd + dfn * x)))
-
-
-@composite("fdtrc")
-def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
-    """Compute the part above x, by the share that dfd has."""
-    return v.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
-
-
 @composite("bdtr")
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """1 where k is n: 26.5.24 of Abramowitz and Stegun."""
     k, n = _whole(k), cut(n)
     some = v.less(k, n)
-    inside = betaincc(k + 1, v.where(some, n - k, 1.0), p)
+    inside = u.betaincc(k + 1, v.where(some, n - k, 1.0), p)
     return v.where(some, inside, 1.0)
 
 
@@ -100,14 +67,6 @@ def _student_shape(df: Any, t: Any) -> Any:
     return v.where(some, -0.5 * v.sign(t) * (shape + moved), 0.0)
 
 
-stdtr: Any = stated(
-    "stdtr",
-    "df t",
-    lambda _y, df, t: _student_shape(df, t),
-    lambda _y, df, t: _student_density(df, t),
-)
-
-
 def _chi_density(x: Any, df: Any, nc: Any) -> Any:
     """exp(-(x + nc) / 2) (x / nc)^(df/4 - 1/2) I(df/2 - 1, √(nc x)) / 2.
 
@@ -120,17 +79,6 @@ def _chi_density(x: Any, df: Any, nc: Any) -> Any:
     r, order = v.sqrt(nc * x), 0.5 * df - 1
     tilt = v.exp(-0.5 * (v.sqrt(x) - v.sqrt(nc)) ** 2 + 0.5 * order * (v.log(x) - v.log(nc)))
     return 0.5 * v.where(near, series, tilt * v.ive(order, r))
-
-
-chndtr: Any = stated(
-    "chndtr",
-    "x df nc",
-    lambda _y, x, df, nc: _chi_density(x, df, nc),
-    None,
-    lambda _y, x, df, nc: -_chi_density(x, df + 2, nc),
-)
-
-# -------------------------------------------------------------------------------- inverses
 
 
 def _inside(y: Any, slope: Any, is_end: Any = False) -> Any:
@@ -146,124 +94,9 @@ def _at(end: int, p: Any, x: Any) -> Any:
     return v.logical_and(v.equal(p, end), v.logical_and(x > 0, v.not_equal(x, 1)))
 
 
-gammaincinv: Any = stated(
-    "gammaincinv",
-    "a y",
-    lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
-    lambda x, a, _y: 1 / gamma_density(a, x),
-)
-gammainccinv: Any = stated(
-    "gammainccinv",
-    "a y",
-    lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
-    lambda x, a, _y: -1 / gamma_density(a, x),
-)
-betaincinv: Any = stated(
-    "betaincinv",
-    "a b y",
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
-    lambda x, a, b, _y: 1 / beta_density(a, b, x),
-)
-betainccinv: Any = stated(
-    "betainccinv",
-    "a b y",
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
-    lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
-    lambda x, a, b, _y: -1 / beta_density(a, b, x),
-)
-stdtrit: Any = stated(
-    "stdtrit",
-    "df p",
-    lambda t, df, _p: -_student_shape(df, t) / _student_density(df, t),
-    lambda t, df, _p: 1 / _student_density(df, t),
-)
-stdtridf: Any = stated(
-    "stdtridf",
-    "p t",
-    lambda df, _p, t: 1 / _student_shape(df, t),
-    lambda df, _p, t: -_student_density(df, t) / _student_shape(df, t),
-)
-btdtria: Any = stated(
-    "btdtria",
-    "p b x",
-    lambda a, p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0), _at(1, p, x)),
-    lambda a, p, b, x: _inside(
-        a, -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0), _at(1, p, x)
-    ),
-    lambda a, p, b, x: _inside(a, -beta_density(a, b, x) / betainc_shape(a, b, x, 0), _at(1, p, x)),
-)
-btdtrib: Any = stated(
-    "btdtrib",
-    "a p x",
-    lambda b, a, p, x: _inside(
-        b, -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1), _at(0, p, x)
-    ),
-    lambda b, a, p, x: _inside(b, 1 / betainc_shape(a, b, x, 1), _at(0, p, x)),
-    lambda b, a, p, x: _inside(b, -beta_density(a, b, x) / betainc_shape(a, b, x, 1), _at(0, p, x)),
-)
-chndtrix: Any = stated(
-    "chndtrix",
-    "p df nc",
-    lambda x, _p, df, nc: 1 / _chi_density(x, df, nc),
-    None,
-    lambda x, _p, df, nc: _chi_density(x, df + 2, nc) / _chi_density(x, df, nc),
-)
-chndtrinc: Any = stated(
-    "chndtrinc",
-    "x df p",
-    lambda nc, x, df, _p: _inside(nc, _chi_density(x, df, nc) / _chi_density(x, df + 2, nc)),
-    None,
-    lambda nc, x, df, _p: _inside(nc, -1 / _chi_density(x, df + 2, nc)),
-)
-chdtriv: Any = stated(
-    "chdtriv",
-    "p x",
-    lambda df, _p, x: 2 / gammainc_shape(0.5 * df, 0.5 * x),
-    lambda df, _p, x: -gamma_density(0.5 * df, 0.5 * x) / gammainc_shape(0.5 * df, 0.5 * x),
-)
-gdtrib: Any = stated(
-    "gdtrib",
-    "a p x",
-    lambda b, a, p, x: _inside(
-        b,
-        -x * gamma_density(b, a * x) / gammainc_shape(b, a * x),
-        v.logical_and(v.equal(p, 1), x > 0),
-    ),
-    lambda b, a, p, x: _inside(
-        b, 1 / gammainc_shape(b, a * x), v.logical_and(v.equal(p, 1), x > 0)
-    ),
-    lambda b, a, p, x: _inside(
-        b,
-        -a * gamma_density(b, a * x) / gammainc_shape(b, a * x),
-        v.logical_and(v.equal(p, 1), x > 0),
-    ),
-)
-composite("gdtria")(lambda p, b, x: gammaincinv(b, p) / x)
-composite("gdtrix")(lambda a, b, p: gammaincinv(b, p) / a)
-composite("chdtri")(lambda v_, p: 2 * gammainccinv(0.5 * v_, p))
-composite("pdtri")(lambda k, y: gammainccinv(_cut(k, y) + 1, y))
-composite("bdtri")(lambda k, n, y: betainccinv(_whole(k) + 1, cut(n) - _whole(k), y))
-composite("nbdtri")(lambda k, n, y: betaincinv(_cut(n, y), _cut(k, y) + 1, y))
-composite("nrdtrimn")(lambda p, std, x: x - std * v.ndtri(_probability(p)))
-composite("nrdtrisd")(lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)))
-
-
 def _probability(p: Any) -> Any:
     """NaN where it is none."""
     return v.where(v.logical_and(p > 0, p < 1), p, math.nan)
-
-
-@composite("fdtri")
-def fdtri(dfn: Any, dfd: Any, p: Any) -> Any:
-    """dfd z / (dfn (1 - z)), where 1 - z comes from the function of the other part."""
-    z, rest = betaincinv(0.5 * dfn, 0.5 * dfd, p), betainccinv(0.5 * dfd, 0.5 * dfn, p)
-    return dfd * z / (dfn * rest)
-
-
-# ------------------------------------------------------------------ of one and of two operands
-
-ndtri_exp: Any = stated("ndtri_exp", "y", lambda x, y: _ROOT * v.exp(y + 0.5 * x * x))
 
 
 def _tukey(p: Any, lam: Any) -> Any:
@@ -292,14 +125,6 @@ def _in_support(slope: Any) -> Any:
     return partial
 
 
-tklmbda: Any = stated(
-    "tklmbda",
-    "x lmbda",
-    _in_support(lambda p, _: v.ones_like(p)),
-    _in_support(lambda p, lmbda: -_tukey_shape(p, lmbda)),
-)
-
-
 def kolmogorov_slope(y: Any) -> Any:
     """Differentiate 2 Σ (-1)^(k - 1) exp(-2k²y²), or for small y the series by Poisson's sum."""
     large = y > 0.8
@@ -314,11 +139,6 @@ def kolmogorov_slope(y: Any) -> Any:
     return v.where(large, tail, v.where(y > 0.04, -_ROOT * head, 0.0))
 
 
-kolmogorov: Any = stated("kolmogorov", "y", lambda _y, y: kolmogorov_slope(y))
-kolmogi: Any = stated("kolmogi", "p", lambda y, _p: 1 / kolmogorov_slope(y))
-
-
-# Γ(z + m) / Γ(z), and x^y - 1.
 def _poch(y: Any, z: Any, m: Any) -> Any:
     """Where ψ has poles by the reflection 5.5.3 of 1 / Γ(z)."""
     left = (z <= 0) & v.equal(z, v.round(z)) & ((z + m > 0) | v.not_equal(m, v.round(m)))
@@ -329,18 +149,143 @@ def _poch(y: Any, z: Any, m: Any) -> Any:
     return v.where(left, mirrored, y * (v.digamma(c) - v.digamma(d)))
 
 
-poch: Any = stated(
-    "poch",
-    "z m",
-    _poch,
-    lambda y, z, m: y * v.digamma(z + m),
-)
-powm1: Any = stated(
-    "powm1",
-    "x y",
-    lambda _f, x, y: y * v.pow(x, y - 1),
-    lambda _f, x, y: v.xlogy(v.pow(x, y), x),
-)
+_PARTIALS: dict[str, list[Any]] = {
+    "betaincc a b x": [
+        lambda _y, a, b, x: -betainc_shape(a, b, x, 0),
+        lambda _y, a, b, x: -betainc_shape(a, b, x, 1),
+        lambda _y, a, b, x: -beta_density(a, b, x),
+    ],
+    "stdtr df t": [
+        lambda _y, df, t: _student_shape(df, t),
+        lambda _y, df, t: _student_density(df, t),
+    ],
+    "chndtr x df nc": [
+        lambda _y, x, df, nc: _chi_density(x, df, nc),
+        None,
+        lambda _y, x, df, nc: -_chi_density(x, df + 2, nc),
+    ],
+    # Inverses, by the equations they solve.
+    "gammaincinv a y": [
+        lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
+        lambda x, a, _y: 1 / gamma_density(a, x),
+    ],
+    "gammainccinv a y": [
+        lambda x, a, _y: -gammainc_shape(a, x) / gamma_density(a, x),
+        lambda x, a, _y: -1 / gamma_density(a, x),
+    ],
+    "betaincinv a b y": [
+        lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
+        lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
+        lambda x, a, b, _y: 1 / beta_density(a, b, x),
+    ],
+    "betainccinv a b y": [
+        lambda x, a, b, _y: -betainc_shape(a, b, x, 0) / beta_density(a, b, x),
+        lambda x, a, b, _y: -betainc_shape(a, b, x, 1) / beta_density(a, b, x),
+        lambda x, a, b, _y: -1 / beta_density(a, b, x),
+    ],
+    "stdtrit df p": [
+        lambda t, df, _p: -_student_shape(df, t) / _student_density(df, t),
+        lambda t, df, _p: 1 / _student_density(df, t),
+    ],
+    "stdtridf p t": [
+        lambda df, _p, t: 1 / _student_shape(df, t),
+        lambda df, _p, t: -_student_density(df, t) / _student_shape(df, t),
+    ],
+    "btdtria p b x": [
+        lambda a, p, b, x: _inside(a, 1 / betainc_shape(a, b, x, 0), _at(1, p, x)),
+        lambda a, p, b, x: _inside(
+            a, -betainc_shape(a, b, x, 1) / betainc_shape(a, b, x, 0), _at(1, p, x)
+        ),
+        lambda a, p, b, x: _inside(
+            a, -beta_density(a, b, x) / betainc_shape(a, b, x, 0), _at(1, p, x)
+        ),
+    ],
+    "btdtrib a p x": [
+        lambda b, a, p, x: _inside(
+            b, -betainc_shape(a, b, x, 0) / betainc_shape(a, b, x, 1), _at(0, p, x)
+        ),
+        lambda b, a, p, x: _inside(b, 1 / betainc_shape(a, b, x, 1), _at(0, p, x)),
+        lambda b, a, p, x: _inside(
+            b, -beta_density(a, b, x) / betainc_shape(a, b, x, 1), _at(0, p, x)
+        ),
+    ],
+    "chndtrix p df nc": [
+        lambda x, _p, df, nc: 1 / _chi_density(x, df, nc),
+        None,
+        lambda x, _p, df, nc: _chi_density(x, df + 2, nc) / _chi_density(x, df, nc),
+    ],
+    "chndtrinc x df p": [
+        lambda nc, x, df, _p: _inside(nc, _chi_density(x, df, nc) / _chi_density(x, df + 2, nc)),
+        None,
+        lambda nc, x, df, _p: _inside(nc, -1 / _chi_density(x, df + 2, nc)),
+    ],
+    "chdtriv p x": [
+        lambda df, _p, x: 2 / gammainc_shape(0.5 * df, 0.5 * x),
+        lambda df, _p, x: -gamma_density(0.5 * df, 0.5 * x) / gammainc_shape(0.5 * df, 0.5 * x),
+    ],
+    "gdtrib a p x": [
+        lambda b, a, p, x: _inside(
+            b,
+            -x * gamma_density(b, a * x) / gammainc_shape(b, a * x),
+            v.logical_and(v.equal(p, 1), x > 0),
+        ),
+        lambda b, a, p, x: _inside(
+            b, 1 / gammainc_shape(b, a * x), v.logical_and(v.equal(p, 1), x > 0)
+        ),
+        lambda b, a, p, x: _inside(
+            b,
+            -a * gamma_density(b, a * x) / gammainc_shape(b, a * x),
+            v.logical_and(v.equal(p, 1), x > 0),
+        ),
+    ],
+    # Of one and of two operands.
+    "ndtri_exp y": [lambda x, y: _ROOT * v.exp(y + 0.5 * x * x)],
+    "tklmbda x lmbda": [
+        _in_support(lambda p, _: v.ones_like(p)),
+        _in_support(lambda p, lmbda: -_tukey_shape(p, lmbda)),
+    ],
+    "kolmogorov y": [lambda _y, y: kolmogorov_slope(y)],
+    "kolmogi p": [lambda y, _p: 1 / kolmogorov_slope(y)],
+    "poch z m": [_poch, lambda y, z, m: y * v.digamma(z + m)],
+    "powm1 x y": [
+        lambda _f, x, y: y * v.pow(x, y - 1),
+        lambda _f, x, y: v.xlogy(v.pow(x, y), x),
+    ],
+}
+"""Partials of ufuncs with their operands, as `stated` takes them."""
+
+_COMPOSITES: dict[str, Callable[..., Any]] = {
+    "chdtr": lambda v_, x: v.gammainc(0.5 * v_, 0.5 * x),
+    "chdtrc": lambda v_, x: v.gammaincc(0.5 * v_, 0.5 * x),
+    "gdtr": lambda a, b, x: v.gammainc(b, v.strong_multiply(x, a)),
+    "gdtrc": lambda a, b, x: v.gammaincc(b, v.strong_multiply(x, a)),
+    "pdtr": lambda k, m: v.gammaincc(in_precision(_whole(k) + 1, m), m),
+    "pdtrc": lambda k, m: v.gammainc(in_precision(_whole(k) + 1, m), m),
+    "nbdtr": lambda k, n, p: v.betainc(_cut(n, p), _cut(k, p) + 1, p),
+    "nbdtrc": lambda k, n, p: u.betaincc(_cut(n, p), _cut(k, p) + 1, p),
+    # By the smaller of the two parts of the beta function's x, and by the share that dfd has.
+    "fdtr": lambda dfn, dfd, x: v.betainc(
+        0.5 * dfn, 0.5 * dfd, v.strong_multiply(x, dfn / (dfd + dfn * x))
+    ),
+    "fdtrc": lambda dfn, dfd, x: v.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x)),
+    "gdtria": lambda p, b, x: u.gammaincinv(b, p) / x,
+    "gdtrix": lambda a, b, p: u.gammaincinv(b, p) / a,
+    "chdtri": lambda v_, p: 2 * u.gammainccinv(0.5 * v_, p),
+    "pdtri": lambda k, y: u.gammainccinv(_cut(k, y) + 1, y),
+    "bdtri": lambda k, n, y: u.betainccinv(_whole(k) + 1, cut(n) - _whole(k), y),
+    "nbdtri": lambda k, n, y: u.betaincinv(_cut(n, y), _cut(k, y) + 1, y),
+    "nrdtrimn": lambda p, std, x: x - std * v.ndtri(_probability(p)),
+    "nrdtrisd": lambda mn, p, x: (x - mn) / v.ndtri(_probability(p)),
+    # dfd z / (dfn (1 - z)), where 1 - z comes from the function of the other part.
+    "fdtri": lambda dfn, dfd, p: (
+        dfd * u.betaincinv(0.5 * dfn, 0.5 * dfd, p) / (dfn * u.betainccinv(0.5 * dfd, 0.5 * dfn, p))
+    ),
+}
+"""Ufuncs in words."""
+for _key, _partials in _PARTIALS.items():
+    stated(_key, *_partials)
+for _name, _function in _COMPOSITES.items():
+    composite(_name)(_function)
 
 
 _MOST = 1e6  # the largest mean of which a distribution is summed; beyond it there is no derivative
@@ -440,8 +385,8 @@ _EQUATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "nbdtrik": ("y n p", lambda k, y, n, p: v.betainc(n, k + 1, p) - y),
     "nbdtrin": ("k y p", lambda n, k, y, p: v.betainc(n, k + 1, p) - y),
     "pdtrik": ("p m", lambda k, p, m: v.gammaincc(k + 1, m) - p),
-    "fdtridfd": ("dfn p x", lambda d, dfn, p, x: fdtr(dfn, d, x) - p),
-    "chndtridf": ("x p nc", lambda d, x, p, nc: chndtr(x, d, nc) - p),
+    "fdtridfd": ("dfn p x", lambda d, dfn, p, x: _COMPOSITES["fdtr"](dfn, d, x) - p),
+    "chndtridf": ("x p nc", lambda d, x, p, nc: u.chndtr(x, d, nc) - p),
     "ncfdtri": ("dfn dfd nc p", lambda f, n, d, c, p: ncfdtr(n, d, c, f) - p),
     "ncfdtridfd": ("dfn p nc f", lambda d, n, p, c, f: ncfdtr(n, d, c, f) - p),
     "ncfdtridfn": ("p dfd nc f", lambda n, p, d, c, f: ncfdtr(n, d, c, f) - p),

@@ -11,7 +11,7 @@ from typing import Any
 
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import WIDE, half_line
-from chainrules_scipy.ufuncs.declared import several, stated
+from chainrules_scipy.ufuncs.declared import stated, u
 
 
 def _carlson(powers: tuple[float, ...], *xs: Any) -> Any:
@@ -60,19 +60,9 @@ def _principal(place: int, y: Any, *xs: Any) -> Any:
     *roots, p = xs
     if place < len(roots):
         x, others = roots[place], roots[:place] + roots[place + 1 :]
-        return (y - (elliprd(*others, x) if others else 1 / v.sqrt(x))) / (2 * (p - x))
+        return (y - (u.elliprd(*others, x) if others else 1 / v.sqrt(x))) / (2 * (p - x))
     rest = [v.where(x > 0, x * _principal(k, y, *xs), 0.0) for k, x in enumerate(roots)]
     return (-0.5 * len(roots) * y - sum(rest)) / p
-
-
-def _integral(name: str, operands: str, factor: float, *powers: float) -> Any:
-    return stated(name, operands, *[_slope(factor, powers, k) for k in range(len(powers))])
-
-
-elliprf = _integral("elliprf", "x y z", 0.5, 0.5, 0.5, 0.5)
-elliprc = _integral("elliprc", "x y", 0.5, 0.5, 1.0)
-elliprd = _integral("elliprd", "x y z", 1.5, 0.5, 0.5, 1.5)
-elliprj = _integral("elliprj", "x y z p", 1.5, 0.5, 0.5, 0.5, 1.0)
 
 
 def _in_first(x: Any, y: Any, z: Any) -> Any:
@@ -80,18 +70,9 @@ def _in_first(x: Any, y: Any, z: Any) -> Any:
     zero = v.equal(x, 0)
     alone = v.logical_and(v.logical_and(v.equal(y, 0), v.equal(z, 0)), x > 0)
     y = v.where(alone, 1.0, y)
-    part = v.where(zero, 0.0, x * elliprd(y, z, v.where(zero, 1.0, x)))
-    beside = 0.25 * (elliprf(x, y, z) - part / 3)
+    part = v.where(zero, 0.0, x * u.elliprd(y, z, v.where(zero, 1.0, x)))
+    beside = 0.25 * (u.elliprf(x, y, z) - part / 3)
     return v.where(alone, 0.25 / v.sqrt(v.where(alone, x, 1.0)), beside)
-
-
-elliprg: Any = stated(
-    "elliprg",
-    "x y z",
-    lambda _y, x, y, z: _in_first(x, y, z),
-    lambda _y, x, y, z: _in_first(y, x, z),
-    lambda _y, x, y, z: _in_first(z, x, y),
-)
 
 
 def _turns(phi: Any) -> tuple[Any, Any, Any]:
@@ -104,15 +85,15 @@ def _turns(phi: Any) -> tuple[Any, Any, Any]:
 def _first_in_modulus(phi: Any, m: Any) -> Any:
     """∂F/∂m = s³ R_D(c², 1, 1 - ms²) / 6, and that of the whole one for each half turn: 19.25.5."""
     turns, s, c = _turns(phi)
-    part = s**3 / 6 * elliprd(c * c, 1.0, 1 - m * s * s)
-    return part + turns / 3 * elliprd(0.0, 1.0, _if_turned(turns, m))
+    part = s**3 / 6 * u.elliprd(c * c, 1.0, 1 - m * s * s)
+    return part + turns / 3 * u.elliprd(0.0, 1.0, _if_turned(turns, m))
 
 
 def _second_in_modulus(phi: Any, m: Any) -> Any:
     """∂E/∂m = -s³ R_D(c², 1 - ms², 1) / 6: 19.25.9."""
     turns, s, c = _turns(phi)
-    part = s**3 / 6 * elliprd(c * c, 1 - m * s * s, 1.0)
-    return -part - turns / 3 * elliprd(0.0, _if_turned(turns, m), 1.0)
+    part = s**3 / 6 * u.elliprd(c * c, 1 - m * s * s, 1.0)
+    return -part - turns / 3 * u.elliprd(0.0, _if_turned(turns, m), 1.0)
 
 
 def _if_turned(turns: Any, m: Any) -> Any:
@@ -125,31 +106,41 @@ def _delta(phi: Any, m: Any) -> Any:
     return v.sqrt(1 - m * s * s)
 
 
-ellipkinc: Any = stated(
-    "ellipkinc",
-    "phi m",
-    lambda _y, phi, m: 1 / _delta(phi, m),
-    lambda _y, phi, m: _first_in_modulus(phi, m),
-)
-ellipeinc: Any = stated(
-    "ellipeinc",
-    "phi m",
-    lambda _y, phi, m: _delta(phi, m),
-    lambda _y, phi, m: _second_in_modulus(phi, m),
-)
-
-
-def _jacobi_in_modulus(y: Any, u: Any, m: Any) -> Any:
+def _jacobi_in_modulus(y: Any, _u: Any, m: Any) -> Any:
     """By the amplitude φ of u = F(φ, m)."""
     sn, cn, dn, phi = y
     turn = -dn * _first_in_modulus(phi, m)
     return cn * turn, -sn * turn, -(sn * sn + 2 * m * sn * cn * turn) / (2 * dn), turn
 
 
+_CARLSON: dict[str, tuple[float, ...]] = {
+    "elliprf x y z": (0.5, 0.5, 0.5, 0.5),
+    "elliprc x y": (0.5, 0.5, 1.0),
+    "elliprd x y z": (1.5, 0.5, 0.5, 1.5),
+    "elliprj x y z p": (1.5, 0.5, 0.5, 0.5, 1.0),
+}
+"""A factor, and the powers of the operands."""
+for _key, (_constant, *_powers) in _CARLSON.items():
+    stated(_key, *[_slope(_constant, tuple(_powers), k) for k in range(len(_powers))])
+stated(
+    "elliprg x y z",
+    lambda _y, x, y, z: _in_first(x, y, z),
+    lambda _y, x, y, z: _in_first(y, x, z),
+    lambda _y, x, y, z: _in_first(z, x, y),
+)
+stated(
+    "ellipkinc phi m",
+    lambda _y, phi, m: 1 / _delta(phi, m),
+    lambda _y, phi, m: _first_in_modulus(phi, m),
+)
+stated(
+    "ellipeinc phi m",
+    lambda _y, phi, m: _delta(phi, m),
+    lambda _y, phi, m: _second_in_modulus(phi, m),
+)
 # 22.13.1 to 22.13.3, and the amplitude.
-ellipj: Any = several(
-    "ellipj",
-    "u m",
-    lambda y, u, m: (y[1] * y[2], -y[0] * y[2], -m * y[0] * y[1], y[2]),
+stated(
+    "ellipj u m",
+    lambda y, _u, m: (y[1] * y[2], -y[0] * y[2], -m * y[0] * y[1], y[2]),
     _jacobi_in_modulus,
 )
