@@ -162,22 +162,6 @@ def eig_banded(
     return _spectrum(a, known, not eigvals_only, select, select_range)
 
 
-@stands_for(native.eigvals_banded)
-@of_stacks(a_band=2)
-def eigvals_banded(
-    a_band: Any,
-    lower: bool = False,
-    overwrite_a_band: bool = False,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-) -> Any:
-    """Compute eigenvalues as `eig_banded` does."""
-    return eig_banded(
-        a_band, lower, True, select=select, select_range=select_range, check_finite=check_finite
-    )
-
-
 @stands_for(native.eigh_tridiagonal, finite="d e")
 @of_stacks(d=1, e=1)
 def eigh_tridiagonal(
@@ -200,21 +184,6 @@ def eigh_tridiagonal(
     beside = [v.from_diagonal(e, rows=n, columns=n, offset=k) for k in (-1, 1)]
     a = v.from_diagonal(d, rows=n, columns=n) + beside[0] + beside[1]
     return _spectrum(a, known, not eigvals_only, select, select_range)
-
-
-@stands_for(native.eigvalsh_tridiagonal)
-@of_stacks(d=1, e=1)
-def eigvalsh_tridiagonal(
-    d: Any,
-    e: Any,
-    select: Any = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
-) -> Any:
-    """Compute eigenvalues as `eigh_tridiagonal` does."""
-    return eigh_tridiagonal(d, e, True, select, select_range, check_finite)
 
 
 @stands_for(native.solve_toeplitz)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +29,6 @@ from chainrules_scipy.rows import (
 )
 
 
-def _of_blocks(arrs: Sequence[Any]) -> Any:
-    blocks = [_with_axes(x, 2) for x in arrs]
-    if not blocks:
-        return np.zeros((1, 0))
-    batch = np.broadcast_shapes(*[b.shape[:-2] for b in blocks])
-    width, start, rows = sum(b.shape[-1] for b in blocks), 0, []
-    for b in blocks:
-        b = _repeated(b, batch, 2)
-        behind = width - start - b.shape[-1]
-        rows.append(v.pad(b, 0, widths=((0, 0),) * (b.ndim - 1) + ((start, behind),)))
-        start += b.shape[-1]
-    return v.concat(*rows, axis=-2)
-
-
 def _with_axes(x: Any, n: int) -> Any:
     """Convert to an array with at least n axes; integers stay integers."""
     x = array_of(x, floating=False)
@@ -54,12 +39,6 @@ def _repeated(x: Any, batch: tuple[int, ...], n: int) -> Any:
     """Broadcast an array to these axes before its last n."""
     shape = (*batch, *x.shape[-n:])
     return x if x.shape == shape else v.broadcast_to(x, shape=shape)
-
-
-@stands_for(scipy.linalg.block_diag, to=_of_blocks, parameters={"arrs": ()}, gather="arrs")
-def block_diag(*arrs: Any) -> Any:
-    """Put matrices on the diagonal of a larger one."""
-    return _of_blocks(arrs)
 
 
 @stands_for(scipy.linalg.toeplitz)
@@ -94,15 +73,6 @@ def _gathered(c: Any, r: Any, places: Any) -> Any:
     return v.take(v.concat(c, r[..., 1:], axis=-1), places, axis=-1)
 
 
-@stands_for(scipy.linalg.khatri_rao, arrays="a b")
-def khatri_rao(a: Any, b: Any) -> Any:
-    """Compute the Kronecker products of the columns of two matrices."""
-    if a.shape[-1] != b.shape[-1]:
-        reject(f"matrices of {a.shape[-1]} and of {b.shape[-1]} columns", ValueError)
-    y = v.expand_dims(a, axis=-2) * v.expand_dims(b, axis=-3)
-    return v.reshape(y, shape=(*y.shape[:-3], y.shape[-3] * y.shape[-2], y.shape[-1]))
-
-
 @stands_for(scipy.linalg.norm, finite="a")
 def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
@@ -135,58 +105,12 @@ def sqrtm(A: Any, disp: Any = _DEFAULT, blocksize: Any = _DEFAULT) -> Any:
     return v.sqrtm(of_lapack(A))
 
 
-def _of_conjugates(A: Any) -> tuple[Any, Any]:
-    """exp(iA) and exp(-iA)."""
-    return v.expm(1j * A), v.expm(-1j * A)
-
-
-@stands_for(scipy.linalg.cosm, arrays="A")
-def cosm(A: Any) -> Any:
-    """Compute the cosine of matrices."""
-    if kind_of(A) == "real":
-        return v.real(v.expm(1j * A))
-    y, z = _of_conjugates(A)
-    return 0.5 * (y + z)
-
-
-@stands_for(scipy.linalg.sinm, arrays="A")
-def sinm(A: Any) -> Any:
-    """Compute the sine of matrices."""
-    if kind_of(A) == "real":
-        return v.imag(v.expm(1j * A))
-    y, z = _of_conjugates(A)
-    return -0.5j * (y - z)
-
-
-@stands_for(scipy.linalg.tanm)
-def tanm(A: Any) -> Any:
-    """Compute the tangent of matrices."""
-    return v.solve(cosm(A), sinm(A))
-
-
-@stands_for(scipy.linalg.coshm, arrays="A")
-def coshm(A: Any) -> Any:
-    """Compute the hyperbolic cosine of matrices."""
-    return 0.5 * (v.expm(A) + v.expm(-A))
-
-
-@stands_for(scipy.linalg.sinhm, arrays="A")
-def sinhm(A: Any) -> Any:
-    """Compute the hyperbolic sine of matrices."""
-    return 0.5 * (v.expm(A) - v.expm(-A))
-
-
-@stands_for(scipy.linalg.tanhm, arrays="A")
-def tanhm(A: Any) -> Any:
-    """Compute the hyperbolic tangent of matrices."""
-    y, z = v.expm(A), v.expm(-A)
-    return v.solve(y + z, y - z)
-
-
 FOLLOWED: dict[str, Any] = follow_all(
     native,
-    *("companion", "convolution_matrix", "diagsvd", "fiedler", "leslie", "matmul_toeplitz"),
-    *("null_space", "orth", "orthogonal_procrustes", "solve_circulant", "subspace_angles"),
+    *("block_diag", "companion", "convolution_matrix", "coshm", "cosm", "diagsvd", "expm_cond"),
+    *("fiedler", "khatri_rao", "leslie", "matmul_toeplitz", "null_space", "orth"),
+    *("orthogonal_procrustes", "sinhm", "sinm", "solve_circulant", "subspace_angles", "tanhm"),
+    *("tanm", "eigvals_banded", "eigvalsh_tridiagonal", "solve_discrete_lyapunov"),
 ) | {
     name: follow(getattr(native, name), range=np.arange)
     for name in ("cdf2rdf", "fiedler_companion")
@@ -204,16 +128,6 @@ def expm_frechet(
     """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``."""
     a, e = checked(check_finite, A, E)
     return (expm(a), v.expm_frechet(a, e)) if compute_expm else v.expm_frechet(a, e)
-
-
-@stands_for(native.expm_cond)
-@of_stacks(A=2)
-def expm_cond(A: Any, check_finite: bool = True) -> Any:
-    """Compute the condition of `expm`: as ``scipy.linalg.expm_cond``."""
-    (a,) = checked(check_finite, A)
-    units = np.eye(a.shape[0] ** 2).reshape(-1, *a.shape)
-    columns = v.stack(*[v.reshape(v.expm_frechet(a, e), shape=(-1,)) for e in units], axis=1)
-    return np.linalg.norm(columns, 2) * np.linalg.norm(a) / np.linalg.norm(expm(a))
 
 
 @stands_for(native.fractional_matrix_power)
