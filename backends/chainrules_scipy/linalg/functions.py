@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.linalg as native
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import kind_of, products_composites, varies
+from chainrules_py.extend import alias, kind_of, products_composites, varies
 from chainrules_scipy.following import follow, follow_all
 from chainrules_scipy.linalg.solving import qr, read
 from chainrules_scipy.linalg.spectra import eig
@@ -115,6 +115,14 @@ FOLLOWED: dict[str, Any] = follow_all(
     name: follow(getattr(native, name), range=np.arange)
     for name in ("cdf2rdf", "fiedler_companion")
 }
+
+
+alias(
+    native.block_diag,
+    to=lambda arrs: FOLLOWED["block_diag"](*arrs),
+    parameters={"arrs": ()},
+    gather="arrs",
+)
 
 
 @stands_for(native.expm_frechet)

@@ -219,7 +219,6 @@ REFUSED = [
     (lambda x: linalg.qr(np.eye(2) * x, mode="raw")[0], "raw"),
     (lambda x: linalg.eig(np.eye(2) * x * np.ones((3, 1, 1)), left=True), "left"),
     (lambda x: linalg.eigvals(np.eye(2) * x, homogeneous_eigvals=True), "homogeneous"),
-    (lambda x: linalg.solve_discrete_lyapunov(np.eye(2) * x, np.eye(2), "other"), "bilinear"),
     (lambda x: scipy.special.erf(x, out=np.zeros(())), "plain float64"),
     (lambda x: scipy.special.erf(x, dtype=float), "dtype"),
     (lambda x: scipy.special.lambertw(x, tol=1e-3), "tol"),
@@ -284,9 +283,9 @@ def test_check_finite():
 
 
 def test_multigammaln_checks_its_domain_as_scipy_does():
-    with pytest.raises(ValueError, match="larger"):
+    with pytest.raises(ValueError, match="condition a"):
         special.multigammaln(0.2, 3)
-    with pytest.raises(ValueError, match="positive whole"):
+    with pytest.raises(ValueError, match="positive integer"):
         grad(lambda a: special.multigammaln(a, 1.5))(2.0)
 
 
