@@ -28,9 +28,13 @@ from chainrules_scipy.rows import (
     reject,
     truths,
 )
-from chainrules_scipy.stats.cumulative import CUMULATIVE, INTEGRATED, integrated
-from chainrules_scipy.stats.densities import LOG_DENSITIES
-from chainrules_scipy.stats.discrete import LOG_PROBABILITIES
+from chainrules_scipy.stats.formulas import (
+    CUMULATIVE,
+    INTEGRATED,
+    LOG_DENSITIES,
+    LOG_PROBABILITIES,
+    integrated,
+)
 from chainrules_scipy.stats.powers import exponential
 
 _Compute = Callable[..., Any]

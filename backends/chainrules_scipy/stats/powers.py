@@ -18,26 +18,19 @@ import scipy.special as sc
 
 from chainrules_py import vocabulary as v
 from chainrules_scipy.rows import asked, truths
-from chainrules_scipy.stats.densities import chosen
+from chainrules_scipy.stats.formulas import chosen, pieces
 
 Powers = tuple[tuple[tuple[Any, Any], ...], Callable[[], Any]]
 _NEAR = 0.01
 _MODERATE = 30.0  # a logarithm, beyond which another factor may be too small for a number
 _LOG_2 = math.log(2)
 
-POWERS: dict[str, Callable[..., Powers]] = {}
-"""Bases, their exponents, and what computes the logarithm of the other factor."""
 FLAT = frozenset(
     {"alpha", "fatiguelife", "genextreme", "geninvgauss", "gibrat", "invgamma", "invgauss"}
     | {"invweibull", "johnsonsb", "kstwobign", "levy", "levy_l", "lognorm", "powerlognorm"}
     | {"recipinvgauss", "wald"}
 )
 """Distributions that vanish at an end with all derivatives, as exp(-1 / x) does."""
-
-
-def _powers(f: Callable[..., Powers]) -> Callable[..., Powers]:
-    POWERS[f.__name__] = f
-    return f
 
 
 def exponential(
@@ -123,139 +116,87 @@ def product(log: Any, logarithm: Callable[[Any], Any], x: Any, p: Any, axis: int
     return v.where(inside, y, np.exp(asked(log)))
 
 
-# ----------------------------------------------------------------------------- of discrete ones
+_SLOPES = pieces(
+    lambda x, c, _: x / c, lambda x, _c, _d: 1 + 0 * x, lambda x, _, d: (1 - x) / (1 - d)
+)
 
 
 def _ways(n: Any, k: Any) -> Any:
     return sc.gammaln(n + 1) - (sc.gammaln(k + 1) + sc.gammaln(n - k + 1))
 
 
-@_powers
-def binom(k: Any, n: Any, p: Any) -> Powers:
-    return ((p, k), (1 - p, n - k)), lambda: _ways(n, k)
+def _with(powers: Powers, more: Callable[[Any], Any]) -> Powers:
+    """Return powers with another logarithm of the other factor, made of the one there was."""
+    return powers[0], lambda: more(powers[1]())
 
 
-@_powers
-def nbinom(k: Any, n: Any, p: Any) -> Powers:
-    powers = ((p, n), (1 - p, k))
-    return powers, lambda: sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n)
-
-
-# ---------------------------------------------------------------------------- of continuous ones
-
-
-@_powers
-def gamma(x: Any, a: Any) -> Powers:
-    return ((x, a - 1),), lambda: -x - sc.gammaln(a)
-
-
-POWERS["erlang"] = gamma
-
-
-@_powers
-def beta(x: Any, a: Any, b: Any) -> Powers:
-    return ((x, a - 1), (1 - x, b - 1)), lambda: -sc.betaln(a, b)
-
-
-@_powers
-def rdist(x: Any, c: Any) -> Powers:
-    powers = ((0.5 + x / 2, c / 2 - 1), (0.5 - x / 2, c / 2 - 1))
-    return powers, lambda: -_LOG_2 - sc.betaln(c / 2, c / 2)
-
-
-@_powers
-def chi2(x: Any, df: Any) -> Powers:
-    return ((x, df / 2 - 1),), lambda: -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2
-
-
-@_powers
-def ncx2(x: Any, df: Any, nc: Any) -> Powers:
-    powers, rest = chi2(x, df)
-    return powers, lambda: rest() - nc / 2 + np.log(sc.hyp0f1(df / 2, nc * x / 4))
-
-
-@_powers
-def weibull_min(x: Any, c: Any) -> Powers:
-    return ((x, c - 1),), lambda: np.log(c) - x**c
-
-
-@_powers
-def exponweib(x: Any, a: Any, c: Any) -> Powers:
-    power = x**c
-    return ((x, a * c - 1),), lambda: np.log(a * c) + (a - 1) * np.log(sc.exprel(-power)) - power
-
-
-@_powers
-def exponpow(x: Any, b: Any) -> Powers:
-    power = x**b
-    return ((x, b - 1),), lambda: 1 + np.log(b) + power - np.exp(power)
-
-
-@_powers
-def f(x: Any, dfn: Any, dfd: Any) -> Powers:
-    n, m, ratio = dfn / 2, dfd / 2, dfn / dfd
-    rest = lambda: n * np.log(ratio) - (n + m) * np.log1p(ratio * x) - sc.betaln(n, m)
-    return ((x, n - 1),), rest
-
-
-@_powers
-def burr(x: Any, c: Any, d: Any) -> Powers:
-    return ((x, c * d - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)
-
-
-def _argus(chi: Any) -> Any:
-    return 3 * np.log(chi) - np.log(sc.gammainc(1.5, chi * chi / 2))
-
-
-@_powers
-def argus(x: Any, chi: Any) -> Powers:
-    half = chi * chi / 2
-    scale = math.log(2) - 0.5 * math.log(2 * math.pi)
-    powers = ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5))
-    return powers, lambda: scale + _argus(chi) - half * (1 - x * x)
-
-
-@_powers
-def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Powers:
-    powers, rest = beta(x, a, b)
-    return powers, lambda: rest() - np.log(sc.hyp2f1(c, a, a + b, -z)) - c * np.log1p(z * x)
-
-
-@_powers
-def trapezoid(x: Any, c: Any, d: Any) -> Powers:
-    base = chosen(
-        asked(x) < asked(c),
-        lambda x, c, d: x / c,
-        lambda x, c, d: chosen(
-            asked(x) <= asked(d),
-            lambda x, d: 1 + 0 * x,
-            lambda x, d: (1 - x) / (1 - d),
-            x,
-            d,
-        ),
-        x,
-        c,
-        d,
-    )
-    return ((base, 1.0),), lambda: np.log(2 / (d - c + 1)) + 0 * x
-
-
-@_powers
-def dgamma(x: Any, a: Any) -> Powers:
-    powers, rest = gamma(abs(x), a)
-    return powers, lambda: rest() - _LOG_2
-
-
-@_powers
-def dweibull(x: Any, c: Any) -> Powers:
-    powers, rest = weibull_min(abs(x), c)
-    return powers, lambda: rest() - _LOG_2
-
-
-POWERS |= {
-    "bernoulli": lambda k, p: binom(k, 1.0, p),
+POWERS: dict[str, Callable[..., Powers]] = {
+    # Discrete ones.
+    "binom": lambda k, n, p: (((p, k), (1 - p, n - k)), lambda: _ways(n, k)),
+    "bernoulli": lambda k, p: POWERS["binom"](k, 1.0, p),
+    "nbinom": lambda k, n, p: (
+        ((p, n), (1 - p, k)),
+        lambda: sc.gammaln(n + k) - sc.gammaln(k + 1) - sc.gammaln(n),
+    ),
     "poisson": lambda k, mu: (((mu, k),), lambda: -sc.gammaln(k + 1) - mu),
     "geom": lambda k, p: (((p, 1.0), (1 - p, k - 1)), lambda: 0 * p),
+    # Continuous ones.
+    "gamma": lambda x, a: (((x, a - 1),), lambda: -x - sc.gammaln(a)),
+    "erlang": lambda x, a: POWERS["gamma"](x, a),  # noqa: PLW0108 - the table is being made
+    "dgamma": lambda x, a: _with(POWERS["gamma"](abs(x), a), lambda rest: rest - _LOG_2),
+    "beta": lambda x, a, b: (((x, a - 1), (1 - x, b - 1)), lambda: -sc.betaln(a, b)),
+    "gausshyper": lambda x, a, b, c, z: _with(
+        POWERS["beta"](x, a, b),
+        lambda rest: rest - np.log(sc.hyp2f1(c, a, a + b, -z)) - c * np.log1p(z * x),
+    ),
+    "rdist": lambda x, c: (
+        ((0.5 + x / 2, c / 2 - 1), (0.5 - x / 2, c / 2 - 1)),
+        lambda: -_LOG_2 - sc.betaln(c / 2, c / 2),
+    ),
+    "chi2": lambda x, df: (
+        ((x, df / 2 - 1),),
+        lambda: -x / 2 - sc.gammaln(df / 2) - df / 2 * _LOG_2,
+    ),
+    "ncx2": lambda x, df, nc: _with(
+        POWERS["chi2"](x, df),
+        lambda rest: rest - nc / 2 + np.log(sc.hyp0f1(df / 2, nc * x / 4)),
+    ),
+    "weibull_min": lambda x, c: (((x, c - 1),), lambda: np.log(c) - x**c),
+    "weibull_max": lambda x, c: POWERS["weibull_min"](-x, c),
+    "dweibull": lambda x, c: _with(POWERS["weibull_min"](abs(x), c), lambda rest: rest - _LOG_2),
+    "exponweib": lambda x, a, c: (
+        ((x, a * c - 1),),
+        lambda: np.log(a * c) + (a - 1) * np.log(sc.exprel(-(x**c))) - x**c,
+    ),
+    "exponpow": lambda x, b: (
+        ((x, b - 1),),
+        lambda: 1 + np.log(b) + x**b - np.exp(x**b),
+    ),
+    "f": lambda x, n, m: (
+        ((x, n / 2 - 1),),
+        lambda: (
+            n / 2 * np.log(n / m) - (n / 2 + m / 2) * np.log1p(n / m * x) - sc.betaln(n / 2, m / 2)
+        ),
+    ),
+    "burr": lambda x, c, d: (
+        ((x, c * d - 1),),
+        lambda: np.log(c * d) - (d + 1) * np.log1p(x**c),
+    ),
+    "fisk": lambda x, c: POWERS["burr"](x, c, 1.0),
+    "argus": lambda x, chi: (
+        ((x, 1.0), (1 + x, 0.5), (1 - x, 0.5)),
+        lambda: (
+            math.log(2)
+            - 0.5 * math.log(2 * math.pi)
+            + (3 * np.log(chi) - np.log(sc.gammainc(1.5, chi * chi / 2)))
+            - chi * chi / 2 * (1 - x * x)
+        ),
+    ),
+    "trapezoid": lambda x, c, d: (
+        ((_SLOPES(x, c, d), 1.0),),
+        lambda: np.log(2 / (d - c + 1)) + 0 * x,
+    ),
+    "triang": lambda x, c: POWERS["trapezoid"](x, c, c),
     "semicircular": lambda x: (((1 + x, 0.5), (1 - x, 0.5)), lambda: math.log(2 / math.pi) + 0 * x),
     "chi": lambda x, df: (
         ((x, df - 1),),
@@ -268,15 +209,13 @@ POWERS |= {
         lambda: _LOG_2 + nu * np.log(nu) - sc.gammaln(nu) - nu * x * x,
     ),
     "rice": lambda x, b: (((x, 1.0),), lambda: np.log(sc.i0e(x * b)) - (x - b) * (x - b) / 2),
-    "weibull_max": lambda x, c: weibull_min(-x, c),
     "gengamma": lambda x, a, c: (((x, c * a - 1),), lambda: np.log(abs(c)) - x**c - sc.gammaln(a)),
     "powerlaw": lambda x, a: (((x, a - 1),), lambda: np.log(a) + 0 * x),
     "betaprime": lambda x, a, b: (((x, a - 1),), lambda: -(a + b) * np.log1p(x) - sc.betaln(a, b)),
-    "fisk": lambda x, c: burr(x, c, 1.0),
     "burr12": lambda x, c, d: (((x, c - 1),), lambda: np.log(c * d) - (d + 1) * np.log1p(x**c)),
     "mielke": lambda x, k, s: (((x, k - 1),), lambda: np.log(k) - (1 + k / s) * np.log1p(x**s)),
     # Below 1, where the ends are.
     "loglaplace": lambda x, c: (((x, c - 1),), lambda: np.log(c / 2) + 0 * x),
     "cosine": lambda x: (((1 + np.cos(x), 1.0),), lambda: -math.log(2 * math.pi) + 0 * x),
-    "triang": lambda x, c: trapezoid(x, c, c),
 }
+"""Bases, their exponents, and what computes the logarithm of the other factor."""

@@ -15,7 +15,7 @@ from chainrules_compile import compile
 from chainrules_py import ChainRulesError, NotDifferentiableError, TracerError
 from chainrules_scipy import stats
 from chainrules_scipy.stats import Distribution, distributions
-from chainrules_scipy.stats.cumulative import INTEGRATED
+from chainrules_scipy.stats.formulas import INTEGRATED
 from chainrules_tape import grad, hessian, jacobian, jvp
 from tests.libraries.scipy.samples.judge import samples
 
