@@ -98,12 +98,13 @@ class Frozen:
         self.of, self.args, self.options = of, args, options
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self.of, name)
-        if name not in _of(self.of.native):
-            return functools.partial(method, *self.args, **self.options)
-        if name in _OF_PARAMETERS:
-            return functools.partial(method, *self.args, **self.options)
-        return lambda x: method(x, *self.args, **self.options)
+        method, native = getattr(self.of, name), self.of.native
+        if name == "expect":
+            shapes, loc, scale = native._parse_args(*self.args, **self.options)
+            return functools.partial(method, args=shapes, loc=loc, scale=scale)
+        if name in _of(native) and name not in _OF_PARAMETERS:
+            return lambda x: method(x, *self.args, **self.options)
+        return functools.partial(method, *self.args, **self.options)
 
 
 _OF_PARAMETERS = ("stats", "mean", "var", "std", "entropy", "rvs")

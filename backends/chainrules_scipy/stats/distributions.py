@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import math
 import operator
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import static_types, varies
 from chainrules_scipy._private import common_base
 from chainrules_scipy.following import beside, followed
+from chainrules_scipy.installing import original
 from chainrules_scipy.rows import (
     anchored,
     array_of,
@@ -100,6 +101,13 @@ class _Call:
         """Tell which elements have a place and a scale that are finite."""
         return np.isfinite(asked(self.loc)) & np.isfinite(asked(self.scale))
 
+    def computed(
+        self, inside: Any, known: Callable[[], Any], compute: _Compute, *first: Any
+    ) -> Any:
+        """Compute of its operands, behind some, at the elements that are inside."""
+        operands = (*first, self.x, self.loc, self.scale, *self.shapes)
+        return _where_inside(inside, known, compute, operands)
+
 
 _ALL = "the density and the distribution function"
 _REFUSED = {
@@ -144,13 +152,14 @@ def _log_density(dist: Any, z: Any, *shapes: Any) -> Any:
     return dist._logpdf(z, *shapes)
 
 
+def _general(dist: Any) -> Any:
+    """Return the class whose methods are those that a distribution has none of its own for."""
+    is_discrete = isinstance(dist, scipy.stats.rv_discrete)
+    return scipy.stats.rv_discrete if is_discrete else scipy.stats.rv_continuous
+
+
 def _is_own(dist: Any, name: str) -> bool:
-    general = (
-        scipy.stats.rv_discrete
-        if isinstance(dist, scipy.stats.rv_discrete)
-        else (scipy.stats.rv_continuous)
-    )
-    return getattr(type(dist), name) is not getattr(general, name)
+    return getattr(type(dist), name) is not getattr(_general(dist), name)
 
 
 def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
@@ -160,9 +169,8 @@ def logpdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
     def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
         return _log_density(dist, (x - loc) / scale, *shapes) - v.log(scale)
 
-    operands = (call.x, call.loc, call.scale, *call.shapes)
     inside = call.inside(True) & call.finite()
-    return _where_inside(inside, lambda: call.plainly("logpdf"), compute, operands)
+    return call.computed(inside, lambda: call.plainly("logpdf"), compute)
 
 
 def _standardised(x: Any, scale: Any) -> Any:
@@ -184,9 +192,8 @@ def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
             scale=scale,
         )
 
-    operands = (call.x, call.loc, call.scale, *call.shapes)
     inside = call.inside(True) & call.finite()
-    return _where_inside(inside, lambda: np.exp(call.plainly("logpdf")), compute, operands)
+    return call.computed(inside, lambda: np.exp(call.plainly("logpdf")), compute)
 
 
 def _cumulative(dist: Any, z: Any, *shapes: Any) -> Any:
@@ -234,8 +241,7 @@ def _of_distribution(name: str, upper: bool) -> _Compute:
             below = _cumulative(dist, (x - loc) / scale, *shapes)
             return anchored(known, -below if upper else below)
 
-        operands = (array_of(known), call.x, call.loc, call.scale, *call.shapes)
-        return _where_inside(call.inside(False), lambda: known, compute, operands)
+        return call.computed(call.inside(False), lambda: known, compute, array_of(known))
 
     method.__name__ = name
     method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
@@ -247,20 +253,16 @@ cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
 
 def _log_of(name: str, probability: _Compute) -> _Compute:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
-        if _is_own(dist, f"_{name}") and dist.name in LOG_CUMULATIVE:
-            call = _Call(dist, x, args, options)
-            operands = (call.x, call.loc, call.scale, *call.shapes)
-            return _where_inside(
-                call.inside(False),
-                lambda: call.plainly(name),
-                lambda x, loc, scale, *shapes: getattr(dist, f"_{name}")(
-                    (x - loc) / scale, *shapes
-                ),
-                operands,
-            )
-        inside = _Call(dist, x, args, options).inside(False)
-        y = probability(dist, x, *args, **options)
-        return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(asked(y)))
+        call = _Call(dist, x, args, options)
+        inside = call.inside(False)
+        if dist.name not in LOG_CUMULATIVE or not _is_own(dist, f"_{name}"):
+            y = probability(dist, x, *args, **options)
+            return v.where(inside, v.log(v.where(inside, y, 1.0)), np.log(asked(y)))
+
+        def compute(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            return getattr(dist, f"_{name}")((x - loc) / scale, *shapes)
+
+        return call.computed(inside, lambda: call.plainly(name), compute)
 
     method.__name__ = name
     method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
@@ -280,7 +282,7 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
         inside = truths((p > 0) & (p < 1) & call.valid & call.finite())
         known = call.plainly(name)
 
-        def compute(q: Any, x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+        def compute(x: Any, q: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
             for _ in range(steps):  # Newton's, from where it has arrived: each doubles the order
                 missing = q - probability(dist, x, *shapes, loc=loc, scale=scale)
                 density = pdf(dist, x, *shapes, loc=loc, scale=scale)
@@ -291,9 +293,9 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
                 x = x + sign * missing / density
             return x
 
-        operands = (call.x, array_of(known), call.loc, call.scale, *call.shapes)
+        operands = (call.x, call.loc, call.scale, *call.shapes)
         steps = max(map(nested, operands)).bit_length()
-        return _where_inside(inside, lambda: known, compute, operands)
+        return call.computed(inside, lambda: known, compute, array_of(known))
 
     method.__name__ = name
     method.__doc__ = f"Compute what ``rv_continuous.{name}`` does: the inverse, by its equation."
@@ -368,40 +370,35 @@ def _of_sums(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
     return [mean, var, third / var**1.5, fourth / var**2 - 3]
 
 
-def _standard(dist: Any, shapes: tuple[Any, ...]) -> list[Any]:
+def _by_text(function: _Compute, dist: Any, shapes: tuple[Any, ...], **options: Any) -> Any:
+    """Follow a method of SciPy's, which may write to its shapes: numbers get an axis."""
+    many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]
+    with beside(many):
+        found = followed(function)(dist, *many, **options)
+    if any(s.ndim for s in shapes):
+        return found
+    first: _Compute = lambda y: y if y is None or np.ndim(y) == 0 else y[0]
+    return tuple(map(first, found)) if isinstance(found, tuple) else first(found)
+
+
+def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
     """Return four moments of the standard distribution, by SciPy's text."""
     refuse(dist)
     if dist.name in _STANDARD:
-        return list(_STANDARD[dist.name](*shapes))
+        return _STANDARD[dist.name](*shapes)
     if dist.name in _SUMMED:
         return _of_sums(dist, shapes)
-    function = type(dist)._stats
-    general = (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._stats
-    known = [None] * 4 if function is general else None
-    if known is not None and type(dist)._munp is not _general_munp(dist):
-        m = [1.0, *(followed(type(dist)._munp)(dist, n, *shapes) for n in (1, 2, 3, 4))]
-        var = m[2] - m[1] ** 2
-        third = m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
-        fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4
-        return [m[1], var, third / var**1.5, fourth / var**2 - 3]
-    if known is None:
+    if _is_own(dist, "_stats"):
+        function = type(dist)._stats
         wanted = {"moments": "mvsk"} if "moments" in inspect.signature(function).parameters else {}
-        many = [v.reshape(s, shape=(1,)) if s.ndim == 0 else s for s in shapes]  # written to
-        with beside(many):
-            found: list[Any] = list(followed(function)(dist, *many, **wanted))
-        if all(s.ndim == 0 for s in shapes):
-            return [m if m is None or np.ndim(m) == 0 else m[0] for m in found]
-        return found
-    return known
-
-
-def _general_munp(dist: Any) -> Any:
-    """Return the general way to moments, by integrals."""
-    return (scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous)._munp
-
-
-def _is_discrete(dist: Any) -> bool:
-    return isinstance(dist, scipy.stats.rv_discrete)
+        return _by_text(function, dist, shapes, **wanted)
+    if not _is_own(dist, "_munp"):
+        return [None] * 4
+    m = [1.0, *(followed(type(dist)._munp)(dist, n, *shapes) for n in (1, 2, 3, 4))]
+    var = m[2] - m[1] ** 2
+    third = m[3] - 3 * m[1] * m[2] + 2 * m[1] ** 3
+    fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4
+    return [m[1], var, third / var**1.5, fourth / var**2 - 3]
 
 
 def stats(dist: Any, *args: Any, moments: str = "mv", **options: Any) -> Any:
@@ -440,14 +437,9 @@ def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
             f"moment({order}) has no derivative here; it has up to the fourth",
             UnsupportedKeywordError,
         )
-    wanted = "mvsk"[: max(order, 1)]
-    found = stats(dist, *args, moments=wanted, **options)
-    m, *rest = found if len(wanted) > 1 else (found,)
-    central = {0: 1.0, 2: rest[0] if rest else 0.0}
-    if order > 2:
-        central[3] = rest[1] * rest[0] ** 1.5
-    if order > 3:
-        central[4] = (rest[2] + 3) * rest[0] ** 2
+    found = stats(dist, *args, moments="mvsk"[: max(order, 1)], **options)
+    m, var, skew, kurtosis = (*(found if order > 1 else (found,)), 0.0, 0.0, 0.0)[:4]
+    central = {0: 1.0, 2: var, 3: skew * var**1.5, 4: (kurtosis + 3) * var**2}
     terms = [math.comb(order, k) * m ** (order - k) * c for k, c in central.items() if k <= order]
     return functools.reduce(operator.add, terms)
 
@@ -455,18 +447,14 @@ def moment(dist: Any, order: int, *args: Any, **options: Any) -> Any:
 def entropy(dist: Any, *args: Any, **options: Any) -> Any:
     """Compute the entropy in the parameters."""
     shapes, _, scale = dist._parse_args(*args, **options)
-    general = scipy.stats.rv_discrete if _is_discrete(dist) else scipy.stats.rv_continuous
-    found = tuple(map(array_of, shapes))
-    if dist.name == "binom" or (_is_discrete(dist) and type(dist)._entropy is general._entropy):
+    found, is_own = tuple(map(array_of, shapes)), _is_own(dist, "_entropy")
+    if dist.name == "binom" or (not is_own and _general(dist) is scipy.stats.rv_discrete):
         return v.sum(v.entr(_probabilities(dist, found)[1]), axis=-1)
-    if type(dist)._entropy is general._entropy:
+    if not is_own:
         reject(f"SciPy integrates the entropy of {dist.name}, which has no derivative here")
-    is_integral = dist.name == "tukeylambda"  # of numbers
-    many = [v.reshape(s, shape=(1,)) if s.ndim == 0 and not is_integral else s for s in found]
-    with beside(many):
-        y = array_of(followed(type(dist)._entropy)(dist, *many))
-    y = y[0] if y.ndim and all(s.ndim == 0 for s in found) else y
-    return y + v.log(array_of(scale))
+    if dist.name == "tukeylambda":  # by an integral of numbers
+        return followed(type(dist)._entropy)(dist, *found) + v.log(array_of(scale))
+    return array_of(_by_text(type(dist)._entropy, dist, found)) + v.log(array_of(scale))
 
 
 def interval(dist: Any, confidence: Any, *args: Any, **options: Any) -> Any:
@@ -531,39 +519,17 @@ def fit(dist: Any, data: Any, *args: Any, **options: Any) -> Any:
     )
 
 
-def expect(
-    dist: Any,
-    func: Any = None,
-    args: Any = (),
-    loc: Any = 0,
-    scale: Any = 1,
-    *rest: Any,
-    **how: Any,
-) -> Any:
-    """Compute the mean of a function of a draw, in the parameters."""
-    ends: list[Any] = [*rest, *(None, None, False)[len(rest) :]]
-    lb, ub, conditional = ends
-    lb, ub = how.pop("lb", lb), how.pop("ub", ub)
-    if how.pop("conditional", conditional):
-        reject(
-            "expect(conditional=True) has no derivative here; divide by the probability",
-            UnsupportedKeywordError,
-        )
-    args = args if isinstance(args, tuple) else (args,)
-    low, high = (loc + scale * end for end in dist._get_support(*map(readable, args)))
-    low, high = (low if lb is None else lb), (high if ub is None else ub)
-    plain = {"loc": readable(loc), "scale": readable(scale)}
-    inner = [float(dist.ppf(q, *map(readable, args), **plain)) for q in (0.025, 0.975)]
-    inner = [x for x in inner if readable(low) < x < readable(high)]
-    ends = [low, *inner, high]
-
-    def density(x: Any) -> Any:
-        p = pdf(dist, x, *args, loc=loc, scale=scale)
-        return p if func is None else func(x) * p
-
-    from chainrules_scipy.integrate import quad
-
-    return sum(quad(density, a, b, **how)[0] for a, b in itertools.pairwise(ends))
+def expect(dist: Any, *args: Any, **options: Any) -> Any:
+    """Compute the mean of a function of a draw, in the parameters, by SciPy's text."""
+    of = SimpleNamespace(
+        pdf=functools.partial(pdf, dist),
+        cdf=functools.partial(cdf, dist),
+        _argcheck=lambda *xs: dist._argcheck(*map(readable, xs)),
+        _get_support=functools.partial(followed(type(dist)._get_support), dist),
+        _ppf=lambda *xs: dist._ppf(*map(readable, xs)),
+    )
+    with beside((args, options)):
+        return followed(original(type(dist).expect))(of, *args, **options)
 
 
 def _lowest(dist: Any, at: Any, *shapes: Any) -> int:

@@ -348,3 +348,20 @@ def test_a_normal_distribution_is_fitted_by_its_formula(n):
 def test_what_has_no_derivative_says_what_has(f, line):
     with chainrules_scipy.install(), pytest.raises(TracerError, match=line):
         grad(f)(0.5)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda d, t: d.norm.expect(loc=t),
+        lambda d, t: d.norm(t, 2.0).expect(lambda x: x**3),
+        lambda d, t: d.truncnorm.expect(np.exp, args=(-t, 2.0)),
+        lambda d, t: d.gamma.expect(lambda x: x**2, args=(t,), lb=t, conditional=True),
+    ],
+)
+def test_the_mean_of_a_function_of_a_draw(of):
+    """Without a function it is that of the draw itself; ends of the support move."""
+    value, slope = jvp(lambda t: of(stats, t), (0.7,), (1.0,))
+    known, up, down = (of(scipy.stats, t) for t in (0.7, 0.7 + 1e-5, 0.7 - 1e-5))
+    assert abs(value - known) < 1e-9
+    assert abs(slope - (up - down) / 2e-5) < 1e-7
