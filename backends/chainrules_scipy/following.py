@@ -108,22 +108,8 @@ def _made(native: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _like(native: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that makes an array like another one, which takes what is traced."""
-
-    @functools.wraps(native)
-    def made(x: Any, *args: Any, **options: Any) -> Any:
-        return _made(native)(_static(x), *args, **options)
-
-    return made
-
-
 def _static(x: Any) -> Any:
     return readable(x) if isinstance(x, Tracer) else x
-
-
-def _clipped(x: Any, /, min: Any = None, max: Any = None, **_: Any) -> Any:
-    return np.clip(x, min, max)
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
@@ -135,50 +121,8 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
     return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
 
 
-def _arange(*ends: Any, **options: Any) -> Any:
-    if next(traced(ends), None) is None:
-        return np.arange(*ends, **options)
-    start, step = (0.0 if len(ends) == 1 else ends[0]), (ends[2] if len(ends) == 3 else 1.0)
-    return start + step * np.arange(len(np.arange(*map(_static, ends))))
-
-
 def _asfarray_checked(x: Any, *args: Any, **options: Any) -> Any:
     return x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
-
-
-def _apply_where(
-    where: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, **_: Any
-) -> Any:
-    """Compute what holds at each element, of elements of ones where that is not defined."""
-    args = [array_of(x) for x in (args if isinstance(args, (tuple, list)) else (args,))]
-    where = np.asarray(where)
-    if where.all():
-        return f1(*args)
-    if not where.any() and f2 is not None:
-        return f2(*args)
-    inside = f1(*[v.where(where, x, _inside(x, where)) for x in args])
-    if f2 is None:
-        return v.where(where, inside, fill_value)
-    return v.where(where, inside, f2(*[v.where(where, _inside(x, ~where), x) for x in args]))
-
-
-def _lazyselect(conditions: Any, functions: Any, arrays: Any, default: Any = 0) -> Any:
-    """Compute by the last condition that holds at each element, as SciPy's ``_lazyselect``."""
-    arrays = [array_of(x) for x in arrays]
-    shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    y: Any = np.full(shape, default, np.result_type(*[x.dtype for x in arrays]))
-    for condition, function in zip(conditions, functions, strict=True):
-        where = np.broadcast_to(readable(condition), shape)
-        y = _apply_where(where, arrays, function, lambda *_, y=y: y)
-    return y
-
-
-def _inside(x: Any, where: Any) -> Any:
-    """Return a value of x where it is inside, for all that are not; or 1."""
-    known = np.broadcast_to(readable(x), np.broadcast_shapes(x.shape, where.shape))[
-        np.broadcast_to(where, np.broadcast_shapes(x.shape, where.shape))
-    ]
-    return known[0] if known.size else np.ones((), x.dtype)
 
 
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
@@ -206,19 +150,6 @@ class _Joined:
         return np.concatenate(found, axis=-1 if self.columns else 0)
 
 
-def _promoted(
-    *xs: Any, broadcast: bool = False, force_floating: bool = False, xp: Any = None
-) -> Any:
-    """Convert to a common type, as SciPy's ``xp_promote`` does."""
-    found = [None if x is None else array_of(x, floating=force_floating) for x in xs]
-    dtype = np.result_type(*[x.dtype for x in found if x is not None])
-    found = [x if x is None or x.dtype == dtype else v.astype(x, dtype=dtype) for x in found]
-    if broadcast:
-        shape = np.broadcast_shapes(*[x.shape for x in found if x is not None])
-        found = [x if x is None else v.broadcast_to(x, shape=shape) for x in found]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
 class _At:
     """Where an array is written, as array_api_extra has it."""
 
@@ -236,7 +167,7 @@ class _At:
             made: Any = np.zeros  # whose stubs do not know what arrays may be like
             x = made(x.shape, np.result_type(x.dtype, array_of(y).dtype), like=y) + x
         if not x.ndim:
-            return v.where(self.where, y, x)
+            return v.where(self.where, v.reshape(array_of(y), shape=()), x) if np.size(y) else x
         x[self.where] = y
         return x
 
@@ -339,15 +270,17 @@ INSTEAD: dict[Any, Any] = {
     np.empty: _made(np.zeros),
     np.ones: _made(np.ones),
     np.eye: _made(np.eye),
-    np.zeros_like: _like(np.zeros_like),
-    np.empty_like: _like(np.zeros_like),
-    np.ones_like: _like(np.ones_like),
+    np.zeros_like: _made(np.zeros_like),
+    np.empty_like: _made(np.zeros_like),
+    np.ones_like: _made(np.ones_like),
     np.lib.stride_tricks.sliding_window_view: _windows,
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.divide: _divided,
     np.full: _full,
-    np.arange: _arange,
-    np.clip: _clipped,
+    np.clip: lambda x, /, min=None, max=None, **_: np.clip(x, min, max),  # noqa: A006 - their names
+    np.broadcast_to: lambda x, shape, **_: np.broadcast_to(x, shape),
+    np.extract: lambda where, x: x[np.asarray(where, bool)],
+    np.place: lambda x, where, y: x.__setitem__(np.asarray(where, bool), y),
     np.astype: lambda x, dtype, **_: x.astype(dtype),
     np.r_: _Joined(np.r_, columns=False),
     np.c_: _Joined(np.c_, columns=True),
@@ -358,15 +291,10 @@ INSTEAD: dict[Any, Any] = {
 }
 """What copies use in place of NumPy's functions, and of public ones of SciPy's."""
 HELPERS: dict[str | None, Any] = {
-    "apply_where": _apply_where,
     "at": _At,
     "is_array_api_obj": lambda x: isinstance(x, (Tracer, np.ndarray, np.generic)),
     "is_numpy": lambda _: True,
     "is_numpy_namespace": lambda _: True,
-    "xp_promote": _promoted,
-    "_asarray": lambda x, dtype=None, *_, **__: _asarray(x, dtype),
-    "_asarray_validated": lambda x, *_, **__: array_of(x, floating=False),
-    "_lazyselect": _lazyselect,
 }
 """What copies use in place of the functions in SciPy's private packages that have these names."""
 

@@ -378,7 +378,7 @@ def _by_text(function: _Compute, dist: Any, shapes: tuple[Any, ...], **options: 
     if any(s.ndim for s in shapes):
         return found
     first: _Compute = lambda y: y if y is None or np.ndim(y) == 0 else y[0]
-    return tuple(map(first, found)) if isinstance(found, tuple) else first(found)
+    return tuple(map(first, found)) if isinstance(found, (tuple, list)) else first(found)
 
 
 def _standard(dist: Any, shapes: tuple[Any, ...]) -> Any:
