@@ -8,8 +8,9 @@ import functools
 import importlib
 import inspect
 import math
+import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from types import CellType, FunctionType, ModuleType
 from typing import Any
@@ -121,10 +122,6 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
     return y + fill_value if y.dtype.kind in "fc" else np.full(shape, fill_value, dtype)
 
 
-def _asfarray_checked(x: Any, *args: Any, **options: Any) -> Any:
-    return x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
-
-
 def _divided(x: Any, y: Any, /, out: Any = None, where: Any = True) -> Any:
     """Divide where a condition holds; elsewhere stands what is in ``out``."""
     if next(traced((x, y, out)), None) is None:
@@ -173,90 +170,76 @@ class _At:
 
     set = _written
 
-    def add(self, y: Any, **how: Any) -> Any:
-        return self._written(self.x[self.where] + y, **how)
-
-    def multiply(self, y: Any, **how: Any) -> Any:
-        return self._written(self.x[self.where] * y, **how)
-
-    def divide(self, y: Any, **how: Any) -> Any:
-        return self._written(self.x[self.where] / y, **how)
-
-    def subtract(self, y: Any, **how: Any) -> Any:
-        return self._written(self.x[self.where] - y, **how)
+    def __getattr__(self, name: str) -> Any:
+        operator = _OPERATORS[name]
+        return lambda y, **how: self._written(operator(self.x[self.where], y), **how)
 
 
-class Either(tuple[Any, ...]):
-    """Classes, as copies ask whether something is of one of them: ``A | B | C``."""
+_OPERATORS = {
+    "add": operator.add,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "subtract": operator.sub,
+}
 
-    __slots__ = ()
 
-    def __or__(self, other: Any) -> Either:
-        return Either((*self, other))
+class _Class:
+    """A class as copies see it: makes what keeps traced values, and has it for instances.
 
-    def __ror__(self, other: Any) -> Either:
-        return Either((other, *self))
+    Parameters
+    ----------
+    has : callable
+        Tells whether something is an instance.
+    make : callable, optional
+        Makes an instance.
+    **names
+        Attributes; others are those of ``make``.
+    """
+
+    def __init__(self, has: Callable[[Any], Any], make: Any = None, **names: Any) -> None:
+        vars(self).update(names, has=has, make=make)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.make(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.make, name)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return bool(self.has(x))
+
+    def __or__(self, other: Any) -> _Class:
+        either: Any = self, other
+        return _Class(lambda x: isinstance(x, either))
+
+    __ror__ = __or__
+
+
+def _number(cls: Any, read: Callable[[Any], Any]) -> _Class:
+    """Return a class of numbers that reads what is traced, instead of making a plain one."""
+    make = lambda x=0: read(x) if isinstance(x, Tracer) else cls(x)
+    has = lambda x: isinstance(x, cls) and not isinstance(x, Tracer)
+    return _Class(has, make, dtype=np.dtype(cls))
+
+
+FLOAT64 = _number(np.float64, array_of)
+"""NumPy's class of floats, which makes arrays of arrays."""
 
 
 def _is_scalar(x: Any) -> bool:
     return bool(np.isscalar(untraced(x)))
 
 
-class _Arrays:
-    """The class of arrays, to which what is traced belongs as well."""
-
-    def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
-
-    def __or__(self, other: Any) -> Either:
-        return Either((self, other))
-
-    def __ror__(self, other: Any) -> Either:
-        return Either((other, self))
-
-
-class _Number:
-    """A class of numbers, which leaves what is traced as it is."""
-
-    def __init__(self, cls: type) -> None:
-        self.cls, self.dtype = cls, np.dtype(cls)
-
-    def __call__(self, x: Any = 0) -> Any:
-        return v.reshape(array_of(x), shape=()) if isinstance(x, Tracer) else self.cls(x)
-
-    def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, self.cls)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self or other is self.cls
-
-    def __or__(self, other: Any) -> Any:
-        return self.cls | other
-
-    __ror__ = __or__
-
-    def __hash__(self) -> int:
-        return hash(self.cls)
-
-
-class _Floats(_Number):
-    """The class of NumPy's floats, which makes arrays of arrays."""
-
-    def __call__(self, x: Any = 0) -> Any:
-        return array_of(x) if isinstance(x, Tracer) else self.cls(x)
-
-
-FLOAT64 = _Floats(np.float64)
-
-
-def _windows(x: Any, *args: Any, writeable: bool = False, **options: Any) -> Any:
-    return np.lib.stride_tricks.sliding_window_view(x, *args, **options)
-
-
-BUILTINS = dict(vars(builtins)) | {"float": _Number(float), "complex": _Number(complex)}
+_PYTHONS = {
+    cls.__name__: _number(cls, lambda x: v.reshape(array_of(x), shape=()))
+    for cls in (float, complex)
+}
+BUILTINS = dict(vars(builtins)) | _PYTHONS
 
 INSTEAD: dict[Any, Any] = {
-    np.ndarray: _Arrays(),
+    np.ndarray: _Class(
+        lambda x: isinstance(x, np.ndarray) or (isinstance(x, Tracer) and not _is_scalar(x))
+    ),
     np.isscalar: _is_scalar,
     np.lexsort: lambda keys, axis=-1: np.lexsort(plainly(keys), axis),
     np.array: _array,
@@ -264,7 +247,9 @@ INSTEAD: dict[Any, Any] = {
     np.asanyarray: _asarray,
     np.ascontiguousarray: _asarray,
     np.asfortranarray: _asarray,
-    np.asarray_chkfinite: _asfarray_checked,
+    np.asarray_chkfinite: lambda x, *args, **options: (
+        x if isinstance(x, Tracer) else np.asarray_chkfinite(x, *args, **options)
+    ),
     np.require: _asarray,
     np.zeros: _made(np.zeros),
     np.empty: _made(np.zeros),
@@ -273,7 +258,9 @@ INSTEAD: dict[Any, Any] = {
     np.zeros_like: _made(np.zeros_like),
     np.empty_like: _made(np.zeros_like),
     np.ones_like: _made(np.ones_like),
-    np.lib.stride_tricks.sliding_window_view: _windows,
+    np.lib.stride_tricks.sliding_window_view: lambda x, *args, writeable=False, **options: (  # noqa: PLW0108
+        np.lib.stride_tricks.sliding_window_view(x, *args, **options)
+    ),
     np.real: lambda x: array_of(x).real + 0.0 if isinstance(x, Tracer) else np.real(x),
     np.divide: _divided,
     np.full: _full,
@@ -297,17 +284,6 @@ HELPERS: dict[str | None, Any] = {
     "is_numpy_namespace": lambda _: True,
 }
 """What copies use in place of the functions in SciPy's private packages that have these names."""
-
-
-def ours_for(value: Any) -> Any:
-    """Return what copies use in place of something; None for most.
-
-    Raises
-    ------
-    TypeError
-        If it has no hash.
-    """
-    return INSTEAD.get(value) or HELPERS.get(helper_name(value))
 
 
 _classes: dict[type, dict[str, Any]] = {}
@@ -399,37 +375,28 @@ def follow_class(cls: type, *methods: str, constructs: bool = True, **instead: A
 
     @functools.wraps(cls, updated=())
     def make(*args: Any, **options: Any) -> Any:
+        of = followed_class(cls) if is_traced((*args, *options.values())) else cls
         with beside((args, options)):
-            return (followed_class if is_traced((*args, *options.values())) else _same)(cls)(
-                *args, **options
-            )
+            return of(*args, **options)
 
     make.__doc__ = f"Make SciPy's `{cls.__name__}`, of traced values too."
 
-    def of_class(name: str) -> Callable[..., Any]:
+    def by_text(name: str, is_static: bool) -> Callable[..., Any]:
         @functools.wraps(getattr(cls, name))
         def function(*args: Any, **options: Any) -> Any:
+            of = followed_class(cls) if is_static else of_followed(args[0])
             with beside((args, options)):
-                return getattr(followed_class(cls), name)(*args, **options)
+                return getattr(of, name)(*args[not is_static :], **options)
 
         return function
-
-    def of_traced(name: str) -> Callable[..., Any]:
-        @functools.wraps(getattr(cls, name))
-        def method(self: Any, *args: Any, **options: Any) -> Any:
-            made = of_followed(self)
-            with beside((args, options)):
-                return getattr(made, name)(*args, **options)
-
-        return method
 
     if constructs:
         place_constructor(cls, make)
     for name in methods:
         is_static = isinstance(vars(cls).get(name), staticmethod)
-        place_method(cls, (of_class if is_static else of_traced)(name), name)
+        place_method(cls, by_text(name, is_static), name)
         if is_static:
-            setattr(make, name, of_class(name))
+            setattr(make, name, by_text(name, True))
     return make
 
 
@@ -462,10 +429,6 @@ def of_followed(x: Any) -> Any:
     return made
 
 
-def _same(cls: type) -> type:
-    return cls
-
-
 def followed(function: Any, **instead: Any) -> Any:
     """Return the copy of a Python function in which names keep traced values."""
     return _names(function.__globals__, **instead).copied(function)
@@ -493,27 +456,7 @@ def followed_class(cls: type) -> Any:
 
 
 def _plainly(made: Any, /, *_: Any, **__: Any) -> Any:
-    return object.__new__(made.followed if isinstance(made, _Class) else made)
-
-
-class _Class:
-    """A class of SciPy's, as copies see it: they make instances that keep traced values."""
-
-    def __init__(self, theirs: type) -> None:
-        self.theirs, self.followed = theirs, followed_class(theirs)
-        vars(self)["__new__"] = _plainly
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        return self.followed(*args, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.followed, name)
-
-    def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, self.theirs)
-
-    def __or__(self, other: Any) -> Any:
-        return Either((self, other))
+    return object.__new__(made.make if isinstance(made, _Class) else made)
 
 
 class _Names(dict[str, Any]):
@@ -530,31 +473,24 @@ class _Names(dict[str, Any]):
 
     def kept(self, value: Any) -> Any:
         """Return what stands for something of SciPy's or NumPy's in a copy."""
-        if type(value) is tuple:
-            return self._kept_items(value)
-        try:
-            known = ours_for(value) or standing(value)
-        except TypeError:  # of what has no hash
-            return self._kept_items(value)
+        cls: Any = type(value)
+        if cls in (list, tuple):
+            return cls([self.kept(item) for item in value])
+        if cls is dict and value:
+            return {key: self.kept(item) for key, item in value.items()}
+        if not isinstance(value, Hashable):
+            return value
+        known = INSTEAD.get(value) or HELPERS.get(helper_name(value)) or standing(value)
         if known is not None:
             return known
         if isinstance(value, ModuleType):
             return _module(value)
         if value in _classes:
-            return _Class(value)
+            has = lambda x: isinstance(x, value)
+            return _Class(has, followed_class(value), __new__=_plainly)
         if isinstance(value, FunctionType) and value.__globals__["__name__"].startswith("scipy."):
             names = self if value.__globals__ is self.theirs else _names(value.__globals__)
             return names.copied(value)
-        return value
-
-    def _kept_items(self, value: Any) -> Any:
-        """Return a table of functions with their copies; other things as they are."""
-        if type(value) is dict and value and not isinstance(value, _Names):
-            return {key: self.kept(item) for key, item in value.items()}
-        if type(value) is list:
-            return [self.kept(item) for item in value]
-        if type(value) is tuple:
-            return tuple([self.kept(item) for item in value])
         return value
 
     def copied(self, function: FunctionType) -> FunctionType:
