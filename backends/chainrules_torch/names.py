@@ -23,7 +23,6 @@ from chainrules_py.extend import alias, flatten, untraced, viewers
 from chainrules_py.extend import elementwise_composites as elementwise
 from chainrules_py.extend import manipulation_composites as manipulation
 from chainrules_py.extend import products_composites as products
-from chainrules_py.extend import quantiles_composites as quantiles
 from chainrules_py.extend import reductions_composites as reductions
 
 _results: Any = torch.return_types
@@ -82,8 +81,7 @@ def row(names: str, *, views: bool = False) -> Callable[[Any], Any]:
             written = [n for n in ("out", "inplace") if _is_asked(given.pop(n, None))]
             lost = written or ([] if free else [n for n in given if n not in known])
             if lost:
-                shown = ", ".join(lost)
-                msg = f"{f.__name__.rstrip('_')}() of a traced value takes no {shown}"
+                msg = f"{names.split(maxsplit=1)[0]}() of a traced value takes no {', '.join(lost)}"
                 raise UnsupportedKeywordError(msg)
             more = (given.pop(rest),) if rest in given else ()
             return f(*operands, *more, **given)
@@ -170,20 +168,6 @@ def _alike(tensors: Any) -> list[Any]:
 _ROUNDED: dict[Any, Callable[[Any], Any]] = {None: lambda y: y, "floor": v.floor, "trunc": v.trunc}
 
 
-_MODES: dict[Any, Any] = {True: "reduced", False: "complete"}
-"""Modes of a factorisation in older programs: whether it is the smaller one."""
-
-
-def _softplus(x: Any, z: Any, beta: Any, threshold: Any) -> Any:
-    near = v.divide(v.log1p(v.exp(v.minimum(z, threshold))), beta)
-    return v.where(v.greater(z, threshold), x, near)
-
-
-def _gelu(x: Any) -> Any:
-    inner = v.multiply(v.add(x, v.multiply(v.pow(x, 3), 0.044715)), 0.7978845608028654)
-    return v.multiply(v.multiply(x, 0.5), v.add(v.tanh(inner), 1))
-
-
 def _reduced(word: Any) -> Callable[..., Any]:
     def reduced(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         axis = None if self.ndim == 0 else _axes(dim)
@@ -219,10 +203,6 @@ def _along_one(word: Any) -> Callable[..., Any]:
     return along
 
 
-def _length(x: Any, dim: int) -> int:
-    return x.shape[dim] if x.ndim else 1
-
-
 def _along(x: Any, dim: int, part: Any) -> Any:
     return x[(*[slice(None)] * (dim % x.ndim), part)]
 
@@ -231,27 +211,12 @@ def _order(x: Any, dim: int, descending: bool) -> Any:
     return v.argsort(x, axis=dim, descending=descending) if x.ndim else v.argmax(x)
 
 
-def _ranks(x: Any, dim: int, ranks: slice, descending: bool = False) -> Any:
-    places = _order(x, dim, descending)
-    return _along(places, dim, ranks) if x.ndim else places
-
-
 def _at(x: Any, places: Any, dim: int, keepdim: bool = True) -> tuple[Any, Any]:
     """Elements at some places of an axis, and the places."""
     if x.ndim == 0:
         return x, places
     y = v.take_along_axis(x, places, axis=dim)
     return (y, places) if keepdim else (v.squeeze(y, axis=dim), v.squeeze(places, axis=dim))
-
-
-def _ranked(x: Any, k: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    return _at(x, _ranks(x, dim, slice(k, k + 1)), dim, keepdim)
-
-
-def _median(x: Any) -> Any:
-    """Return the lower of the elements in the middle."""
-    x = v.reshape(x, shape=(-1,))
-    return x[v.argsort(x, axis=0)[(x.shape[0] - 1) // 2]]
 
 
 def _extreme(name: str, whole: Any, between: Any, places: Any) -> Callable[..., Any]:
@@ -275,40 +240,20 @@ def _expanded(x: Any, sizes: tuple[int, ...]) -> Any:
     return v.broadcast_to(x, shape=shape)
 
 
+def _beside(x: Any, dim: int, places: Any) -> Any:
+    """Return the part of a value that lies beside places along an axis."""
+    axes = enumerate(places.shape)
+    return x[tuple([slice(None) if i == dim % x.ndim else slice(n) for i, n in axes])]
+
+
 def _split(self: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
     length = self.shape[dim]
     if isinstance(split_size, int):
-        split_size = [
-            min(split_size, length - i) for i in range(0, max(length, 1), max(split_size, 1))
-        ]
+        starts = range(0, max(length, 1), max(split_size, 1))
+        split_size = [min(split_size, length - i) for i in starts]
     ends = [sum(split_size[: i + 1]) for i in range(len(split_size))]
     cuts = zip((0, *ends), ends, strict=False)
     return tuple([_along(self, dim, slice(i, j)) for i, j in cuts])
-
-
-def _filled_ones(each: list[Any]) -> list[Any]:
-    """Leave out what has no elements, as PyTorch does beside matrices."""
-    return [x for x in each if tuple(x.shape) != (0,)] or each
-
-
-def _joined(each: list[Any], ndim: int) -> Any:
-    each = [
-        x if x.ndim >= ndim else v.reshape(x, shape=(1, -1)[-ndim:] if x.ndim else (1,) * ndim)
-        for x in each
-    ]
-    return v.concat(*each, axis=1 if ndim == 1 and each[0].ndim > 1 else 0)
-
-
-def _added(word: Any) -> Callable[..., Any]:
-    """Make a product that is added to something; times zero it is left out, whatever is in it."""
-
-    def added(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        product = word(mat1, mat2) if alpha == 1 else v.multiply(word(mat1, mat2), alpha)
-        if beta == 0:
-            return product
-        return v.add(self if beta == 1 else v.multiply(self, beta), product)
-
-    return added
 
 
 def _transform(word: Any) -> Callable[..., Any]:
@@ -326,20 +271,14 @@ def _shaped(make: Any) -> Callable[..., Any]:
     return made
 
 
-def _full(x: Any, shape: tuple[int, ...], fill: Any, dtype: Any, device: Any) -> Any:
+def _full(x: Any, shape: Any, fill: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Any:
     """Fill with one number, which may be traced itself."""
-    whole = torch.empty(shape, dtype=dtype or x.dtype, device=device or x.device)
-    if not hasattr(fill, "dtype"):
-        return whole.fill_(fill)
-    return v.broadcast_to(to(fill, whole.dtype), shape=shape)
-
-
-@row("nan_to_num")
-def nan_to_num(self: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Numbers for what is none."""
-    limits = torch.finfo(self.dtype)
-    posinf = limits.max if posinf is None else posinf
-    return v.nan_to_num(self, nan or 0.0, posinf, limits.min if neginf is None else neginf)
+    like = torch.empty(tuple(shape), dtype=dtype or x.dtype, device=device or x.device)
+    return (
+        v.broadcast_to(to(fill, like), shape=like.shape)
+        if hasattr(fill, "dtype")
+        else like.fill_(fill)
+    )
 
 
 @row("reshape Tensor.view", views=True)
@@ -354,22 +293,10 @@ def reshape(self: Any, *shape: Any) -> Any:
 @row("flatten", views=True)
 def flat(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return some axes in one."""
-    if self.ndim == 0:
-        return v.reshape(self, shape=(1,))
-    start, end = start_dim % self.ndim, end_dim % self.ndim
-    shape = self.shape
+    shape = tuple(self.shape) or (1,)
+    start, end = start_dim % len(shape), end_dim % len(shape)
     inner = math.prod(shape[start : end + 1])
     return v.reshape(self, shape=(*shape[:start], inner, *shape[end + 1 :]))
-
-
-@row("unflatten", views=True)
-def unflatten(self: Any, dim: int, sizes: Any) -> Any:
-    """One axis in several."""
-    dim %= self.ndim
-    length, sizes = self.shape[dim], list(sizes)
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = length // -math.prod(sizes)
-    return v.reshape(self, shape=(*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
 
 @row("squeeze", views=True)
@@ -381,73 +308,14 @@ def squeeze(self: Any, dim: Any = None) -> Any:
     return v.squeeze(self, axis=tuple([axis for axis in axes if self.shape[axis] == 1]))
 
 
-@row("gather")
-def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """Return an element for each place along an axis."""
-    if self.ndim == 0 or index.ndim == 0:
-        y = v.take(v.reshape(self, shape=(-1,)), v.reshape(index, shape=(-1,)), axis=0)
-        return v.reshape(y, shape=tuple(index.shape))
-    if index.ndim != self.ndim:  # of no elements
-        return v.reshape(v.reshape(self, shape=(-1,))[:0], shape=tuple(index.shape))
-    axes = enumerate(index.shape)
-    part = tuple([slice(None) if i == dim % self.ndim else slice(n) for i, n in axes])
-    return v.take_along_axis(self[part], to(index, torch.int64), axis=dim)
-
-
-@row("take_along_dim")
-def take_along_dim(self: Any, indices: Any, dim: Any = None) -> Any:
-    """Return an element for each place along an axis."""
-    if dim is None:
-        x, at = (v.reshape(x, shape=(-1,)) for x in (self, indices))
-        return v.take_along_axis(x, at, axis=0)
-    dim %= self.ndim
-    ends = lambda x: (*x.shape[:dim], 1, *x.shape[dim + 1 :])
-    shape = torch.broadcast_shapes(ends(self), ends(indices))
-    x, at = (
-        v.broadcast_to(x, shape=(*shape[:dim], x.shape[dim], *shape[dim + 1 :]))
-        for x in (self, indices)
-    )
-    return v.take_along_axis(x, at, axis=dim)
-
-
-@row("masked_select")
-def masked_select(self: Any, mask: Any) -> Any:
-    """Return the elements where a mask says so."""
-    shape = torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape))
-    shape = tuple(shape) or (1,)
-    return v.broadcast_to(self, shape=shape)[v.broadcast_to(mask, shape=shape)]
-
-
-@row("svd")
-def older_svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """Singular values and vectors, the right ones in columns."""
-    u, s, vh = v.svd(self, full_matrices=not some)
-    return _results.svd((u, s, v.conj(v.matrix_transpose(vh))))
-
-
 @row("torch.linalg.solve")
 def solve(self: Any, B: Any, *, left: bool = True) -> Any:
     """Return the solution of linear equations."""
     if not left:
-        turned = v.solve(v.matrix_transpose(self), v.matrix_transpose(B))
-        return v.matrix_transpose(turned)
-    vectors = B.ndim == 1 or tuple(B.shape) == tuple(self.shape[:-1])
-    if not vectors or B.ndim == 1:
-        return v.solve(self, B)
-    return v.squeeze(v.solve(self, v.expand_dims(B, axis=-1)), axis=-1)
-
-
-@row("norm")
-def older_norm(
-    self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
-    """Return the norm of vectors, of all elements if there is no axis."""
-    self = self if dtype is None else to(self, dtype)
-    if p in ("fro", None):
-        p = 2
-    if p == "nuc":
-        return products.norm(self, p, (-2, -1) if dim is None else _axes(dim), keepdim)
-    return v.vector_norm(self, ord=p, axis=_axes(dim), keepdims=keepdim)
+        return v.matrix_transpose(v.solve(v.matrix_transpose(self), v.matrix_transpose(B)))
+    if B.ndim > 1 and tuple(B.shape) == tuple(self.shape[:-1]):  # many vectors
+        return v.squeeze(v.solve(self, v.expand_dims(B, axis=-1)), axis=-1)
+    return v.solve(self, B)
 
 
 # --------------------------------------------------------------------------------- tables
@@ -512,6 +380,7 @@ _WORDS: tuple[tuple[str, Any], ...] = (
     ("special.ndtr", v.ndtr),
     ("special.ndtri", v.ndtri),
     ("nn.functional.logsigmoid", v.log_expit),
+    ("add", v.add),
     ("atan2 arctan2", v.atan2),
     ("bitwise_and", v.bitwise_and),
     ("bitwise_or", v.bitwise_or),
@@ -544,6 +413,7 @@ _WORDS: tuple[tuple[str, Any], ...] = (
     ("remainder", v.remainder),
     ("xlogy special.xlogy", v.xlogy),
     ("special.xlog1py", v.xlog1py),
+    ("sub subtract", v.subtract),
     ("special.zeta", v.zeta),
     ("matmul mm bmm linalg.matmul", v.matmul),
     ("inner", v.inner),
@@ -558,49 +428,15 @@ _WORDS: tuple[tuple[str, Any], ...] = (
 
 _ROWS: tuple[tuple[str, Any], ...] = (
     (
-        "add",
-        lambda self, other, *, alpha=1: v.add(
-            self, other if alpha == 1 else v.multiply(other, alpha)
-        ),
-    ),
-    (
-        "sub subtract",
-        lambda self, other, *, alpha=1: v.subtract(
-            self, other if alpha == 1 else v.multiply(other, alpha)
-        ),
-    ),
-    ("float_power", lambda self, exponent: v.pow(to(self, torch.float64), exponent)),
-    (
         "round special.round",
         lambda self, *, decimals=0: (
             v.round_decimals(self, decimals=decimals) if decimals else v.round(self)
         ),
     ),
-    ("frac", lambda self: v.subtract(self, v.trunc(self))),
     ("rsqrt", lambda self: v.reciprocal(v.sqrt(self))),
-    ("angle", lambda self: elementwise.angle(self)),
-    (
-        "logit special.logit",
-        lambda self, eps=None: v.logit(self if eps is None else v.clip(self, eps, 1.0 - eps)),
-    ),
+    ("cholesky torch.linalg.cholesky", lambda self, upper=False: v.cholesky(self, upper=upper)),
     ("clamp clip", lambda self, min=None, max=None: elementwise.bounded(self, min, max)),
-    ("clamp_min", lambda self, min: elementwise.bounded(self, min, None)),
-    ("clamp_max", lambda self, max: elementwise.bounded(self, None, max)),
-    ("lerp", lambda self, end, weight: v.lerp(self, end, weight)),
-    (
-        "addcmul",
-        lambda self, tensor1, tensor2, *, value=1: v.add(
-            self, v.multiply(v.multiply(tensor1, tensor2), value)
-        ),
-    ),
-    (
-        "addcdiv",
-        lambda self, tensor1, tensor2, *, value=1: v.add(
-            self, v.multiply(v.divide(tensor1, tensor2), value)
-        ),
-    ),
     ("relu nn.functional.relu", lambda self: v.where(v.greater(self, 0), self, 0.0)),
-    ("nn.functional.silu", lambda self: v.multiply(self, v.expit(self))),
     ("Tensor.where", lambda self, condition, other: v.where(condition, self, other)),
     ("torch.where", lambda condition, self, other: v.where(condition, self, other)),
     ("masked_fill", lambda self, mask, value: v.where(mask, value, self)),
@@ -612,23 +448,16 @@ _ROWS: tuple[tuple[str, Any], ...] = (
         lambda self, repeats, dim=None, *, output_size=None: v.repeat(self, repeats, axis=dim),
     ),
     ("flip", lambda self, *dims: v.flip(self, axis=_gathered(dims))),
-    ("fliplr", lambda self: v.flip(self, axis=1)),
-    ("flipud", lambda self: v.flip(self, axis=0)),
-    ("rot90", lambda self, k=1, dims=(0, 1): manipulation.rot90(self, k, tuple(dims))),
     ("diag", lambda self, diagonal=0: manipulation.diag(self, diagonal)),
     ("tril", lambda self, diagonal=0: v.tril(self, k=diagonal)),
     ("triu", lambda self, diagonal=0: v.triu(self, k=diagonal)),
-    ("take", lambda self, index: v.take(v.reshape(self, shape=(-1,)), index, axis=0)),
     ("torch.stack", lambda tensors, dim=0: v.stack(*_alike(tensors), axis=dim)),
     ("mv", lambda self, vec: v.matmul(self, vec)),
     ("dot", lambda self, tensor: v.matmul(self, tensor)),
     ("vdot", lambda self, other: v.matmul(v.conj(self), other)),
     ("torch.linalg.vecdot", lambda self, other, *, dim=-1: v.vecdot(self, other, axis=dim)),
-    ("kron", lambda self, other: products.kron(self, other)),
     ("trace", lambda self: v.trace(self)),
     ("matrix_power torch.linalg.matrix_power", lambda self, n: products.matrix_power(self, n)),
-    ("slogdet torch.linalg.slogdet", lambda self: _results.linalg_slogdet(tuple(v.slogdet(self)))),
-    ("cholesky torch.linalg.cholesky", lambda self, upper=False: v.cholesky(self, upper=upper)),
     (
         "torch.linalg.svd",
         lambda self, full_matrices=True: _results.linalg_svd(
@@ -641,44 +470,20 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ),
     ("torch.linalg.eigvalsh", lambda self, UPLO="L": v.eigvalsh(self, upper=UPLO.upper() == "U")),
     (
-        "pinverse torch.linalg.pinv",
-        lambda self, rcond=None, *, rtol=None, hermitian=False: v.pinv(
-            self, rtol=rcond if rtol is None else rtol, hermitian=hermitian
-        ),
-    ),
-    (
         "torch.linalg.vector_norm",
         lambda self, ord=2, dim=None, keepdim=False: v.vector_norm(
             self, ord=ord, axis=_axes(dim), keepdims=keepdim
         ),
     ),
-    ("dist", lambda self, other, p=2: v.vector_norm(v.subtract(self, other), ord=p)),
     (
         "div divide true_divide",
         lambda self, other, *, rounding_mode=None: _ROUNDED[rounding_mode](v.divide(self, other)),
-    ),
-    (
-        "polygamma special.polygamma",
-        lambda self, other: (
-            v.polygamma(self, other) if isinstance(self, int) else v.polygamma(other, self)
-        ),
-    ),
-    (
-        "nn.functional.softplus",
-        lambda self, beta=1, threshold=20: _softplus(self, v.multiply(self, beta), beta, threshold),
-    ),
-    (
-        "nn.functional.gelu",
-        lambda self, *, approximate="none": (
-            v.multiply(self, v.ndtr(self)) if approximate == "none" else _gelu(self)
-        ),
     ),
     ("std", _spread(v.std)),
     ("var", _spread(v.var)),
     ("sum", _reduced(v.sum)),
     ("mean", _reduced(v.mean)),
     ("prod", _reduced(v.prod)),
-    ("nansum", _reduced(reductions.nansum)),
     ("all", _reduced(v.all)),
     ("any", _reduced(v.any)),
     ("amax", _reduced(v.max)),
@@ -686,48 +491,8 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("argmax", _reduced(v.argmax)),
     ("argmin", _reduced(v.argmin)),
     ("logsumexp special.logsumexp", _reduced(v.logsumexp)),
-    (
-        "aminmax",
-        lambda self, *, dim=None, keepdim=False: _results.aminmax(
-            [_reduced(f)(self, dim, keepdim) for f in (v.min, v.max)]
-        ),
-    ),
     ("max", _extreme("max", v.max, v.maximum, v.argmax)),
     ("min", _extreme("min", v.min, v.minimum, v.argmin)),
-    (
-        "sort",
-        lambda self, dim=-1, descending=False, stable=False: _results.sort(
-            _at(self, _order(self, dim, descending), dim)
-        ),
-    ),
-    ("argsort", lambda self, dim=-1, descending=False, stable=False: _order(self, dim, descending)),
-    ("msort", lambda self: _at(self, _order(self, 0, False), 0)[0]),
-    (
-        "topk",
-        lambda self, k, dim=-1, largest=True, sorted=True: _results.topk(
-            _at(self, _ranks(self, dim, slice(k), largest), dim)
-        ),
-    ),
-    (
-        "kthvalue",
-        lambda self, k, dim=-1, keepdim=False: _results.kthvalue(
-            _ranked(self, k - 1, dim, keepdim)
-        ),
-    ),
-    (
-        "median",
-        lambda self, dim=None, keepdim=False: (
-            _median(self)
-            if dim is None
-            else _results.median(_ranked(self, (_length(self, dim) - 1) // 2, dim, keepdim))
-        ),
-    ),
-    (
-        "quantile",
-        lambda self, q, dim=None, keepdim=False, *, interpolation="linear": quantiles.quantile(
-            self, q, axis=dim if self.ndim else None, keepdims=keepdim, method=interpolation
-        ),
-    ),
     ("cumsum", _along_one(v.cumulative_sum)),
     ("cumprod", _along_one(v.cumulative_prod)),
     ("softmax special.softmax nn.functional.softmax", _along_one(v.softmax)),
@@ -751,30 +516,11 @@ _ROWS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
-        "diag_embed",
-        lambda self, offset=0, dim1=-2, dim2=-1: manipulation.moveaxis(
-            v.from_diagonal(
-                self,
-                rows=self.shape[-1] + abs(offset),
-                columns=self.shape[-1] + abs(offset),
-                offset=offset,
-            ),
-            (-2, -1),
-            (dim1, dim2),
-        ),
-    ),
-    (
         "index_select",
         lambda self, dim, index: (
             v.take(self, v.reshape(index, shape=(-1,)), axis=dim) if self.ndim else self
         ),
     ),
-    (
-        "torch.cat torch.concat torch.concatenate",
-        lambda tensors, dim=0: v.concat(*_filled_ones(_alike(tensors)), axis=dim),
-    ),
-    ("torch.hstack", lambda tensors: _joined(_alike(tensors), 1)),
-    ("torch.vstack torch.row_stack", lambda tensors: _joined(_alike(tensors), 2)),
     (
         "cross torch.linalg.cross",
         lambda self, other, dim=-1: products.cross_of_three(
@@ -788,31 +534,11 @@ _ROWS: tuple[tuple[str, Any], ...] = (
             (equation.replace(" ", ""), *_gathered(operands))
         ),
     ),
-    ("addmm", _added(v.matmul)),
-    ("addmv", _added(v.matmul)),
-    ("baddbmm", _added(v.matmul)),
-    ("addr", _added(v.outer)),
     (
         "nn.functional.linear",
         lambda self, weight, bias=None: v.add(
             v.matmul(self, v.matrix_transpose(weight) if weight.ndim > 1 else weight),
             0.0 if bias is None else bias,
-        ),
-    ),
-    (
-        "logdet",
-        lambda self: v.where(v.less(v.real(v.slogdet(self)[0]), 0), math.nan, v.slogdet(self)[1]),
-    ),
-    (
-        "qr torch.linalg.qr",
-        lambda self, mode="reduced": _results.linalg_qr(
-            tuple(v.qr(self, mode=_MODES.get(mode) or str(mode)))
-        ),
-    ),
-    (
-        "torch.linalg.norm",
-        lambda self, ord=None, dim=None, keepdim=False: products.norm(
-            self, ord, _axes(dim), keepdim
         ),
     ),
     ("torch.fft.fft", _transform(v.fft)),
@@ -823,17 +549,45 @@ _ROWS: tuple[tuple[str, Any], ...] = (
     ("torch.ones_like", _shaped(torch.ones_like)),
     ("Tensor.new_zeros", _shaped(torch.Tensor.new_zeros)),
     ("Tensor.new_ones", _shaped(torch.Tensor.new_ones)),
+    ("slogdet torch.linalg.slogdet", lambda self: _results.linalg_slogdet(tuple(v.slogdet(self)))),
     (
-        "torch.full_like",
-        lambda self, fill_value, *, dtype=None, device=None, **_: _full(
-            self, tuple(self.shape), fill_value, dtype, device
+        "qr torch.linalg.qr",
+        lambda self, mode="reduced": _results.linalg_qr(tuple(v.qr(self, mode=mode))),
+    ),
+    (
+        "torch.cat torch.concat torch.concatenate",
+        lambda tensors, dim=0: v.concat(*_alike(tensors), axis=dim),
+    ),
+    (
+        "gather",
+        lambda self, dim, index, *, sparse_grad=False: v.take_along_axis(
+            _beside(self, dim, index), index, axis=dim
         ),
     ),
     (
-        "Tensor.new_full",
-        lambda self, size, fill_value, *, dtype=None, device=None, **_: _full(
-            self, tuple(size), fill_value, dtype, device
+        "sort",
+        lambda self, dim=-1, descending=False, stable=False: _results.sort(
+            _at(self, _order(self, dim, descending), dim)
         ),
+    ),
+    ("argsort", lambda self, dim=-1, descending=False, stable=False: _order(self, dim, descending)),
+    (
+        "norm",
+        lambda self, p="fro", dim=None, keepdim=False: (
+            products.norm(self, p, _axes(dim) or (-2, -1), keepdim)
+            if p == "nuc"
+            else v.vector_norm(
+                self, ord=2 if p in ("fro", None) else p, axis=_axes(dim), keepdims=keepdim
+            )
+        ),
+    ),
+    (
+        "torch.full_like",
+        lambda self, fill_value, **options: _full(self, self.shape, fill_value, **options),
+    ),
+    (
+        "Tensor.new_full",
+        lambda self, size, fill_value, **options: _full(self, size, fill_value, **options),
     ),
 )
 
@@ -861,6 +615,7 @@ _VIEWS: tuple[tuple[str, Any], ...] = (
     ("Tensor.real torch.real", lambda self: v.real(self) if self.dtype.is_complex else self),
     ("select", lambda self, dim, index: _along(self, dim, index)),
     ("unbind", lambda self, dim=0: tuple([_along(self, dim, i) for i in range(self.shape[dim])])),
+    ("split split_with_sizes", _split),
     ("chunk", lambda self, chunks, dim=0: _split(self, max(-(-self.shape[dim] // chunks), 1), dim)),
     ("Tensor.to", to),
     ("expand", lambda self, *size: _expanded(self, _gathered(size))),
@@ -870,17 +625,6 @@ _VIEWS: tuple[tuple[str, Any], ...] = (
             self, axes=tuple([axis % self.ndim for axis in _gathered(dims)])
         ),
     ),
-    (
-        "narrow",
-        lambda self, dim, start, length: _along(
-            self,
-            dim,
-            slice(
-                int(start) % max(self.shape[dim], 1), int(start) % max(self.shape[dim], 1) + length
-            ),
-        ),
-    ),
-    ("split split_with_sizes", _split),
     (
         "diagonal torch.linalg.diagonal",
         lambda self, offset=0, dim1=0, dim2=1: v.diagonal(
@@ -896,13 +640,10 @@ _DTYPES = {
 }  # fmt: skip
 _FACTS = (
     "dim", "ndimension", "numel", "nelement", "stride", "is_contiguous", "is_floating_point",
-    "is_complex", "is_signed", "is_conj", "is_neg", "element_size", "get_device", "storage_offset",
-    "is_same_size", "data_ptr",
+    "is_complex", "element_size", "get_device",
 )  # fmt: skip
 """Methods that say what a tensor is like: no numbers that depend on it."""
-_READ = (
-    "is_cpu", "is_cuda", "is_mps", "is_meta", "is_sparse", "is_quantized", "layout", "names",
-)  # fmt: skip
+_READ = ("is_cpu", "is_cuda", "is_mps", "is_meta", "is_sparse", "layout")
 
 
 def _fact(name: str) -> Callable[..., Any]:

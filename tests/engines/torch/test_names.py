@@ -10,7 +10,7 @@ import warnings
 
 import pytest
 
-from chainrules_py import ChainRulesError, NotDifferentiableError
+from chainrules_py import ChainRulesError, NotDifferentiableError, UnsupportedKeywordError
 from chainrules_py.extend import aliases
 from chainrules_tape import grad, jvp, vjp
 
@@ -36,10 +36,9 @@ def method(f):
 CONVERTS = ("bfloat16", "bool", "cdouble", "cfloat", "double", "float", "half", "int", "long")
 DIFFERENT = {
     "tensordot": "PyTorch sums over what it would have to repeat",
-    "linalg.pinv hermitian": "the samples are not Hermitian, and of a triangle ours reads",
     "linalg.svd": "PyTorch leaves out cotangents of vectors that complete a basis",
-    "svd": "PyTorch leaves out cotangents of vectors that complete a basis",
-    "linalg.norm subgradients_at_zero": "of zeros PyTorch's norms of singular values have another",
+    "cat": "PyTorch leaves out what has no elements beside matrices",
+    "gather": "words take no places along an axis that there is not",
 }
 """By function, why a sample is another."""
 
@@ -134,6 +133,8 @@ def differing(op, f, most):
             break
         try:
             said = compared(f, sample, form)
+        except UnsupportedKeywordError:  # refused, with its name
+            said = None
         except Exception as error:
             said = [f"{type(error).__name__}: {error}"]
         count += said is not None
@@ -187,7 +188,7 @@ def test_programs_that_are_written_for_pytorch(f):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: torch.addmm(x[:, :1], x, x.t()[:, :1]).square().sum(),
+        lambda x: (x[:, :1] + x.mm(x.t()[:, :1])).square().sum(),
         lambda x: x.index_select(1, torch.tensor([1, 1])).prod() + x[X > 0].sum(),
         lambda x: x.logsumexp(1).sum() * x.norm() + x.chunk(2, 1)[0].pow(3).sum(),
     ],
