@@ -352,9 +352,9 @@ ELSEWHERE = (
     ("backends/chainrules_jax/arrays/*", "tests/testing/test_samples.py", SAMPLES),
     ("backends/chainrules_jax/*", "tests/engines/jax/arrays/test_arrays.py", ROOM),
     (
-        "backends/chainrules_torch/engine/loops.py",
+        "backends/chainrules_torch/engine/apart.py",
         "tests/engines/torch/test_programs.py",
-        "loops are of programs",
+        "solvers and kernels run apart",
     ),
     (
         "backends/chainrules_torch/engine/solve.py",

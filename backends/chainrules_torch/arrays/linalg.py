@@ -11,7 +11,7 @@ from chainrules_py.extend import adjugate_by_svd
 from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRResult
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
-from chainrules_torch.engine.loops import is_hidden
+from chainrules_torch.engine.apart import is_hidden
 from chainrules_torch.tensors import TENSOR, alike, entered
 
 _tensordot: Any = torch.tensordot

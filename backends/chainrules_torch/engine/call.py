@@ -97,7 +97,7 @@ class AnyCall(abc.ABC):
         bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
 
-    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+    def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
         """Run the rule, and push the tangents of leaves forward to those of a known result."""
         plan, operands = self.plan, self.operands(leaves)
         if plan.solves and plan.pulls_only():
@@ -132,22 +132,20 @@ class AnyCall(abc.ABC):
         y_dot = pushed_on_arrays(primal, operands, options, moved, self.tangents(given))
         return [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
 
-    def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
+    def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
         """Push forward by PyTorch's transpose of the pull, which asks it for derivatives itself."""
-        outputs, treedef = y
         needs = [t is not None for t in dots]
-        moving = [floats(x) for x in outputs]
+        moving = [floats(x) for x in y[0]]
 
         def pulled(*bars: Any) -> tuple[Any, ...]:
             rest = iter(bars)
             found = self.pull(leaves, y, [next(rest) if m else None for m in moving], needs)
             return tuple([bar for bar, needed in zip(found, needs, strict=True) if needed])
 
-        zeros = [torch.zeros_like(x) for x, m in zip(outputs, moving, strict=True) if m]
+        zeros = [torch.zeros_like(x) for x, m in zip(y[0], moving, strict=True) if m]
         push = torch.func.vjp(pulled, *zeros)[1]
         found = iter(push(tuple([t for t in dots if t is not None])))
-        each = [next(found) if m else None for m in moving]
-        return each[0] if treedef is None else (*each, None)
+        return [next(found) if m else None for m in moving]
 
 
 def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:

@@ -29,7 +29,6 @@ from chainrules_py import NoRuleError, NotDifferentiableError, Primitive, RuleEr
 from chainrules_py.extend import (
     Cache,
     HigherOrder,
-    TreeDef,
     flatten,
     map_leaves,
     partition,
@@ -37,8 +36,9 @@ from chainrules_py.extend import (
     where_defined,
 )
 from chainrules_torch import _private
+from chainrules_torch.engine.apart import apart
+from chainrules_torch.engine.compilers import asked, forget, refuse_captured
 from chainrules_torch.engine.config import computing, is_differentiated, is_tensor
-from chainrules_torch.engine.opaque import asked, forget, refuse_captured, run_later
 from chainrules_torch.tensors import entered, shown
 
 _is_wrapped: Callable[[Any], bool] = _private.functorch.is_functorch_wrapped_tensor
@@ -180,9 +180,9 @@ def _dtype(x: torch.Tensor) -> Any:
 
 @final
 class _Kernel:
-    """A function with options."""
+    """A function with options, whose body may have raised an error for tensors."""
 
-    __slots__ = ("body", "f", "options", "raised", "result")
+    __slots__ = ("body", "f", "options", "promised", "raised", "result")
 
     def __init__(
         self,
@@ -193,27 +193,31 @@ class _Kernel:
         *,
         raised: Exception | None = None,
     ) -> None:
-        self.f = f
-        self.raised = raised
-        self.body = body
-        self.result = result
-        self.options = options
+        self.f, self.body, self.result = f, body, result
+        self.options, self.raised = options, raised
+        self.promised: list[tuple[int, ...]] | None = None
 
     def __call__(self, operands: Sequence[Any]) -> Any:
-        """Compute it, or have the operation computed later."""
-        tensors, layout = partition(tuple(operands), is_tensor)
+        """Compute it, apart where that has to be."""
+        tensors = _tensors(operands)
         if not computing.get() and any(map(is_differentiated, tensors)):
             raise unstated(self.f)
-        if all([type(x) in _EAGER and not (_is_wrapped(x) or x.is_meta) for x in tensors]):
-            if not _transforms_active():
-                return self.compute(operands)
-            with _private.without_levels():  # which would make the arrays abstract
-                return self.compute(operands)
-        later = _Late(self, layout)
-        return later.result(run_later(later, tensors))
+        if any([type(x) not in _EAGER or _is_wrapped(x) or x.is_meta for x in tensors]):
+            return apart(self.compute, operands, self.like, refusal=unstated(self.f))
+        if not _transforms_active():
+            return self.compute(*operands)
+        with _private.without_levels():  # which would make the arrays abstract
+            return self.compute(*operands)
 
-    def compute(self, operands: Sequence[Any]) -> Any:
-        """Compute apart, and return tensors on the device of the operands.
+    def compute(self, *operands: Any) -> Any:
+        """Compute tensors on the device of the operands, of the shapes that are promised."""
+        y = self._computed(operands)
+        if self.promised is not None:
+            check_promised(self.f, flatten(y)[0], self.promised, batched=False)
+        return y
+
+    def _computed(self, operands: Sequence[Any]) -> Any:
+        """Run the body on what PyTorch sees nothing of.
 
         A body that has raised for tensors is given plain ones first, as in an eager program, so
         that methods mean the same everywhere.
@@ -221,58 +225,45 @@ class _Kernel:
         device, narrow = _home(operands)
         error = self.raised
         if error is not None:
-            is_there = all([x.is_cpu and x.dtype not in NARROW for x in _tensors(operands)])
-            given = _map_tensors(_bare if is_there else on_host, operands)
+            given = on_tensors(on_host, operands)
+            memory = [x.untyped_storage().data_ptr() for x in _tensors(given)]
+
+            def back(y: Any) -> Any:
+                if not is_tensor(y):
+                    return _as_tensor(y, device, narrow)
+                y = y.clone() if y.untyped_storage().data_ptr() in memory else y.detach()
+                return y.to(device, narrow.get(y.dtype, y.dtype))
+
             try:
-                y = self.body(*given, **self.options)
-                back = _Back(_tensors(given), device, _SAME if is_there else narrow)
-                return map_leaves(back, y)
+                return map_leaves(back, self.body(*given, **self.options))
             except UNFIT as of_plain:  # it computes with arrays
                 error = of_plain
         try:
-            y = self.body(*_map_tensors(array_of, operands), **self.options)
+            y = self.body(*on_tensors(array_of, operands), **self.options)
         except (AttributeError, TypeError):  # of what is written for tensors, and is wrong itself
             if error is None:
                 raise
             raise error from None
-        return map_leaves(_Back((), device, narrow), y)
+        return map_leaves(lambda y: _as_tensor(y, device, narrow), y)
 
-    def tried(self, operands: Sequence[Any]) -> Any:
-        """Return tensors like those of the result, as far as a trial tells."""
-        shown = _map_tensors(_Shown, operands)
-        given = flatten(tuple(operands))[0]
-        device = _home(operands)[0]
+    def like(self, *operands: Any) -> Any:
+        """Make tensors like those of the result, as far as that is said, or a trial tells."""
+        if self.result is not None:
+            y = self.result(*operands, **self.options)
+        else:
+            given, layout = flatten(operands)
+            shown, device = on_tensors(_Shown, operands), _home(operands)[0]
 
-        def body(*arrays: Any, **_: Any) -> Any:
-            leaves, treedef = flatten(arrays)
-            pairs = zip(leaves, given, strict=True)
-            made = [torch.from_numpy(a).to(x.dtype) if is_tensor(x) else a for a, x in pairs]
-            return self.compute(unflatten(treedef, made))
+            def body(*arrays: Any, **_: Any) -> Any:
+                pairs = zip(flatten(arrays)[0], given, strict=True)
+                made = [torch.from_numpy(a).to(x.dtype) if is_tensor(x) else a for a, x in pairs]
+                return self.compute(*unflatten(layout, made))
 
-        with _private.without_modes(), _private.without_levels():
-            y = tried(self.f, body, shown, self.options, "chainrules_torch")
-        return map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
-
-
-@final
-class _Back:
-    """What makes tensors of a body's results, in memory that no operand has."""
-
-    __slots__ = ("device", "narrow", "tensors")
-
-    def __init__(
-        self, tensors: Sequence[torch.Tensor], device: torch.device, narrow: Mapping[Any, Any]
-    ) -> None:
-        self.tensors, self.device, self.narrow = tensors, device, narrow
-
-    def __call__(self, y: Any) -> Any:
-        if not is_tensor(y):
-            return _as_tensor(y, self.device, self.narrow)
-        y = y.detach()
-        where = y.untyped_storage().data_ptr()
-        if any([x.untyped_storage().data_ptr() == where for x in self.tensors]):
-            y = y.clone()
-        return y.to(self.device, self.narrow.get(y.dtype, y.dtype))
+            with _private.without_modes(), _private.without_levels():
+                y = tried(self.f, body, shown, self.options, "chainrules_torch")
+            y = map_leaves(lambda y: torch.empty(y.shape, dtype=y.dtype, device=device), y)
+        self.promised = [tuple(map(int, x.shape)) for x in flatten(y)[0]]
+        return y
 
 
 @final
@@ -304,18 +295,14 @@ def _tensors(operands: Sequence[Any]) -> Sequence[torch.Tensor]:
     return partition(tuple(operands), is_tensor)[0]
 
 
-def _map_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
+def on_tensors(f: Callable[[Any], Any], operands: Sequence[Any]) -> Any:
     """Map tensors, also those in structures."""
     return map_leaves(lambda x: f(x) if is_tensor(x) else x, tuple(operands))
 
 
-def _bare(x: torch.Tensor) -> torch.Tensor:
-    return x.detach().resolve_conj().resolve_neg().contiguous()
-
-
 def on_host(x: torch.Tensor) -> torch.Tensor:
     """Return a plain tensor in the host's memory, of a dtype that NumPy has."""
-    x = _bare(x).cpu()
+    x = x.detach().resolve_conj().resolve_neg().contiguous().cpu()
     return x.float() if x.dtype in NARROW else x
 
 
@@ -347,50 +334,6 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
         array = array.astype(float if array.dtype.char == "g" else complex)
     made = torch.from_numpy(array).to(device)  # which a function of NumPy's may keep
     return made.to(narrow.get(made.dtype, made.dtype))
-
-
-@final
-class _Late:
-    """A kernel with its numbers, which waits for its tensors."""
-
-    __slots__ = ("kernel", "layout", "promised", "treedef")
-
-    def __init__(self, kernel: _Kernel, layout: TreeDef) -> None:
-        self.kernel = kernel
-        self.layout = layout
-        self.promised: list[tuple[int, ...]] | None = None
-        self.treedef: TreeDef | None = None
-
-    @property
-    def word(self) -> Primitive[..., Any]:
-        """The function that it computes."""
-        return self.kernel.f
-
-    def _operands(self, tensors: Sequence[Any]) -> Any:
-        return unflatten(self.layout, tensors)
-
-    def compute(self, tensors: Sequence[Any]) -> list[Any]:
-        """Compute the tensors of the result."""
-        leaves, self.treedef = flatten(self.kernel.compute(self._operands(tensors)))
-        if self.promised is not None:
-            check_promised(self.kernel.f, leaves, self.promised, batched=False)
-        return leaves
-
-    def like(self, tensors: Sequence[Any]) -> list[Any]:
-        """Tensors like those of the result."""
-        kernel, operands = self.kernel, self._operands(tensors)
-        if kernel.result is None:
-            y = kernel.tried(operands)
-        else:
-            y = kernel.result(*operands, **kernel.options)
-        leaves, self.treedef = flatten(y)
-        self.promised = [tuple(map(int, x.shape)) for x in leaves]
-        return leaves
-
-    def result(self, leaves: Sequence[Any]) -> Any:
-        """Rebuild the result with these tensors."""
-        assert self.treedef is not None
-        return unflatten(self.treedef, leaves)
 
 
 callback(by_numpy)

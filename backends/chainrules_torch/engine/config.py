@@ -24,7 +24,7 @@ from chainrules_py import (
 )
 from chainrules_py.extend import Opened, describe, flatten, unflatten_tangent, untraced
 from chainrules_torch import _private
-from chainrules_torch.engine.opaque import is_abstract, is_writing_down
+from chainrules_torch.engine.compilers import is_abstract, is_writing_down
 from chainrules_torch.tensors import halves, shown
 
 _func: Any = torch.func

@@ -38,7 +38,18 @@ from chainrules_py.extend import (
     partition,
 )
 from chainrules_torch import _private
+from chainrules_torch.engine.apart import is_hidden
 from chainrules_torch.engine.call import AnyCall, Call, Plan
+from chainrules_torch.engine.compilers import (
+    captured_there,
+    check_result,
+    is_abstract,
+    is_elsewhere,
+    leave_out,
+    of_graph,
+    refuse_captured,
+    unseen,
+)
 from chainrules_torch.engine.config import (
     Unlost,
     config,
@@ -56,20 +67,9 @@ from chainrules_torch.engine.config import (
 from chainrules_torch.engine.functions import TRANSFORMED, transforming
 from chainrules_torch.engine.functorch import ASKED, transformed
 from chainrules_torch.engine.import_rule import computed_by_torch
-from chainrules_torch.engine.loops import Loop, is_hidden
-from chainrules_torch.engine.opaque import (
-    captured_there,
-    check_result,
-    is_abstract,
-    is_elsewhere,
-    leave_out,
-    of_graph,
-    refuse_captured,
-    unseen,
-)
-from chainrules_torch.engine.outputs import unwrap, wrap
+from chainrules_torch.engine.outputs import unwrap
 from chainrules_torch.engine.quick import eager
-from chainrules_torch.engine.solve import solving
+from chainrules_torch.engine.solve import solved
 from chainrules_torch.tensors import beside_tensors
 
 Tensor = torch.Tensor
@@ -444,8 +444,7 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body
         _refuse_captured_there(plan, leaves)
     if plan.solves and isinstance(call, Call) and is_hidden(leaves):
-        solved = solving(call, lambda *xs: wrap(applied(plan, call, xs)))
-        return unwrap(transformed(Loop, solved, *leaves))
+        return solved(call, leaves, lambda *xs: applied(plan, call, xs))
     if _transforms_active() or _private.dual_level() >= 0:
         if isinstance(call, Plan) and call.is_stored:
             if call.transformed is None:

@@ -32,18 +32,17 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
+from chainrules_torch.engine.compilers import is_writing_down, unseen
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import (
-    Half,
     below,
     plan_of,
     refuse_asked,
     refuse_rewritten,
 )
+from chainrules_torch.engine.halves import or_by_numpy
 from chainrules_torch.engine.kept import Again, Constant, Record
 from chainrules_torch.engine.maps import PLAIN, holds_nothing
-from chainrules_torch.engine.numpy_halves import or_by_numpy
-from chainrules_torch.engine.opaque import is_writing_down, unseen
 from chainrules_torch.engine.outputs import another, owned, split, wrap
 from chainrules_torch.engine.vmap import Mapped
 
@@ -231,20 +230,19 @@ def transforming(of: AnyCall | None) -> Any:
             except RuntimeError as error:
                 refuse_rewritten(error, ctx.record.call)
                 raise
-            with Half(ctx.record.call):
-                return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
+            return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 
         @staticmethod
         @unseen
         def jvp(ctx: Any, *dots: Any) -> Any:
             """Push forward."""
-            return below(ctx.record.push, ctx.saved_tensors, dots[given:], ctx.record.call)
+            return below(ctx.record.push, ctx.saved_tensors, dots[given:])
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             """Apply the call to the whole batch at once."""
             call, leaves = of or args[0], args[given:]
-            mapped = Mapped(call, in_dims[given:], info.randomness)
+            mapped = Mapped(call, in_dims[given:])
             out = TRANSFORMED.apply(mapped, *leaves)
             if isinstance(out, Tensor):
                 return out, 0

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from chainrules_kit import refused_half
-from chainrules_py import ChainRulesError, MutationError
+from chainrules_py import MutationError
 from chainrules_torch import _private
+from chainrules_torch.engine.compilers import leave_out
 from chainrules_torch.engine.config import (
     Asking,
     is_tensor,
     varies_still,
 )
-from chainrules_torch.engine.opaque import leave_out
 
 _functorch = _private.functorch
 _transforms_active = _private.transforms_active
@@ -67,25 +67,6 @@ def refuse_rewritten(error: RuntimeError, call: Any) -> None:
         raise MutationError(msg) from error
 
 
-@final
-class Half:
-    """A context in which half of a rule runs: a compiler leaves out calls that raise in it."""
-
-    __slots__ = ("call",)
-
-    def __init__(self, call: Any) -> None:
-        self.call = call
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, ChainRulesError):
-            leave_out(error)
-        elif type(error) is RuntimeError:
-            refuse_asked(error, self.call)
-
-
 ASKED = (
     "call numpy() on", "calling .item() on a Tensor", "doesn't have storage",
     "data-dependent control flow",
@@ -107,17 +88,14 @@ def refuse_asked(error: RuntimeError, call: Any) -> None:
         raise refusal from error
 
 
-def below(
-    push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any], call: Any = None
-) -> Any:
+def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
     """Push forward below the level of these dual numbers, where those of outer levels are kept.
 
     PyTorch turns forward mode off, at all levels, while it asks a function for its derivative, so
     that a derivative of this one would be zero, without a word.
     """
     if not _transforms_active():  # dual numbers alone do not nest
-        with Half(call):
-            return push(tensors, dots)
+        return push(tensors, dots)
     interpreter = _private.current_interpreter()
     level = interpreter.level()
 
@@ -129,7 +107,7 @@ def below(
 
     low, low_dots = lowered(tensors), lowered(dots)
     forward, lower = _private.set_forward_mode(True), interpreter.lower()
-    with torch.enable_grad(), forward, lower, Half(call):
+    with torch.enable_grad(), forward, lower:
         found = push(low, low_dots)
     return tuple(map(raised, found)) if type(found) is tuple else raised(found)
 

@@ -21,13 +21,10 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
-from chainrules_torch.engine.config import in_forward_mode, is_tensor
-from chainrules_torch.engine.functorch import transformed
-from chainrules_torch.engine.loops import Loop, is_hidden
+from chainrules_torch.engine.config import in_forward_mode
+from chainrules_torch.engine.halves import Half, or_by_numpy, pull, push
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
-from chainrules_torch.engine.numpy_halves import or_by_numpy, pull, pulled_by_numpy, push
 from chainrules_torch.engine.outputs import cotangent, written
-from chainrules_torch.engine.solve import pulling, pushing
 from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
@@ -84,20 +81,13 @@ class Again:
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Compute the cotangents of the leaves."""
         leaves, y = self.restored(tensors)
-        call = self.call
-        if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *bars)):
-            program = pulling(call, y, bars, needs, len(leaves))
-            return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, bars))
-        return pull(call, leaves, y, bars, needs)
+        return pull(self.call, leaves, y, bars, needs)
 
     def push(self, tensors: Sequence[Any], dots: Sequence[Any]) -> Any:
         """Compute the tangents of the result's leaves."""
         leaves, y = self.restored(tensors)
-        call = self.call
-        if not isinstance(call, Mapped) and call.plan.solves and is_hidden((*tensors, *dots)):
-            program = pushing(call, y, [t is not None for t in dots], len(leaves))
-            return transformed(Loop, program, *leaves, *y[0], *filter(is_tensor, dots))
-        return push(call, leaves, y, dots)
+        found = push(self.call, leaves, y, dots)
+        return found[0] if self.treedef is None else (*found, None)
 
 
 @final
@@ -244,8 +234,8 @@ class Record:
         if again is None:
             return or_by_numpy(call, (*tensors, *bars), placed, _raised)
         leaves, y = again.restored(tensors[len(tensors) - again.count :])
-        instead = lambda error: pulled_by_numpy(call, leaves, y, bars, needs, error)
-        return or_by_numpy(call, (*tensors, *bars), placed, instead)
+        half = Half(call, "reverse", leaves, y, bars, needs)
+        return or_by_numpy(call, (*tensors, *bars), placed, half.by_numpy)
 
     def _placed(self, y_bar: Any, saved: Sequence[Any]) -> Any:
         call = self.call

@@ -60,12 +60,10 @@ def cotangent(bars: Sequence[Any], treedef: TreeDef | None) -> Any:
     return unflatten_tangent(treedef, entries)
 
 
-def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> Any:
-    """Return the tangents of a result's leaves: zeros written out, None for integers."""
-    if treedef is None:
-        return _dense(y_dot, leaves[0])
-    dots = flatten_tangent(treedef, y_dot)
-    return (*[_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)], None)
+def tangents(y_dot: Any, leaves: Sequence[Any], treedef: TreeDef | None) -> list[Any]:
+    """List the tangents of a result's leaves: zeros written out, None for integers."""
+    dots = [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
+    return [_dense(t, leaf) for t, leaf in zip(dots, leaves, strict=True)]
 
 
 def _dense(t: Any, leaf: Any) -> Any:

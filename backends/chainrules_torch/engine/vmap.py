@@ -13,7 +13,7 @@ import torch
 
 from chainrules_torch.engine.call import AnyCall, Outputs
 from chainrules_torch.engine.config import is_tensor
-from chainrules_torch.engine.numpy_halves import pull, push
+from chainrules_torch.engine.halves import pull, push
 
 
 @final
@@ -26,21 +26,12 @@ class Mapped:
         That of one element.
     dims : tuple of int or None
         Which axis of each leaf counts the batch.
-    randomness : str
-        Whether they draw the same.
     """
 
-    __slots__ = ("call", "dims", "randomness")
+    __slots__ = ("call", "dims")
 
-    def __init__(
-        self,
-        call: AnyCall | Mapped,
-        dims: Sequence[int | None],
-        randomness: str = "error",
-    ) -> None:
-        self.call = call
-        self.dims = tuple(dims)
-        self.randomness = randomness
+    def __init__(self, call: AnyCall | Mapped, dims: Sequence[int | None]) -> None:
+        self.call, self.dims = call, tuple(dims)
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the results, with the batch on their first axes."""
@@ -53,9 +44,9 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, y_bars: Any) -> Any:
-            return (*pull(self.call, xs, (ys, treedef), y_bars, needs), None)
+            return tuple(pull(self.call, xs, (ys, treedef), y_bars, needs))
 
-        found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))[:-1]
+        found = self._map(each, (leaves, self.dims), _first(outputs), _first(bars))
         return [_placed(bar, dim) for bar, dim in zip(found, self.dims, strict=True)]
 
     def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> Any:
@@ -63,7 +54,7 @@ class Mapped:
         outputs, treedef = y
 
         def each(xs: Any, ys: Any, x_dots: Any) -> Any:
-            return push(self.call, xs, (ys, treedef), x_dots)
+            return tuple(push(self.call, xs, (ys, treedef), x_dots))
 
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 
@@ -79,16 +70,14 @@ class Mapped:
             rest = iter(xs)
             return f(*[[next(rest) for _ in range(n)] for n in sizes])
 
-        return _vmapped(of_flat, flat, dims, self.randomness)
+        return _vmapped(of_flat, flat, dims)
 
 
 def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
     return xs, [0] * len(xs)
 
 
-def _vmapped(
-    f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None], randomness: str
-) -> Any:
+def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None]) -> Any:
     """`torch.vmap`, past which what is no tensor is carried."""
     moving = [x for x, d in zip(xs, dims, strict=True) if d is not None]
     made: list[Any] = []
@@ -100,7 +89,7 @@ def _vmapped(
         return tuple([x for x in parts if is_tensor(x)])
 
     in_dims = tuple([d for d in dims if d is not None])
-    rest = iter(torch.vmap(mapped, in_dims, randomness=randomness)(*moving))
+    rest = iter(torch.vmap(mapped, in_dims)(*moving))
     out = made[0]
     if type(out) is not tuple:
         return next(rest) if is_tensor(out) else out

@@ -1,14 +1,8 @@
-"""Programs as one operation of PyTorch's each, for compilers.
-
-A compiler runs a program on tensors without elements. What looks at elements becomes an operation
-in its graph, and runs when the compiled program does.
-"""
+"""PyTorch's compilers: where one works, what its graphs hold, and what it leaves out of them."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
@@ -16,19 +10,6 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from chainrules_py import ChainRulesError, RuleError, TracerError
 from chainrules_py.extend import is_structure_type
 from chainrules_torch import _private
-
-
-class Later(Protocol):
-    """A program from tensors to tensors."""
-
-    def compute(self, tensors: Sequence[Any]) -> list[Any]:
-        """Run it."""
-        ...
-
-    def like(self, tensors: Sequence[Any]) -> list[Any]:
-        """Tensors with the shapes and dtypes of what it gives."""
-        ...
-
 
 unseen = _private.unseen
 
@@ -141,68 +122,3 @@ def forget(until: tuple[Any, ...]) -> None:
 def _symbols() -> Any:
     context = _private.TracingContext.try_get()
     return None if context is None or context.fake_mode is None else context.fake_mode.shape_env
-
-
-_OUTSIDE = _private.dispatched.included(), _private.dispatched.excluded()
-"""How operations are dispatched where no operation is running: in one there are no derivatives."""
-
-_waiting: dict[int, Later] = {}
-_numbers = itertools.count()
-
-
-def run_later(program: Later, tensors: Sequence[Any]) -> list[Any]:
-    """Run a program as an operation: under a compiler, when the compiled program runs."""
-    # Operations take no functions, but they take numbers.
-    number = next(_numbers)
-    _waiting[number] = program
-    try:
-        return _operation(number, list(tensors))  # type: ignore[no-any-return]
-    finally:
-        if not torch.compiler.is_compiling():  # a compiled program goes on with it
-            del _waiting[number]
-
-
-@torch.library.custom_op("chainrules::later", mutates_args=())
-def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    outside = _private.dispatched.forced(*_OUTSIDE)
-    with outside, _private.without_levels():
-        found = _waiting[number].compute(tensors)
-    return [_fresh(y, tensors) for y in found]
-
-
-def _fresh(y: torch.Tensor, tensors: list[torch.Tensor]) -> torch.Tensor:
-    """Make a result fresh: an operation must give neither what it was given nor a view."""
-    if _private.is_view(y) or any([y is x for x in tensors]):
-        return y.clone(memory_format=torch.contiguous_format)
-    return y.detach()
-
-
-@_operation.register_fake
-def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    found = _waiting[number].like(tensors)
-    return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in found]
-
-
-def _like_one(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """Make a tensor like an element of an empty batch."""
-    shape = [n for i, n in enumerate(x.shape) if i != dim % x.ndim]
-    return torch.zeros(shape, dtype=x.dtype, device=x.device)
-
-
-@_operation.register_vmap
-def _mapped(info: Any, in_dims: Any, number: int, tensors: list[torch.Tensor]) -> Any:
-    if not info.batch_size:  # there is no element to ask
-        each = [
-            x if d is None else _like_one(x, d) for x, d in zip(tensors, in_dims[1], strict=True)
-        ]
-        found = _waiting[number].like(each)
-        return [y.new_empty((0, *y.shape)) for y in found], [0] * len(found)
-
-    def run(i: int) -> list[torch.Tensor]:
-        pairs = zip(tensors, in_dims[1], strict=True)
-        each = [x if d is None else x.select(d, i) for x, d in pairs]
-        return _operation(number, each)  # type: ignore[no-any-return]
-
-    results = [run(i) for i in range(info.batch_size)]
-    stacked = [torch.stack(part) for part in zip(*results, strict=True)]
-    return stacked, [0] * len(stacked)

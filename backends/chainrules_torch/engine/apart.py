@@ -1,0 +1,225 @@
+"""Programs that look at values, or compute with NumPy, where PyTorch hides values.
+
+A solver asks whether it has converged. Under vmap no value can be looked at, and under a compiler
+there is none. So here a vmap is taken apart, and the program runs for one element after the other;
+and for a compiler it is one operation, which runs when the compiled program does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import torch
+from torch.autograd.function import Function
+
+from chainrules_py import ChainRulesError
+from chainrules_py.extend import TreeDef, flatten, partition, unflatten
+from chainrules_torch import _private
+from chainrules_torch.engine.compilers import is_abstract, leave_out
+from chainrules_torch.engine.config import floats, is_tensor, outside
+from chainrules_torch.engine.functorch import below, transformed
+from chainrules_torch.engine.outputs import owned
+
+_functorch = _private.functorch
+
+
+def is_hidden(tensors: Sequence[Any]) -> bool:
+    """Tell whether the values of tensors cannot be looked at."""
+    stack = _functorch.get_interpreter_stack() or ()
+    if any([level.key() == _functorch.TransformType.Vmap for level in stack]):
+        return True
+    return any(map(is_abstract, tensors))
+
+
+def apart(
+    compute: Callable[..., Any],
+    groups: Sequence[Any],
+    like: Callable[..., Any],
+    *,
+    pull: Callable[..., Sequence[Any]] | None = None,
+    refusal: ChainRulesError | None = None,
+) -> Any:
+    """Run a program apart, and return what it gives.
+
+    Parameters
+    ----------
+    compute : callable
+        ``compute(*groups)`` gives tensors, in any structure.
+    groups : sequence
+        Tensors and constants, in any structure.
+    like : callable
+        ``like(*groups)`` gives the same structure of tensors with the same shapes and dtypes.
+    pull : callable, optional
+        ``pull(tensors, result, bars)`` gives the cotangents of those tensors in the groups that
+        float; the result is its leaves and their structure. Without it, PyTorch differentiates the
+        program.
+    refusal : ChainRulesError, optional
+        Raised by every derivative.
+    """
+    tensors, layout = partition(tuple(groups), is_tensor)
+    program = Program(compute, like, layout, pull, refusal)
+    found = transformed(Apart, program, *tensors)
+    assert program.treedef is not None
+    return unflatten(program.treedef, found)
+
+
+@final
+class Program:
+    """A function of tensors: see `apart`."""
+
+    __slots__ = ("compute", "layout", "like", "pull", "refusal", "treedef")
+
+    def __init__(
+        self,
+        compute: Callable[..., Any],
+        like: Callable[..., Any],
+        layout: TreeDef,
+        pull: Callable[..., Sequence[Any]] | None,
+        refusal: ChainRulesError | None,
+    ) -> None:
+        self.compute, self.like, self.layout = compute, like, layout
+        self.pull, self.refusal = pull, refusal
+        self.treedef: TreeDef | None = None
+
+    def run(self, tensors: Sequence[Any]) -> list[Any]:
+        """Compute the tensors of the result."""
+        leaves, self.treedef = flatten(self.compute(*unflatten(self.layout, tensors)))
+        return leaves
+
+    def templates(self, tensors: Sequence[Any]) -> list[Any]:
+        """Make tensors like those of the result."""
+        leaves, self.treedef = flatten(self.like(*unflatten(self.layout, tensors)))
+        return leaves
+
+    def pulled(self, xs: Sequence[Any], ys: Sequence[Any], bars: Sequence[Any]) -> Sequence[Any]:
+        """Compute the cotangents of the tensors that float."""
+        if self.pull is not None:
+            return self.pull(xs, (ys, self.treedef), bars)
+        pullback = torch.func.vjp(self._moved(xs), *filter(floats, xs))[1]
+        moves = tuple([bar for y, bar in zip(ys, bars, strict=True) if floats(y)])
+        return pullback(moves)  # type: ignore[no-any-return]
+
+    def pushed(self, xs: Sequence[Any], dots: Sequence[Any]) -> Sequence[Any]:
+        """Compute the tangents of the results that float."""
+        # A dual number's parts lie alike in memory: not both can be broadcast.
+        given = tuple([t.contiguous() for x, t in zip(xs, dots, strict=True) if floats(x)])
+        moving = tuple([x.contiguous() for x in xs if floats(x)])
+        return torch.func.jvp(self._moved(xs), moving, given)[1]  # type: ignore[no-any-return]
+
+    def _moved(self, xs: Sequence[Any]) -> Callable[..., Any]:
+        """Restrict it to the floating-point tensors among its inputs and its outputs."""
+
+        def moved(*given: Any) -> Any:
+            rest = iter(given)
+            return tuple(filter(floats, self.run([next(rest) if floats(x) else x for x in xs])))
+
+        return moved
+
+
+class Apart(Function):
+    """A program as a function of PyTorch's. Its derivatives run apart as well."""
+
+    @staticmethod
+    def forward(program: Program, *xs: Any) -> Any:
+        """Run it, or have it run later.
+
+        What is solved already comes back as it was, and PyTorch wants another tensor.
+        """
+        later = any([is_abstract(x) or x.is_meta for x in xs])
+        found = _later(program, xs) if later else program.run(xs)
+        return tuple([owned(y, xs) for y in found])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Keep inputs and outputs."""
+        ctx.program, *xs = inputs
+        ctx.count = len(xs)
+        if ctx.program.refusal is None:
+            ctx.save_for_backward(*xs, *output)
+            ctx.save_for_forward(*xs, *output)
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        """Pull back, apart."""
+        _refuse(ctx.program)
+        tensors = list(map(outside, ctx.saved_tensors))
+        xs, ys = tensors[: ctx.count], tensors[ctx.count :]
+        groups = xs, ys, list(map(outside, bars))
+        found = iter(apart(ctx.program.pulled, groups, lambda xs, *_: list(filter(floats, xs))))
+        return None, *[next(found) if floats(x) else None for x in xs]
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *dots: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Push forward, apart."""
+        program = ctx.program
+        _refuse(program)
+        xs, ys = ctx.saved_tensors[: ctx.count], ctx.saved_tensors[ctx.count :]
+
+        def push(xs: Sequence[Any], dots: Sequence[Any]) -> Any:
+            given = [torch.zeros_like(x) if t is None else t for x, t in zip(xs, dots, strict=True)]
+            like = lambda xs, _: tuple(filter(floats, program.templates(xs)))
+            return apart(program.pushed, (list(xs), given), like)
+
+        found = iter(below(push, xs, dots))
+        return tuple([next(found) if floats(y) else None for y in ys])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, program: Program, *xs: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Run it for each element; of an empty batch there is none to ask."""
+        pairs = list(zip(xs, in_dims[1:], strict=True))
+        if not info.batch_size:
+            like = [x if d is None else x.new_zeros(_shape(x, d)) for x, d in pairs]
+            found = [y.new_empty((0, *y.shape)) for y in program.templates(like)]
+        else:
+            each = [
+                transformed(Apart, program, *[x if d is None else x.select(d, i) for x, d in pairs])
+                for i in range(info.batch_size)
+            ]
+            found = [torch.stack(parts) for parts in zip(*each, strict=True)]
+        return tuple(found), (0,) * len(found)
+
+
+def _shape(x: torch.Tensor, dim: int) -> list[int]:
+    """Return the shape of an element of a batch."""
+    return [n for i, n in enumerate(x.shape) if i != dim % x.ndim]
+
+
+def _refuse(program: Program) -> None:
+    if program.refusal is not None:
+        leave_out(program.refusal)
+        raise program.refusal
+
+
+# ------------------------------------------------------------ operations of compiled programs
+
+_OUTSIDE = _private.dispatched.included(), _private.dispatched.excluded()
+"""How operations are dispatched where no operation is running: in one there are no derivatives."""
+
+_waiting: dict[int, Program] = {}
+_numbers = itertools.count()
+
+
+def _later(program: Program, tensors: Sequence[Any]) -> list[Any]:
+    """Have a program run when the compiled program does; operations take numbers, no functions."""
+    number = next(_numbers)
+    _waiting[number] = program
+    try:
+        return _operation(number, list(tensors))  # type: ignore[no-any-return]
+    finally:
+        if not torch.compiler.is_compiling():  # a compiled program goes on with it
+            del _waiting[number]
+
+
+@torch.library.custom_op("chainrules::later", mutates_args=())
+def _operation(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    with _private.dispatched.forced(*_OUTSIDE), _private.without_levels():
+        found = _waiting[number].run(tensors)
+    return [owned(y, tensors).detach() for y in found]
+
+
+@_operation.register_fake
+def _like(number: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    found = _waiting[number].templates(tensors)
+    return [torch.empty_like(y, memory_format=torch.contiguous_format) for y in found]
