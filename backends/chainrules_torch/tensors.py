@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import array_api_compat.torch as xp
@@ -207,6 +207,13 @@ _OF_SO_MANY: dict[int, Callable[..., Any]] = {
     4: lambda f: lambda x, y, z, w, **options: f(x, y, z, w, **options),  # noqa: PLW0108
     5: lambda f: lambda x, y, z, w, u, **options: f(x, y, z, w, u, **options),  # noqa: PLW0108
 }
+
+
+def enter(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
+    """Enter what computes words of tensors, or of operands of these types."""
+    for word, function in table.items():
+        tensors = (TENSOR,) * (1 if word.variadic else len(word.operands))
+        word.implement(function, types=types or tensors)
 
 
 def entered(word: Any, function: Callable[..., Any]) -> None:

@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
 import array_api_compat.torch as xp
 import torch
 
+from chainrules_kit.fallbacks.elementwise import nan_to_num_standard
 from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_torch import _private
-from chainrules_torch.tensors import TENSOR, alike, entered, with_numbers
+from chainrules_torch.tensors import TENSOR, alike, enter, entered, with_numbers
 
 _xp: Any = xp
 _word: Any
 _function: Any
 
 
-def _frexp(x: torch.Tensor) -> tuple[Any, Any]:
-    m, n = torch.frexp(x)
-    return m, n
-
-
-def _reciprocal(x: torch.Tensor) -> torch.Tensor:
-    return torch.reciprocal(x)
-
-
 def _tensor(x: Any, beside: Any) -> torch.Tensor:
     return x if isinstance(x, torch.Tensor) else torch.asarray(x, device=beside.device)
-
-
-def _heaviside(x: Any, h: Any) -> Any:
-    x, h = alike(x, h)
-    return torch.heaviside(x, h)
-
-
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if x.is_complex():
-        return torch.complex(
-            _nan_to_num(x.real, nan, posinf, neginf), _nan_to_num(x.imag, nan, posinf, neginf)
-        )
-    if not x.is_floating_point():
-        return x
-    limits = torch.finfo(x.dtype)
-    posinf = limits.max if posinf is None else posinf
-    neginf = limits.min if neginf is None else neginf
-    y = torch.where(torch.isnan(x), nan, x)
-    y = torch.where(torch.isposinf(x), posinf, y)
-    return torch.where(torch.isneginf(x), neginf, y).to(x.dtype)
 
 
 _DOUBLE = {float: torch.float64, complex: torch.complex128}
@@ -118,10 +89,6 @@ def _clip(x: Any, lo: Any, hi: Any) -> Any:
     return _minimum(_maximum(x, lo), hi)
 
 
-def _round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
-    return torch.round(x, decimals=decimals)
-
-
 def _real(x: torch.Tensor) -> torch.Tensor:
     """Return the real part, a view except for one element: nested forward mode fails there."""
     if not x.is_complex():
@@ -137,15 +104,19 @@ def _imag(x: torch.Tensor) -> torch.Tensor:
 
 
 # Of one operand.
-v.real.implement(_real, types=(TENSOR,))
-v.imag.implement(_imag, types=(TENSOR,))
-v.conj.implement(lambda x: torch.conj_physical(x) if x.is_complex() else x, types=(TENSOR,))
-v.positive.implement(lambda x: x, types=(TENSOR,))
-v.frexp.implement(_frexp, types=(TENSOR,))
-v.reciprocal.implement(_reciprocal, types=(TENSOR,))
-v.round_decimals.implement(_round_decimals, types=(TENSOR,))
-v.bitwise_invert.implement(torch.bitwise_not, types=(TENSOR,))
-v.sign.implement(lambda x: torch.sgn(x) if x.is_complex() else torch.sign(x), types=(TENSOR,))
+enter(
+    {
+        v.real: _real,
+        v.imag: _imag,
+        v.conj: lambda x: torch.conj_physical(x) if x.is_complex() else x,
+        v.positive: lambda x: x,
+        v.frexp: lambda x: tuple(torch.frexp(x)),
+        v.reciprocal: torch.reciprocal,
+        v.round_decimals: lambda x, *, decimals: torch.round(x, decimals=decimals),
+        v.bitwise_invert: torch.bitwise_not,
+        v.sign: lambda x: torch.sgn(x) if x.is_complex() else torch.sign(x),
+    }
+)
 
 
 def _of_two(function: Any) -> Any:
@@ -159,27 +130,31 @@ def _of_two(function: Any) -> Any:
     return computed
 
 
-for _word, _function in (
-    (v.add, torch.add),
-    (v.subtract, torch.subtract),
-    (v.multiply, torch.multiply),
-    (v.divide, torch.divide),
-    (v.pow, torch.pow),
-    (v.floor_divide, torch.floor_divide),
-    (v.remainder, torch.remainder),
-):
-    _word.implement(_of_two(_function), types=(TENSOR, TENSOR))
-for _word, _function in (
-    (v.add, operator.add),
-    (v.subtract, operator.sub),
-    (v.multiply, operator.mul),
-    (v.divide, operator.truediv),
-    (v.pow, operator.pow),
-    (v.floor_divide, operator.floordiv),
-    (v.remainder, operator.mod),
-):
-    _word.implement(_function, types=(TENSOR, Scalar))
-    _word.implement(_function, types=(Scalar, TENSOR))
+enter(
+    {
+        v.add: _of_two(torch.add),
+        v.subtract: _of_two(torch.subtract),
+        v.multiply: _of_two(torch.multiply),
+        v.divide: _of_two(torch.divide),
+        v.pow: _of_two(torch.pow),
+        v.floor_divide: _of_two(torch.floor_divide),
+        v.remainder: _of_two(torch.remainder),
+    },
+    types=(TENSOR, TENSOR),
+)
+for _types in ((TENSOR, Scalar), (Scalar, TENSOR)):
+    enter(
+        {
+            v.add: operator.add,
+            v.subtract: operator.sub,
+            v.multiply: operator.mul,
+            v.divide: operator.truediv,
+            v.pow: operator.pow,
+            v.floor_divide: operator.floordiv,
+            v.remainder: operator.mod,
+        },
+        types=_types,
+    )
 
 # Of two or more, among them numbers.
 for _word, _function in (
@@ -197,12 +172,12 @@ for _word, _function in (
     (v.greater_equal, _compared("greater_equal")),
     (v.gcd, torch.gcd),
     (v.lcm, torch.lcm),
+    (v.heaviside, torch.heaviside),
 ):
     entered(_word, with_numbers(_function))
 for _word, _function in (
     (v.ldexp, _ldexp),
-    (v.heaviside, _heaviside),
-    (v.nan_to_num, _nan_to_num),
+    (v.nan_to_num, nan_to_num_standard),
     (v.where, _where),
     (v.clip, _clip),
 ):
@@ -218,47 +193,11 @@ def _report(condition: torch.Tensor, *, message: str) -> None:
         v.report.__wrapped__(condition, message=message)
 
 
-v.report.implement(_report, types=(TENSOR,))
-
 # -------------------------------------------------------------------------------- reductions
 
 
-def _argmost(find: Any) -> Any:
-    """PyTorch promises nothing on which of equal elements it finds."""
-
-    def computed(x: torch.Tensor, *, axis: int | None = None, keepdims: bool = False) -> Any:
-        x = x.to(torch.uint8) if x.dtype is torch.bool else x  # of which there is none
-        if axis is None:
-            y = find(x.reshape(-1), dim=0)
-            return y.reshape((1,) * x.ndim) if keepdims else y
-        return find(x, dim=axis, keepdim=keepdims)
-
-    return computed
-
-
-def _spread(function: Any) -> Any:
-    """PyTorch divides by n less a whole number."""
-
-    def computed(
-        x: torch.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False
-    ) -> Any:
-        axes = tuple(range(x.ndim)) if axis is None else axis
-        if correction == int(correction):
-            return function(x, axes, correction=int(correction), keepdim=keepdims)
-        n = 1
-        for a in (axes,) if type(axes) is int else axes:
-            n *= x.shape[a]
-        scale = n / max(n - correction, 0) if n > correction else math.inf
-        y = function(x, axes, correction=0, keepdim=keepdims)
-        return y * (scale if function is torch.var else math.sqrt(scale))
-
-    return computed
-
-
-v.var.implement(_spread(torch.var), types=(TENSOR,))
-v.std.implement(_spread(torch.std), types=(TENSOR,))
-v.argmax.implement(_argmost(torch.argmax), types=(TENSOR,))
-v.argmin.implement(_argmost(torch.argmin), types=(TENSOR,))
+def _numbered(x: torch.Tensor) -> torch.Tensor:
+    return x.to(torch.uint8) if x.dtype is torch.bool else x
 
 
 def _accumulated(accumulate: Any, start: int) -> Any:
@@ -275,15 +214,27 @@ def _accumulated(accumulate: Any, start: int) -> Any:
     return computed
 
 
-v.cumulative_sum.implement(_accumulated(torch.cumsum, 0), types=(TENSOR,))
-v.cumulative_prod.implement(_accumulated(torch.cumprod, 1), types=(TENSOR,))
-v.cumulative_max.implement(lambda x, *, axis: torch.cummax(x, dim=axis).values, types=(TENSOR,))
-v.cumulative_min.implement(lambda x, *, axis: torch.cummin(x, dim=axis).values, types=(TENSOR,))
-
-
-@v.vector_norm.implement
-def vector_norm_torch(
-    x: torch.Tensor, *, axis: Any = None, keepdims: bool = False, ord: float = 2
-) -> Any:
-    """PyTorch flattens for no axis."""
-    return _xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+enter(
+    {
+        v.var: lambda x, *, axis=None, correction=0, keepdims=False: torch.var(
+            x, axis, correction=correction, keepdim=keepdims
+        ),
+        v.std: lambda x, *, axis=None, correction=0, keepdims=False: torch.std(
+            x, axis, correction=correction, keepdim=keepdims
+        ),
+        v.argmax: lambda x, *, axis=None, keepdims=False: torch.argmax(
+            _numbered(x), axis, keepdim=keepdims
+        ),
+        v.argmin: lambda x, *, axis=None, keepdims=False: torch.argmin(
+            _numbered(x), axis, keepdim=keepdims
+        ),
+        v.cumulative_sum: _accumulated(torch.cumsum, 0),
+        v.cumulative_prod: _accumulated(torch.cumprod, 1),
+        v.cumulative_max: lambda x, *, axis: torch.cummax(x, dim=axis).values,
+        v.cumulative_min: lambda x, *, axis: torch.cummin(x, dim=axis).values,
+        v.vector_norm: lambda x, *, axis=None, keepdims=False, ord=2: _xp.linalg.vector_norm(  # noqa: A006
+            x, axis=axis, keepdims=keepdims, ord=ord
+        ),
+        v.report: _report,
+    }
+)

@@ -12,9 +12,7 @@ from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRRes
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 from chainrules_torch.engine.apart import is_hidden
-from chainrules_torch.tensors import TENSOR, alike, entered
-
-_tensordot: Any = torch.tensordot
+from chainrules_torch.tensors import alike, enter, entered, with_numbers
 
 
 class SlogdetResult(NamedTuple):
@@ -27,41 +25,15 @@ class SlogdetResult(NamedTuple):
 # ------------------------------------------------------------------------------------ products
 
 
-def _einsum(*operands: Any, subscripts: str, optimize: Any = False) -> Any:
-    return torch.einsum(subscripts, *alike(*operands))
+def _contracted(x: torch.Tensor, y: torch.Tensor, behind: int) -> Any:
+    if 0 in (x.ndim, y.ndim):
+        return x * y
+    return torch.tensordot(x, y, dims=([-1], [max(-behind, -y.ndim)]))
 
 
-v.einsum.implement(_einsum, types=(TENSOR,))
-
-
-def _outer(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    return x1.reshape(-1, 1) * x2.reshape(-1)
-
-
-def _inner(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    if x1.ndim == 0 or x2.ndim == 0:
-        return x1 * x2
-    return _tensordot(x1, x2, dims=([-1], [-1]))
-
-
-def _dot(x1: Any, x2: Any) -> Any:
-    x1, x2 = alike(x1, x2)
-    if x1.ndim == 0 or x2.ndim == 0:
-        return x1 * x2
-    return _tensordot(x1, x2, dims=([-1], [-2 if x2.ndim > 1 else -1]))
-
-
-entered(v.outer, _outer)
-entered(v.inner, _inner)
-entered(v.dot, _dot)
-
-
-@v.matmul.implement
-def matmul_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
-    """Multiply matrices, made to be of one dtype."""
-    return torch.matmul(*alike(x1, x2))
+entered(v.outer, with_numbers(lambda x, y: x.reshape(-1, 1) * y.reshape(-1)))
+entered(v.inner, with_numbers(lambda x, y: _contracted(x, y, 1)))
+entered(v.dot, with_numbers(lambda x, y: _contracted(x, y, 2)))
 
 
 @v.vecdot.implement
@@ -71,36 +43,9 @@ def vecdot_torch(x1: torch.Tensor, x2: torch.Tensor, *, axis: int = -1) -> Any:
     return (torch.conj_physical(x1) * x2).sum(axis)
 
 
-# ---------------------------------------------------------------------------- parts of matrices
-
-
-@v.diagonal.implement
-def diagonal_torch(x: torch.Tensor, *, offset: int = 0) -> Any:
-    """Return the diagonal of the last two axes."""
-    return torch.diagonal(x, offset, -2, -1)
-
-
-@v.trace.implement
-def trace_torch(x: torch.Tensor, *, offset: int = 0) -> Any:
-    """Compute the trace of the last two axes."""
-    return torch.diagonal(x, offset, -2, -1).sum(-1)
-
-
 def _matrix(x: torch.Tensor) -> torch.Tensor:
     """Return a matrix with a vector as each of its rows, as NumPy does."""
     return x.expand(x.shape[0], -1) if x.ndim == 1 else x
-
-
-@v.tril.implement
-def tril_torch(x: torch.Tensor, *, k: int = 0) -> Any:
-    """Return the lower triangle, under PyTorch's own name for the diagonal."""
-    return torch.tril(_matrix(x), k)
-
-
-@v.triu.implement
-def triu_torch(x: torch.Tensor, *, k: int = 0) -> Any:
-    """Return the upper triangle, under PyTorch's own name for the diagonal."""
-    return torch.triu(_matrix(x), k)
 
 
 # ------------------------------------------------------------------- systems and decompositions
@@ -115,12 +60,6 @@ def solve_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
     return torch.linalg.solve(x1, x2 if x2.ndim >= x1.ndim else x2[(None,) * (x1.ndim - x2.ndim)])
 
 
-@v.solve_again.implement
-def solve_again_torch(x1: torch.Tensor, x2: torch.Tensor) -> Any:
-    """To look at the matrix would be to wait for it."""
-    return solve_torch(x1, x2)
-
-
 @v.solve_triangular.implement
 def solve_triangular_torch(
     x1: torch.Tensor, x2: torch.Tensor, *, upper: bool = False, unit_diagonal: bool = False
@@ -130,24 +69,6 @@ def solve_triangular_torch(
     columns = x2[:, None] if x2.ndim == 1 else x2
     y = torch.linalg.solve_triangular(x1, columns, upper=upper, unitriangular=unit_diagonal)
     return y[..., 0] if x2.ndim == 1 else y
-
-
-@v.expm.implement
-def expm_torch(x: torch.Tensor) -> Any:
-    """Compute the matrix exponential, under its name in PyTorch."""
-    return torch.linalg.matrix_exp(x)
-
-
-@v.slogdet.implement
-def slogdet_torch(x: torch.Tensor) -> Any:
-    """Compute a namedtuple of sign and logarithm, which PyTorch's own result is not."""
-    return SlogdetResult(*torch.linalg.slogdet(x))
-
-
-@v.cholesky.implement
-def cholesky_torch(x: torch.Tensor, *, upper: bool = False) -> Any:
-    """torch.cholesky is another, older function."""
-    return torch.linalg.cholesky(x, upper=bool(upper))
 
 
 @v.cholesky_cotangent.implement
@@ -161,48 +82,6 @@ def cholesky_cotangent_torch(y_bar: torch.Tensor, factor: torch.Tensor) -> Any:
     inside = torch.linalg.solve_triangular(upper, half + half.mH, upper=True)
     full = torch.linalg.solve_triangular(upper, inside.mH, upper=True).mH
     return torch.tril(full) - 0.5 * torch.diag_embed(torch.diagonal(full, 0, -2, -1))
-
-
-@v.svd.implement
-def svd_torch(x: torch.Tensor, *, full_matrices: bool = True) -> Any:
-    """torch.svd is another, older function."""
-    return SVDResult(*torch.linalg.svd(x, full_matrices=full_matrices))
-
-
-@v.svdvals.implement
-def svdvals_torch(x: torch.Tensor) -> Any:
-    """Compute the singular values, under the name in the linear algebra extension."""
-    return torch.linalg.svdvals(x)
-
-
-@v.eigh.implement
-def eigh_torch(x: torch.Tensor, *, upper: bool = False) -> Any:
-    """PyTorch names the triangle."""
-    return EighResult(*torch.linalg.eigh(x, UPLO="U" if upper else "L"))
-
-
-@v.eigvalsh.implement
-def eigvalsh_torch(x: torch.Tensor, *, upper: bool = False) -> Any:
-    """PyTorch names the triangle."""
-    return torch.linalg.eigvalsh(x, UPLO="U" if upper else "L")
-
-
-@v.eig.implement
-def eig_torch(x: torch.Tensor) -> Any:
-    """Complex always: which dtype a result has does not depend on data here."""
-    return EigResult(*torch.linalg.eig(x))
-
-
-@v.eigvals.implement
-def eigvals_torch(x: torch.Tensor) -> Any:
-    """Compute the eigenvalues, which are always complex, as in `eig_torch`."""
-    return torch.linalg.eigvals(x)
-
-
-@v.qr.implement
-def qr_torch(x: torch.Tensor, *, mode: str = "reduced") -> Any:
-    """torch.qr is another, older function."""
-    return QRResult(*torch.linalg.qr(x, mode=mode))
 
 
 @v.pinv.implement
@@ -224,12 +103,6 @@ def _inverted(s: torch.Tensor, rtol: float) -> torch.Tensor:
     size = torch.abs(s)
     kept = size > rtol * torch.amax(size, -1, keepdim=True)
     return torch.where(kept, 1 / torch.where(kept, s, 1), 0)
-
-
-@v.matrix_rank.implement
-def matrix_rank_torch(x: torch.Tensor, *, rtol: float | None = None) -> Any:
-    """torch.matrix_rank is another, older function."""
-    return torch.linalg.matrix_rank(x, rtol=rtol)
 
 
 @v.qr_raw.implement
@@ -273,22 +146,43 @@ def lu_factor_torch(x: torch.Tensor) -> Any:
     return LUFactors(lu, pivots.to(torch.int64) - 1, permutation)
 
 
-v.adjugate.implement(adjugate_by_svd, types=(TENSOR,))
+# ------------------------------------------------------------------------- functions by other names
 
 
-# ------------------------------------------------------------------------------------- Fourier
+def _transform(function: Any) -> Any:
+    return lambda x, *, n=None, axis=-1, norm="backward": function(x, n=n, dim=axis, norm=norm)
 
 
-def _transform(name: str) -> Any:
-    function = getattr(torch.fft, name)
-
-    def transform(
-        x: torch.Tensor, *, n: int | None = None, axis: int = -1, norm: str = "backward"
-    ) -> Any:
-        return function(x, n=n, dim=axis, norm=norm)
-
-    return transform
-
-
-for _word in (v.fft, v.ifft, v.rfft, v.irfft):
-    _word.implement(_transform(_word.__name__), types=(TENSOR,))
+enter(
+    {
+        v.einsum: lambda *operands, subscripts, optimize=False: torch.einsum(
+            subscripts, *alike(*operands)
+        ),
+        v.matmul: lambda x1, x2: torch.matmul(*alike(x1, x2)),
+        v.diagonal: lambda x, *, offset=0: torch.diagonal(x, offset, -2, -1),
+        v.trace: lambda x, *, offset=0: torch.diagonal(x, offset, -2, -1).sum(-1),
+        v.tril: lambda x, *, k=0: torch.tril(_matrix(x), k),
+        v.triu: lambda x, *, k=0: torch.triu(_matrix(x), k),
+        v.solve_again: solve_torch,  # to look at the matrix would be to wait for it
+        v.expm: torch.linalg.matrix_exp,
+        v.slogdet: lambda x: SlogdetResult(*torch.linalg.slogdet(x)),
+        v.cholesky: lambda x, *, upper=False: torch.linalg.cholesky(x, upper=bool(upper)),
+        v.svd: lambda x, *, full_matrices=True: SVDResult(
+            *torch.linalg.svd(x, full_matrices=full_matrices)
+        ),
+        v.svdvals: torch.linalg.svdvals,
+        v.eigh: lambda x, *, upper=False: EighResult(
+            *torch.linalg.eigh(x, UPLO="U" if upper else "L")
+        ),
+        v.eigvalsh: lambda x, *, upper=False: torch.linalg.eigvalsh(x, UPLO="U" if upper else "L"),
+        v.eig: lambda x: EigResult(*torch.linalg.eig(x)),
+        v.eigvals: torch.linalg.eigvals,
+        v.qr: lambda x, *, mode="reduced": QRResult(*torch.linalg.qr(x, mode=mode)),
+        v.matrix_rank: lambda x, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
+        v.adjugate: adjugate_by_svd,
+        v.fft: _transform(torch.fft.fft),
+        v.ifft: _transform(torch.fft.ifft),
+        v.rfft: _transform(torch.fft.rfft),
+        v.irfft: _transform(torch.fft.irfft),
+    }
+)

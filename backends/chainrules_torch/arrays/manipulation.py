@@ -7,11 +7,13 @@ from typing import Any
 import array_api_compat.torch as xp
 import torch
 
+from chainrules_kit.fallbacks.statistics import bincount_standard
 from chainrules_py import vocabulary as v
-from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered
+from chainrules_torch.tensors import TENSOR, alike, dtype_of, enter, entered
 
 
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """List axes, counted from the front: all where none is named."""
     if axis is None:
         return tuple(range(ndim))
     return tuple([a % ndim if ndim else a for a in ((axis,) if type(axis) is int else axis)])
@@ -20,36 +22,12 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------- shapes
 
 
-@v.reshape.implement
-def reshape_torch(x: torch.Tensor, *, shape: Any) -> Any:
-    """Reshape by the tensor's method."""
-    return x.reshape(shape)
-
-
-@v.permute_dims.implement
-def permute_dims_torch(x: torch.Tensor, *, axes: Any = None) -> Any:
-    """Reversed by default."""
-    return x.permute(tuple(range(x.ndim - 1, -1, -1)) if axes is None else axes)
-
-
-@v.matrix_transpose.implement
-def matrix_transpose_torch(x: torch.Tensor) -> Any:
-    """Transpose matrices by the tensor's property."""
-    return x.mT
-
-
-@v.broadcast_to.implement
-def broadcast_to_torch(x: torch.Tensor, *, shape: Any) -> Any:
-    """Broadcast to a shape, as a view; one number with axes of 1 to one without, as a cotangent."""
-    return x.expand(shape) if x.ndim <= len(shape) else x.reshape(shape)
-
-
 @v.expand_dims.implement
 def expand_dims_torch(x: torch.Tensor, *, axis: Any) -> Any:
     """Insert the new axes one after the other."""
     if type(axis) is int:
         return x.unsqueeze(axis)
-    for a in sorted(_axes(axis, x.ndim + len(axis))):
+    for a in sorted(axes_of(axis, x.ndim + len(axis))):
         x = x.unsqueeze(a)
     return x
 
@@ -57,17 +35,11 @@ def expand_dims_torch(x: torch.Tensor, *, axis: Any) -> Any:
 @v.squeeze.implement
 def squeeze_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
     """PyTorch leaves axes alone that are longer."""
-    axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else _axes(axis, x.ndim)
+    axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else axes_of(axis, x.ndim)
     if any([x.shape[a] != 1 for a in axes]):
         msg = f"axes {axis} of shape {tuple(x.shape)} are not all of length one"
         raise ValueError(msg)
     return x.squeeze(tuple(axes))
-
-
-@v.flip.implement
-def flip_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
-    """Flip into a copy, as views of PyTorch go forward."""
-    return torch.flip(x, _axes(axis, x.ndim))
 
 
 @v.roll.implement
@@ -78,12 +50,6 @@ def roll_torch(x: torch.Tensor, *, shift: Any, axis: Any = None) -> Any:
     axes = (axis,) if type(axis) is int else tuple(axis)
     shifts = (shift,) * len(axes) if type(shift) is int else tuple(shift)
     return torch.roll(x, shifts, axes * len(shifts) if len(axes) < len(shifts) else axes)
-
-
-@v.tile.implement
-def tile_torch(x: torch.Tensor, *, repetitions: Any) -> Any:
-    """Tile, under PyTorch's own name for the repetitions."""
-    return torch.tile(x, repetitions)
 
 
 def _repeat(x: torch.Tensor, repeats: Any, *, axis: int | None = None) -> Any:
@@ -97,7 +63,7 @@ def _repeat(x: torch.Tensor, repeats: Any, *, axis: int | None = None) -> Any:
     return torch.repeat_interleave(x, repeats, dim=axis)
 
 
-v.repeat.implement(_repeat, types=(TENSOR, object))
+enter({v.repeat: _repeat}, types=(TENSOR, object))
 
 
 @v.astype.implement
@@ -109,18 +75,6 @@ def astype_torch(x: torch.Tensor, *, dtype: Any) -> Any:
     if x.device.type == "mps":  # which has no numbers of 64 bits
         dtype = {torch.float64: torch.float32, torch.complex128: torch.complex64}.get(dtype, dtype)
     return x.to(dtype)
-
-
-@v.copy.implement
-def copy_torch(x: torch.Tensor) -> Any:
-    """Copy a tensor, which PyTorch calls ``clone``."""
-    return x.clone()
-
-
-@v.to_device.implement
-def to_device_torch(x: torch.Tensor, *, device: Any) -> Any:
-    """Move a tensor to a device by its method."""
-    return x.to(device)
 
 
 def _pad(x: torch.Tensor, value: Any, *, widths: Any) -> Any:
@@ -148,56 +102,6 @@ def sliding_window_view_torch(x: torch.Tensor, *, window_shape: Any, axis: Any) 
 # ----------------------------------------------------------------------------------- creation
 
 
-@v.full_like.implement
-def full_like_torch(x: torch.Tensor, *, shape: Any, fill: Any, dtype: Any = None) -> Any:
-    """PyTorch's takes no shape."""
-    return torch.full(
-        tuple(shape), fill, dtype=x.dtype if dtype is None else dtype_of(dtype), device=x.device
-    )
-
-
-@v.zeros_like.implement
-def zeros_like_torch(x: torch.Tensor, *, shape: Any = None, dtype: Any = None) -> Any:
-    """Make zeros like a tensor; a dtype of NumPy's is taken by its name."""
-    if shape is not None:
-        return full_like_torch(x, shape=shape, fill=0, dtype=dtype)
-    return torch.zeros_like(x, dtype=dtype_of(dtype))
-
-
-@v.ones_like.implement
-def ones_like_torch(x: torch.Tensor, *, dtype: Any = None) -> Any:
-    """Make ones like a tensor; a dtype of NumPy's is taken by its name."""
-    return torch.ones_like(x, dtype=dtype_of(dtype))
-
-
-@v.arange_like.implement
-def arange_like_torch(x: torch.Tensor, *, stop: int, start: int = 0, step: int = 1) -> Any:
-    """On the device of x."""
-    n = len(range(start, stop, step))  # none where torch.arange objects to the signs
-    return torch.arange(start, stop, step, device=x.device) if n else _no_places(x)
-
-
-def _no_places(x: torch.Tensor) -> torch.Tensor:
-    return torch.zeros((0,), dtype=torch.int64, device=x.device)
-
-
-@v.eye_like.implement
-def eye_like_torch(
-    x: torch.Tensor,
-    *,
-    rows: int,
-    columns: int | None = None,
-    diagonal: int = 0,
-    dtype: Any = None,
-) -> Any:
-    """torch.eye has the main diagonal only."""
-    dtype = x.dtype if dtype is None else dtype_of(dtype)
-    columns = rows if columns is None else columns
-    i = torch.arange(rows, device=x.device)
-    j = torch.arange(columns, device=x.device)
-    return (i[:, None] + diagonal == j).to(dtype)
-
-
 def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool = True, axis: int = 0) -> Any:
     start, stop = alike(start, stop)
     if not (start.is_floating_point() or start.is_complex()):
@@ -215,31 +119,7 @@ def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool = True, axis: i
 entered(v.linspace, _linspace)
 
 
-@v.vander.implement
-def vander_torch(x: torch.Tensor, *, columns: int, increasing: bool = False) -> Any:
-    """Build a Vandermonde matrix, under PyTorch's own name for the columns."""
-    return torch.vander(x, columns, increasing)
-
-
 # ------------------------------------------------------------------------- joining and sorting
-
-
-def _concat(*arrays: torch.Tensor, axis: int | None = 0) -> Any:
-    return xp.concat(arrays, axis=axis)
-
-
-def _stack(*arrays: torch.Tensor, axis: int = 0) -> Any:
-    return torch.stack(alike(*arrays), dim=axis)
-
-
-v.concat.implement(_concat, types=(TENSOR,))
-v.stack.implement(_stack, types=(TENSOR,))
-
-
-@v.partition.implement
-def partition_torch(x: torch.Tensor, *, kth: Any, axis: int = -1) -> Any:
-    """All in order: PyTorch has no partition."""
-    return torch.sort(x, dim=axis, stable=True).values
 
 
 @v.searchsorted.implement
@@ -266,9 +146,49 @@ def convolve_torch(x1: torch.Tensor, x2: torch.Tensor, *, mode: str = "full") ->
     return y
 
 
-@v.bincount.implement
-def bincount_torch(x: torch.Tensor, weights: torch.Tensor, *, minlength: int = 0) -> Any:
-    """PyTorch's gives double precision for all weights, and knows no complex ones."""
-    n = max(minlength, int(x.max()) + 1 if x.numel() else 0)
-    zeros = torch.zeros(n, dtype=weights.dtype, device=weights.device)
-    return zeros.index_add(0, x.to(torch.int64), weights)
+def _full(x: torch.Tensor, shape: Any, fill: Any, dtype: Any) -> torch.Tensor:
+    dtype = x.dtype if dtype is None else dtype_of(dtype)
+    return torch.full(tuple(shape), fill, dtype=dtype, device=x.device)
+
+
+def _counted(x: torch.Tensor, places: range) -> torch.Tensor:
+    """Places in a range: none where `torch.arange` objects to the signs."""
+    start, stop = (places.start, places.stop) if len(places) else (0, 0)
+    return torch.arange(start, stop, places.step if len(places) else 1, device=x.device)
+
+
+enter(
+    {
+        v.reshape: lambda x, *, shape: x.reshape(shape),
+        v.permute_dims: lambda x, *, axes=None: x.permute(
+            tuple(range(x.ndim - 1, -1, -1)) if axes is None else axes
+        ),
+        v.matrix_transpose: lambda x: x.mT,
+        # One number with axes of 1 may go to one without, as a cotangent.
+        v.broadcast_to: lambda x, *, shape: (
+            x.expand(shape) if x.ndim <= len(shape) else x.reshape(shape)
+        ),
+        v.flip: lambda x, *, axis=None: torch.flip(x, axes_of(axis, x.ndim)),
+        v.tile: lambda x, *, repetitions: torch.tile(x, repetitions),
+        v.copy: lambda x: x.clone(),
+        v.to_device: lambda x, *, device: x.to(device),
+        v.full_like: lambda x, *, shape, fill, dtype=None: _full(x, shape, fill, dtype),
+        v.zeros_like: lambda x, *, shape=None, dtype=None: (
+            torch.zeros_like(x, dtype=dtype_of(dtype))
+            if shape is None
+            else _full(x, shape, 0, dtype)
+        ),
+        v.ones_like: lambda x, *, dtype=None: torch.ones_like(x, dtype=dtype_of(dtype)),
+        v.arange_like: lambda x, *, stop, start=0, step=1: _counted(x, range(start, stop, step)),
+        v.eye_like: lambda x, *, rows, columns=None, diagonal=0, dtype=None: (
+            _counted(x, range(diagonal, rows + diagonal))[:, None]
+            == _counted(x, range(rows if columns is None else columns))
+        ).to(x.dtype if dtype is None else dtype_of(dtype)),
+        v.bincount: bincount_standard,
+        v.vander: lambda x, *, columns, increasing=False: torch.vander(x, columns, increasing),
+        v.concat: lambda *arrays, axis=0: xp.concat(arrays, axis=axis),
+        v.stack: lambda *arrays, axis=0: torch.stack(alike(*arrays), dim=axis),
+        # PyTorch has no partition.
+        v.partition: lambda x, *, kth, axis=-1: torch.sort(x, dim=axis, stable=True).values,
+    }
+)

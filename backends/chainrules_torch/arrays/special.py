@@ -12,23 +12,30 @@ from typing import Any
 import torch
 
 from chainrules_py import vocabulary as v
+from chainrules_torch.arrays.manipulation import axes_of
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import is_tensor
-from chainrules_torch.tensors import alike, entered
+from chainrules_torch.tensors import alike, enter, entered
 
 _special: Any = torch.special
 
 
+def _by_numpy(word: Any, *xs: Any) -> Any:
+    """Compute a word as NumPy's backends do."""
+    classes = tuple(map(type, xs))
+    found = called_back(word, classes)
+    if found is None:
+        raise word.lacking(classes)
+    return found(*xs)
+
+
 def _reals(word: Any, function: Any) -> None:
     """Enter a function of PyTorch's that takes no complex numbers; NumPy's backends do."""
-    n = len(word.operands)
 
     def computed(*xs: Any) -> Any:
         if any([is_tensor(x) and x.is_complex() for x in xs]):
-            other = called_back(word, tuple(map(type, xs)))
-            if other is not None:
-                return other(*xs)
-        return function(*(xs if n == 1 else alike(*xs)))
+            return _by_numpy(word, *xs)
+        return function(*(xs if len(xs) == 1 else alike(*xs)))
 
     entered(word, computed)
 
@@ -67,51 +74,35 @@ for _word, _function in (
     _reals(_word, _function)
 
 
-def _kl_div(x: Any, y: Any) -> Any:
-    """torch.kl_div is another function: of logarithms, and their mean."""
-    other = called_back(v.kl_div, (type(x), type(y)))
-    return None if other is None else other(x, y)
-
-
-entered(v.kl_div, _kl_div)
+# torch.kl_div is another function: of logarithms, and their mean.
+entered(v.kl_div, lambda x, y: _by_numpy(v.kl_div, x, y))
 
 
 def _polygamma(n: Any, x: Any) -> Any:
     """PyTorch takes one order, as a number."""
     if type(n) is int and is_tensor(x):
-        return torch.special.polygamma(n, x)
-    other = called_back(v.polygamma, (type(n), type(x)))
-    return None if other is None else other(n, x)
+        return _special.polygamma(n, x)
+    return _by_numpy(v.polygamma, n, x)
 
 
 entered(v.polygamma, _polygamma)
 
 
-def _axes(x: torch.Tensor, axis: Any) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(x.ndim))
-    return (axis,) if type(axis) is int else tuple(axis)
-
-
-@v.logsumexp.implement
-def logsumexp_torch(x: torch.Tensor, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Over all axes by default."""
-    return torch.logsumexp(x, _axes(x, axis), keepdim=keepdims)
-
-
-@v.log_softmax.implement
-def log_softmax_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
-    """Over several axes at once."""
-    axes = _axes(x, axis)
+def _softmax(function: Any, x: torch.Tensor, axis: Any) -> Any:
+    """Compute softmax or its logarithm, over one axis if PyTorch does so."""
+    axes = axes_of(axis, x.ndim)
     if len(axes) == 1 and not x.is_complex():
-        return torch.log_softmax(x, axes[0])
-    return x - torch.logsumexp(x, axes, keepdim=True)
+        return function(x, axes[0])
+    y = x - torch.logsumexp(x, axes, keepdim=True)
+    return y if function is torch.log_softmax else torch.exp(y)
 
 
-@v.softmax.implement
-def softmax_torch(x: torch.Tensor, *, axis: Any = None) -> Any:
-    """Over several axes at once."""
-    axes = _axes(x, axis)
-    if len(axes) == 1 and not x.is_complex():
-        return torch.softmax(x, axes[0])
-    return torch.exp(x - torch.logsumexp(x, axes, keepdim=True))
+enter(
+    {
+        v.logsumexp: lambda x, *, axis=None, keepdims=False: torch.logsumexp(
+            x, axes_of(axis, x.ndim), keepdim=keepdims
+        ),
+        v.log_softmax: lambda x, *, axis=None: _softmax(torch.log_softmax, x, axis),
+        v.softmax: lambda x, *, axis=None: _softmax(torch.softmax, x, axis),
+    }
+)
