@@ -10,8 +10,9 @@ this module: ``elementwise``, ``linear``, ``general``.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from chainrules_py import debugging
 from chainrules_py.config import Config
@@ -20,11 +21,17 @@ from chainrules_py.primitives.closures.convert import settled
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.statement import Rule, Statement
 from chainrules_py.tangents.results import homing
+from chainrules_py.tangents.space import fit, space
+from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import gives_views
+
+Halves: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+"""``push(tangents, *saved)``, ``pull(y_bar, *saved)`` with one cotangent, not yet in its space, per
+wanted operand, and ``save(operands, options) -> (y, saved)``."""
 
 
 @final
@@ -226,6 +233,55 @@ class Recipe:
         return Bound(request, run)
 
 
+class SharedRun(Recipe):
+    """Recipe of which one run gives both halves: pushes and pulls read the same saved values."""
+
+    @abstractmethod
+    def halves(self, request: Request) -> Halves:
+        """Return what pushes tangents, what pulls a cotangent, and what computes and saves."""
+
+    def forward(self, request: Request) -> Bound:
+        """Bind the push of what is saved."""
+        push, _, save = self.halves(request)
+
+        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
+            y, saved = save(xs, options)
+            return y, push(tangents, *saved)
+
+        return Bound(request, run)
+
+    def linearize(self, request: Request) -> Bound:
+        """Bind the push, for tangents that come later."""
+        push, _, save = self.halves(request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, saved = save(xs, options)
+            return y, (push, links, *saved)
+
+        return Bound(request, run)
+
+    def both(self, request: Request) -> Bound:
+        """Bind the push and the pull of the same values."""
+        pushes, pulls, save = self.halves(request)
+        active = request.active
+
+        def push(tangents: tuple[Any, ...], _spaces: Any, *saved: Any) -> Any:
+            return pushes(tangents, *saved)
+
+        def pull(y_bar: Any, spaces: tuple[Any, ...], *saved: Any) -> Any:
+            bars = zip(pulls(y_bar, *saved), spaces, strict=True)
+            return tuple([fit(unthunk(bar), onto) for bar, onto in bars])
+
+        annotate(push, request)
+        annotate(pull, request)
+
+        def run(links: Any, *xs: Any, **options: Any) -> Any:
+            y, saved = save(xs, options)
+            return y, (push, pull, tuple([space(xs[i]) for i in active]), *saved)
+
+        return Bound(request, run, may_be_zero=True)
+
+
 def bind(
     rule: Rule,
     operands: tuple[type, ...],
@@ -334,7 +390,7 @@ def _constant(request: Request, mode: str) -> Bound:
 def shares_a_run(rule: Rule) -> bool:
     """Tell whether one run of a rule gives both halves, with the values they save in common."""
     forward = rule.forward
-    return forward is not None and forward is rule.reverse and hasattr(forward.recipe, "both")
+    return forward is rule.reverse and forward is not None and isinstance(forward.recipe, SharedRun)
 
 
 def _separately(

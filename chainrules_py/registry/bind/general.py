@@ -10,8 +10,8 @@ from typing import Any
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import parameters_of
-from chainrules_py.registry.bind.batch import aligned, batched, direction, one_by_one
-from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.batch import aligned, batched, direction
+from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.registry.bind.given import checked_map, flowing, functions_in, refuse_functions
 from chainrules_py.registry.bind.reals import once_more, with_reals
 from chainrules_py.registry.bind.transpose import OneMode
@@ -96,7 +96,7 @@ class _Written(Recipe):
         ]
 
 
-class GeneralRecipe(_Written):
+class GeneralRecipe(_Written, SharedRun):
     """A function that gives the value and one `LinearMap` per operand."""
 
     pen = "rule"
@@ -139,118 +139,70 @@ class GeneralRecipe(_Written):
         return answer
 
     def forward(self, request: Request) -> Bound:
-        """Bind the sum of the pushes."""
-        stated, statement, active = self._stated(request), request.statement, request.active
-        spread, near = _spreading(statement), compares(request)
+        """Bind the sum of the pushes, which arrays need no space for: at a call less for each."""
+        stated, active, (push, _, _) = self._stated(request), request.active, self.halves(request)
 
         def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
             y, maps = stated(xs, options)
-            y_dot: Any = ZERO
-            of, dtype, alike = type(y), getattr(y, "dtype", 0), near
-            for i, t in zip(active, tangents, strict=True):
+            kept = []
+            for i in active:
                 m = maps[i]
-                if type(m) is not LinearMap or type(t) in ZEROS:
-                    continue
-                push = m.push or _half(None, "push", statement)
-                term = push(t() if type(t) is Thunk else t, *m.saved)
-                if type(term) is of and (getattr(term, "dtype", None) is dtype or of is float):
-                    if y_dot is ZERO:
-                        y_dot = term
-                        continue
-                else:
-                    alike = False
-                    term = unthunk(term)
-                    if type(term) is tuple or type(term) is of:
-                        term = canonicalize(y, term)
-                y_dot = y_dot + term if alike else add_tangents(y_dot, term)
-            if (
-                alike
-                and y_dot is not ZERO
-                and (of is float or (y_dot.shape == y.shape and not whole_of(of)[dtype]))
-            ):
-                return y, y_dot
-            if is_zero(y_dot) and is_zero(space(y)):  # a boolean, which has no tangent at all
-                return y, space(y)
-            return y, spread(y_dot, y, tangents)
+                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            return y, push(tangents, y if hasattr(y, "dtype") else space(y), *kept)
 
         return Bound(request, run)
 
-    def linearize(self, request: Request) -> Bound:
-        """Bind the sum of the pushes, each with its saved values."""
-        stated, statement, align = self._stated(request), request.statement, self.batched
-        active = request.active
-        spread = _spreading(statement)
+    def halves(self, request: Request) -> Halves:
+        """Return the sum of the pushes, and the pulls, each with its saved values."""
+        stated, statement, active = self._stated(request), request.statement, request.active
 
-        def alone(t: Any, half: Any, y: Any, *saved: Any) -> Any:
-            term = unthunk(half(t, *saved))
-            return mirrored(term, y) if type(y) is StructureSpace else term
+        def make(batch: int) -> Any:
+            align = batch and self.batched == "broadcast"
 
-        def alone_many(t: Any, half: Any, y: Any, *saved: Any) -> Any:
-            if align == "broadcast":
-                parts = y.fields.values() if type(y) is StructureSpace else (y,)
-                t = aligned(t, max([part.ndim for part in parts]))
-            return alone(t, half, y, *saved)
-
-        def make(alone: Callable[..., Any], batch: int) -> Any:
             def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
-                y_dot: Any = ZeroTangent()
-                for t, (half, saved) in zip(tangents, kept, strict=True):
-                    if not (is_zero(half) or is_zero(t)):
-                        term = alone(unthunk(t), half, y, *saved)
-                        # Behind an axis of directions, terms do not broadcast against each other.
-                        term = spread(term, y, tangents, batch=batch) if batch else term
-                        y_dot = add_tangents(y_dot, term)
-                return y if is_zero(y) else spread(y_dot, y, tangents, batch=batch)
+                y_dot: Any = ZERO
+                t: Any = ZERO
+                for t, (half, _, saved) in zip(tangents, kept, strict=True):
+                    if type(t) in ZEROS or type(half) in ZEROS:
+                        continue
+                    t = aligned(unthunk(t), _axes(y)) if align else t() if type(t) is Thunk else t
+                    term = (half or _half(None, "push", statement))(t, *saved)
+                    term = unthunk(term) if isinstance(term, AbstractTangent) else term
+                    if type(y) is StructureSpace:
+                        term = mirrored(term, y)
+                    if batch:  # terms do not broadcast against each other behind an axis
+                        term = spread_given(term, y, tangents, batch=batch)
+                    y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
+                if type(y_dot) is float and y is NUMBER:
+                    return y_dot
+                if (
+                    getattr(y_dot, "dtype", None)
+                    is getattr(y, "dtype", 0)
+                    is getattr(t, "dtype", 0)
+                    and y_dot.shape[batch:] == y.shape
+                ):
+                    return y_dot
+                of = space(y)
+                return of if is_zero(of) else spread_given(y_dot, of, tangents, batch=batch)
 
             return push
 
-        many = make(alone_many if self.batched else one_by_one(alone), 1)
-        push = annotate(make(alone, 0), request, batched=many)
+        def pull(y_bar: Any, _: Any, *kept: Any) -> Any:
+            return [
+                half if is_zero(half) else _half(half, "pull", statement)(y_bar, *saved)
+                for _, half, saved in kept
+            ]
 
-        def keep(m: Any) -> tuple[Any, tuple[Any, ...]]:
-            return (_half(m.push, "push", statement), m.saved) if type(m) is LinearMap else (m, ())
-
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
+        def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y, maps = stated(xs, options)
-            return y, (push, links, known_space(y), *[keep(maps[i]) for i in active])
+            of, kept = space(y), []
+            for i in active:
+                m = maps[i]
+                kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
+            return y, (known_space(y) if type(of) in ZEROS else of, *kept)
 
-        return Bound(request, run)
-
-    def both(self, request: Request) -> Bound:
-        """Pushes and pulls of one run; a half that nobody stated is missed when it is asked for."""
-        stated, statement, active = self._stated(request), request.statement, request.active
-        spread = _spreading(statement)
-
-        def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
-            y_dot: Any = ZeroTangent()
-            for t, (half, _, saved, _) in zip(tangents, kept, strict=True):
-                if not (is_zero(half) or is_zero(t)):
-                    term = unthunk(_half(half, "push", statement)(unthunk(t), *saved))
-                    term = mirrored(term, y) if type(y) is StructureSpace else term
-                    y_dot = add_tangents(y_dot, term)
-            return y if is_zero(y) else spread(y_dot, y, tangents)
-
-        def pull_one(y_bar: Any, half: Any, saved: Any, onto: Any) -> Any:
-            if is_zero(half):
-                return half
-            return fit(unthunk(_half(half, "pull", statement)(y_bar, *saved)), onto)
-
-        def pull(y_bar: Any, y: Any, *kept: Any) -> Any:
-            return tuple([pull_one(y_bar, half, saved, onto) for _, half, saved, onto in kept])
-
-        def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...], Any]:
-            if type(m) is not LinearMap:
-                return m, m, (), None
-            return m.push, m.pull, m.saved, space(x)
-
-        annotate(push, request)
-        annotate(pull, request)
-
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
-            y, maps = stated(xs, options)
-            return y, (push, pull, known_space(y), *[keep(maps[i], xs[i]) for i in active])
-
-        return Bound(request, run, may_be_zero=True)
+        push = annotate(make(0), request, batched=make(1) if self.batched else None)
+        return push, pull, save
 
     def reverse(self, request: Request) -> Bound:
         """Bind the pulls, each with its saved values."""
@@ -354,11 +306,9 @@ def _each(pull_one: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def _spreading(statement: Statement) -> Callable[..., Any]:
-    """Return what brings a tangent to the result: a person's is checked."""
-    if not statement.source.is_ours:
-        return spread_given
-    return lambda y_dot, y, _, batch=0: spread_all(y_dot, y, batch=batch)
+def _axes(y: Any) -> int:
+    """Count the axes of a result; of one with several parts, of that with the most."""
+    return max([of.ndim for of in (y.fields.values() if type(y) is StructureSpace else [y])])
 
 
 def _nothing(y_bar: Any, zero: Any) -> Any:

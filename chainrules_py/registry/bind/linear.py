@@ -9,7 +9,7 @@ from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import Layer
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.registry.bind.batch import aligned, batched, count, lengthened, one_by_one
-from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.bind import Bound, Halves, Recipe, Request, SharedRun, annotate
 from chainrules_py.tangents.arithmetic import add_tangents
 from chainrules_py.tangents.promotion import real_numbers
 from chainrules_py.tangents.space import (
@@ -22,8 +22,8 @@ from chainrules_py.tangents.space import (
     spread_all,
     widened,
 )
-from chainrules_py.tangents.thunks import unthunk
-from chainrules_py.tangents.zeros import ZeroTangent, is_zero
+from chainrules_py.tangents.thunks import Thunk, unthunk
+from chainrules_py.tangents.zeros import ZERO, ZEROS, ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.type_info import alike, hosted, type_info
 from chainrules_py.vocabulary.creation import full_like
@@ -45,7 +45,7 @@ def _own_of(adjoint: Callable[..., Any], request: Request) -> Any:
     return library.adjoint[adjoint], frozenset(classes)
 
 
-class LinearRecipe(Recipe):
+class LinearRecipe(SharedRun):
     """Linear in some operands jointly: a transpose for each of them.
 
     It is constant in those with a zero; of those with None nothing is known, should they vary.
@@ -105,33 +105,27 @@ class LinearRecipe(Recipe):
         return lambda *xs, **options: last(*xs, **options, argnum=i - fixed)
 
     def forward(self, request: Request) -> Bound:
-        """Bind the function itself, applied to the tangents."""
-        linear = self.stated_in(len(request.operands))
-        primal, word, active = request.primal, request.statement.primal, request.active
-        alone = active == (0,) and sum(linear) == 1
+        """Bind the function itself: of one tangent like its operand at once."""
+        if request.active != (0,) or sum(self.stated_in(len(request.operands))) > 1:
+            return super().forward(request)
+        primal, word, (push, _, _) = request.primal, request.statement.primal, self.halves(request)
 
-        def run(tangents: tuple[Any, ...], *xs: Any, **options: Any) -> Any:
-            y = primal(*xs, **options)
-            if alone and getattr(t := tangents[0], "dtype", None) is getattr(xs[0], "dtype", 0):
-                f = primal if type(t) is type(xs[0]) else word
-                y_dot = f(t, *xs[1:], **options)
-                return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
-            if all([is_zero(t) for t in tangents]):
-                return y, ZeroTangent()
-            given = dict(zip(active, tangents, strict=True))
-            moved = [
-                _dense(given.get(i, ZeroTangent()), x) if linear[i] else x for i, x in enumerate(xs)
-            ]
-            return y, spread_all(word(*moved, **options), y)
+        def run(tangents: tuple[Any, ...], x: Any, *xs: Any, **options: Any) -> Any:
+            y, (t,) = primal(x, *xs, **options), tangents
+            if getattr(t, "dtype", None) is not getattr(x, "dtype", 0):
+                return y, push(tangents, options, known_space(y), _shape_of(x), *xs)
+            y_dot = (primal if type(t) is type(x) else word)(t, *xs, **options)
+            return y, (y_dot if fits(y_dot, y) else spread_all(y_dot, y))
 
         return Bound(request, run)
 
-    def linearize(self, request: Request) -> Bound:
-        """Bind the function itself, applied to tangents that come later."""
+    def halves(self, request: Request) -> Halves:
+        """Return the function itself, of tangents, and its transposes."""
         linear = self.stated_in(len(request.operands))
         primal, word, active = request.primal, request.statement.primal, request.active
+        transposes = [self._transpose(i) for i in active]
 
-        def moved(tangents: tuple[Any, ...], xs: tuple[Any, ...]) -> list[Any]:
+        def moved(tangents: tuple[Any, ...], xs: Any) -> list[Any]:
             given = dict(zip(active, tangents, strict=True))
             zero = ZeroTangent()
             return [_dense(given.get(i, zero), x) if linear[i] else x for i, x in enumerate(xs)]
@@ -148,43 +142,36 @@ class LinearRecipe(Recipe):
             if n is None:
                 return ZeroTangent()
             long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
-            long = _arrayed(long, tangents) if self.variadic else long
-            found = self._with_directions(moved(tangents, tuple(long)), options, y)
+            long = moved(tangents, _arrayed(long, tangents) if self.variadic else long)
+            if self.batched == "broadcast":
+                pairs = zip(long, linear, strict=True)
+                found: Any = [aligned(x, y.ndim) if flag else x for x, flag in pairs], options
+            else:
+                found = self._lengthened(long, options)
             if found is None:
                 return each(tangents, options, y, *xs)
             return spread_all(word(*found[0], **found[1]), y, batch=1)
 
         annotate(push, request, batched=push_many if self.batched else None)
 
-        def run(links: Any, *xs: Any, **options: Any) -> Any:
+        def pull(y_bar: Any, options: dict[str, Any], _: Any, *xs: Any) -> Any:
+            return [transpose(y_bar, *xs, **options) for transpose in transposes]
+
+        def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y = primal(*xs, **options)
             kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
-            return y, (push, links, options, known_space(y), *kept)
+            return y, (options, known_space(y), *kept)
 
-        return Bound(request, run)
+        return push, pull, save
 
-    def both(self, request: Request) -> Bound:
-        """Bind the function and its transposes."""
-        linear = self.linearize(request)
-        transposes = [(i, self._transpose(i)) for i, w in enumerate(linear.wanted) if w]
-
-        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
-            return tuple([fit(f(y_bar, *xs, **options), xs[i]) for i, f in transposes])
-
-        return _with_pull(linear, annotate(pull, request), request)
-
-    def _with_directions(self, xs: Any, options: dict[str, Any], y: Any) -> Any:
-        """Operands and options of a call whose linear operands have directions in front."""
-        if self.batched == "broadcast":
-            given = zip(xs, self.stated_in(len(xs)), strict=True)
-            return [aligned(x, y.ndim) if flag else x for x, flag in given], options
-        return (xs, options) if self.batched is True else self.batched(tuple(xs), options)
+    def _lengthened(self, xs: list[Any], options: dict[str, Any]) -> Any:
+        """Return operands and options of a call with directions in front; None for one by one."""
+        return self.batched(tuple(xs), options) if callable(self.batched) else (xs, options)
 
     def reverse(self, request: Request) -> Bound:
         """Bind the transposes, of the cotangent and of the operands' spaces."""
         linear = self.stated_in(len(request.operands))
         primal = request.primal
-
         pull = _joined(tuple([self._pull(i, request, linear) for i in request.active]), request)
 
         def run(links: Any, *xs: Any, **options: Any) -> Any:
@@ -192,23 +179,14 @@ class LinearRecipe(Recipe):
             kept = [_shape_of(x) if flag else x for x, flag in zip(xs, linear, strict=True)]
             return y, (pull, links, options, *kept)
 
-        def run_alone(links: Any, x: Any, **options: Any) -> Any:
-            of = space(x)
-            if type(of) is not Space:
-                of = _shape_of(x)
-            return primal(x, **options), (pull, links, options, of)
-
         def run_first(links: Any, x: Any, *xs: Any, **options: Any) -> Any:
             of = space(x)
             if type(of) is not Space:
                 of = _shape_of(x)
             return primal(x, *xs, **options), (pull, links, options, of, *xs)
 
-        if len(request.operands) == 1:
-            run = run_alone
-        elif linear[0] and sum(linear) == 1:
-            run = run_first
-        return Bound(request, run, pull_into=self._into(request))
+        first = linear[0] and sum(linear) == 1
+        return Bound(request, run_first if first else run, pull_into=self._into(request))
 
     def _pull(self, i: int, request: Request, linear: tuple[bool, ...]) -> Any:
         """Build the pull of one operand."""
@@ -216,34 +194,30 @@ class LinearRecipe(Recipe):
         if type_info(request.operands[i]).is_python_number:
             narrow = transpose
             transpose = lambda y_bar, *xs, **options: narrow(widened(y_bar), *xs, **options)
-        own: Any
-        own, classes = (_own_of(transpose, request) if len(linear) == 1 else None) or (None, ())
 
         def pull_one(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
             return fit(transpose(y_bar, *xs, **options), xs[i])
-
-        def pull_own(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
-            if type(y_bar) not in classes:
-                return fit(transpose(y_bar, of, **options), of)
-            x_bar = own(y_bar, of, **options)
-            return x_bar if x_bar.dtype == of.dtype else fit(x_bar, of)
-
-        def pull_alone(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
-            return fit(transpose(y_bar, of, **options), of)
 
         each = one_by_one(pull_one)
 
         def pull_many(y_bar: Any, options: dict[str, Any], *xs: Any) -> Any:
             n = count(y_bar) or 0
             long = [lengthened(x, n) if flag else x for x, flag in zip(xs, linear, strict=True)]
-            found: Any = (long, options)
-            if callable(self.batched):
-                found = self.batched(tuple(long), options)
+            found = self._lengthened(long, options)
             if found is None:
                 return each(y_bar, options, *xs)
             return fit(transpose(y_bar, *found[0], **found[1]), xs[i], batch=1)
 
-        pull = (pull_alone if len(linear) == 1 else pull_one) if own is None else pull_own
+        pull = pull_one
+        if len(linear) == 1 and (found := _own_of(transpose, request)) is not None:
+            own, classes = found
+
+            def pull(y_bar: Any, options: dict[str, Any], of: Any) -> Any:
+                if type(y_bar) not in classes:
+                    return fit(transpose(y_bar, of, **options), of)
+                x_bar = own(y_bar, of, **options)
+                return x_bar if x_bar.dtype == of.dtype else fit(x_bar, of)
+
         return annotate(pull, request, batched=pull_many if self.batched else None)
 
     def _into(self, request: Request) -> Callable[..., Any] | None:
@@ -264,7 +238,7 @@ class LinearRecipe(Recipe):
         return pull_into
 
 
-class BilinearRecipe(Recipe):
+class BilinearRecipe(SharedRun):
     """Linear in each of two operands: the two adjoints, of ``(y_bar, a, b)``."""
 
     pen = "bilinear_rule"
@@ -280,25 +254,10 @@ class BilinearRecipe(Recipe):
         """Return False: it computes every element."""
         return False
 
-    def forward(self, request: Request) -> Bound:
-        """Bind the function itself, with a tangent in the place of its operand."""
+    def halves(self, request: Request) -> Halves:
+        """Return the function itself, of one tangent and one operand, and its adjoints."""
         primal, word, active = request.primal, request.statement.primal, request.active
-
-        def run(tangents: tuple[Any, ...], a: Any, b: Any, **options: Any) -> Any:
-            y = primal(a, b, **options)
-            y_dot: Any = ZeroTangent()
-            for i, t in zip(active, tangents, strict=True):
-                if is_zero(t):
-                    continue
-                moved = (a, unthunk(t)) if i else (unthunk(t), b)
-                y_dot = add_tangents(y_dot, word(*moved, **options))
-            return y, spread_all(y_dot, y)
-
-        return Bound(request, run)
-
-    def linearize(self, request: Request) -> Bound:
-        """Bind the function itself, of one tangent and one operand."""
-        primal, word, active = request.primal, request.statement.primal, request.active
+        adjoints = [self.adjoints[i] for i in active]
 
         def term(i: int, t: Any, options: dict[str, Any], y: Any, a: Any, b: Any) -> Any:
             return word(*((a, t) if i else (t, b)), **options)
@@ -310,11 +269,13 @@ class BilinearRecipe(Recipe):
 
         def make(term: Callable[..., Any], batch: int) -> Any:
             def push(tangents: tuple[Any, ...], options: dict[str, Any], y: Any, *xs: Any) -> Any:
-                y_dot: Any = ZeroTangent()
+                y_dot: Any = ZERO
                 for i, t in zip(active, tangents, strict=True):
-                    if not is_zero(t):
-                        y_dot = add_tangents(y_dot, term(i, unthunk(t), options, y, *xs))
-                return spread_all(y_dot, y, batch=batch)
+                    if type(t) in ZEROS:
+                        continue
+                    t_dot = term(i, t() if type(t) is Thunk else t, options, y, *xs)
+                    y_dot = t_dot if y_dot is ZERO else add_tangents(y_dot, t_dot)
+                return y_dot if fits(y_dot, y) else spread_all(y_dot, y, batch=batch)
 
             return push
 
@@ -322,27 +283,23 @@ class BilinearRecipe(Recipe):
             make(term, 0), request, batched=make(term_many, 1) if self.batched else None
         )
 
-        def run(links: Any, a: Any, b: Any, **options: Any) -> Any:
-            spaces = known_space(a), known_space(b)  # before NumPy computes with what is in them
+        def pull(y_bar: Any, options: dict[str, Any], _: Any, *xs: Any) -> Any:
+            return [adjoint(y_bar, *xs, **options) for adjoint in adjoints]
+
+        def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+            a, b = xs
+            spaces = space(a), space(b)
+            if not ZEROS.isdisjoint(map(type, spaces)):
+                spaces = known_space(a), known_space(b)  # NumPy would compute with what is in them
             y = primal(a, b, **options)
             kept = (a if 1 in active else spaces[0], b if 0 in active else spaces[1])
-            return y, (push, links, options, space(y), *kept)
+            return y, (options, space(y), *kept)
 
-        return Bound(request, run)
-
-    def both(self, request: Request) -> Bound:
-        """Bind the function and its adjoints."""
-        adjoints = [(i, self.adjoints[i]) for i in request.active]
-
-        def pull(y_bar: Any, options: dict[str, Any], y: Any, *xs: Any) -> Any:
-            return tuple([fit(f(y_bar, *xs, **options), space(xs[i])) for i, f in adjoints])
-
-        return _with_pull(self.linearize(request), annotate(pull, request), request)
+        return push, pull, save
 
     def _pull(self, i: int, request: Request) -> Any:
         """Build the pull of one operand."""
         adjoint = self.adjoints[i]
-
         own, classes = _own_of(adjoint, request) or (adjoint, frozenset())
         cls = request.operands[1 - i]
         asks = not issubclass(cls, Tracer) and type_info(cls).is_array
@@ -351,6 +308,8 @@ class BilinearRecipe(Recipe):
             x, other = (b, a) if i else (a, b)
             if type(y_bar) in classes and type(other) is cls:
                 x_bar = own(y_bar, a, b, **options)
+                if x_bar.dtype is x.dtype and x_bar.shape == x.shape:
+                    return x_bar
             elif asks and other.dtype is not getattr(y_bar, "dtype", None):
                 other = real_numbers(other, y_bar)  # an adjoint may compute with it alone
                 x_bar = adjoint(y_bar, *((other, b) if i else (a, other)), **options)
@@ -361,22 +320,11 @@ class BilinearRecipe(Recipe):
         def pull_many(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
             return fit(adjoint(y_bar, a, b, **options), space(b if i else a), batch=1)
 
-        def pull_own(y_bar: Any, options: dict[str, Any], a: Any, b: Any) -> Any:
-            x, other = (b, a) if i else (a, b)
-            if type(y_bar) in classes and type(other) is cls:
-                x_bar = own(y_bar, a, b)
-                same = x_bar.dtype is x.dtype and x_bar.shape == x.shape
-                return x_bar if same else fit(x_bar, space(x))
-            return pull_one(y_bar, options, a, b)
-
-        short = bool(classes) and not request.statement.primal.options
-        pull = pull_own if short else pull_one
-        return annotate(pull, request, batched=pull_many if self.batched else None)
+        return annotate(pull_one, request, batched=pull_many if self.batched else None)
 
     def reverse(self, request: Request) -> Bound:
         """Bind the adjoints; an operand whose elements nobody will read is kept as its space."""
         primal, active = request.primal, request.active
-
         pull = _joined(tuple([self._pull(i, request) for i in active]), request)
         owns = [_own_of(f, request) for f in self.adjoints]
         if len(active) == 2 and None not in owns:
@@ -421,17 +369,6 @@ def fits(t: Any, y: Any) -> bool:
     """Tell whether a tangent has the dtype and shape of its array, or those of a space."""
     dtype = getattr(t, "dtype", None)
     return dtype is not None and dtype is getattr(y, "dtype", None) and t.shape == y.shape
-
-
-def _with_pull(linear: Bound, pull: Any, request: Request) -> Bound:
-    """Give a linearized rule a pull that takes the same saved values."""
-    linearize = linear.run
-
-    def run(links: Any, *xs: Any, **options: Any) -> Any:
-        y, (push, _, *saved) = linearize(links, *xs, **options)
-        return y, (push, pull, *saved)
-
-    return Bound(request, run)
 
 
 def _joined(parts: tuple[Any, ...], request: Request) -> Any:

@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 
 from chainrules_py.errors import NoRuleError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned
-from chainrules_py.registry.bind.bind import Bound, Recipe, Request, annotate
+from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
 from chainrules_py.registry.bind.given import checked_partial
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.results import check_result
-from chainrules_py.tangents.space import dtype_kind, fit, kind_of, known_space, space, spread
+from chainrules_py.tangents.space import dtype_kind, kind_of, known_space, spread
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -38,7 +38,7 @@ Slots = tuple[int, ...]  # 0 is the result, 1, 2, ... are the operands
 Term = Callable[[Any, Any], Any]
 
 
-class Pushes(Recipe):
+class Pushes(SharedRun):
     """The forward half of a recipe with one partial per operand."""
 
     partials: tuple[Partial | None, ...]
@@ -119,58 +119,27 @@ class Pushes(Recipe):
         other = request.operands[1 - k] if n == 2 else None
         return Bound(request, _push_alone(primal, k, *terms[0], fits, other, finish))
 
-    def linearize(self, request: Request) -> Bound:
-        """Bind the partials, for tangents that come later."""
-        terms = self._terms(request)
-        push, saving = _pushing(terms), self._saving(request, terms)
-        annotate(push, request, batched=_pushing(terms, batch=1))
+    def halves(self, request: Request) -> Halves:
+        """Return the sums of products with the partials, and what computes these."""
+        terms, primal = self._terms(request), request.primal
+        push = annotate(_pushing(terms), request, batched=_pushing(terms, batch=1))
+        computed = [partial for _, partial in terms if partial is not None]
+        adjoints = [
+            (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
+            for i, (term, partial) in zip(request.active, terms, strict=True)
+        ]
 
-        def run(links: Any, *xs: Any) -> Any:
-            y, saved = saving(*xs)
-            return y, (push, links, *saved)
+        def pull(y_bar: Any, y: Any, *ps: Any) -> Any:
+            rest = iter(ps)
+            return [f(y_bar, None if p is None else conj(next(rest))) for f, p in adjoints]
 
-        return Bound(request, run)
-
-    def _saving(self, request: Request, terms: list[tuple[Term, Partial | None]]) -> Any:
-        """Return what computes the value, and what pushes and pulls need of the point."""
-        primal, computed = request.primal, [partial for _, partial in terms if partial is not None]
-
-        def saving(*xs: Any) -> tuple[Any, tuple[Any, ...]]:
+        def save(xs: tuple[Any, ...], options: dict[str, Any]) -> Any:
             y = primal(*xs)
             self.check(request, y, *xs)
             values = numbers_like(y, xs)
             return y, (known_space(y), *[p(*values) for p in computed])
 
-        return saving
-
-    def both(self, request: Request) -> Bound:
-        """Bind the partials, for tangents and for cotangents."""
-        terms, active = self._terms(request), request.active
-        pushed, saving = _pushing(terms), self._saving(request, terms)
-
-        def pull(y_bar: Any, spaces: tuple[Any, ...], y: Any, *ps: Any) -> Any:
-            rest = iter(ps)
-            bars = []
-            for onto, (adjoint, partial) in zip(spaces, adjoints, strict=True):
-                p = None if partial is None else conj(next(rest))
-                bars.append(fit(adjoint(y_bar, p), onto))
-            return tuple(bars)
-
-        def push(tangents: Any, spaces: Any, y: Any, *ps: Any) -> Any:
-            return pushed(tangents, y, *ps)
-
-        adjoints = [
-            (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
-            for i, (term, partial) in zip(active, terms, strict=True)
-        ]
-        annotate(pull, request)
-        annotate(push, request)
-
-        def run(links: Any, *xs: Any) -> Any:
-            y, saved = saving(*xs)
-            return y, (push, pull, tuple([space(xs[i]) for i in active]), *saved)
-
-        return Bound(request, run)
+        return push, pull, save
 
 
 def _pushing(terms: list[tuple[Term, Partial | None]], batch: int = 0) -> Callable[..., Any]:
