@@ -96,13 +96,12 @@ class ElementwiseRecipe(Pushes):
         self, request: Request, saved: Slots, pulls: Pulls, broadcast: ByDtype
     ) -> Callable[..., Any]:
         """Build the recorder of calls whose operands and result differ in shape or dtype."""
-        active, general = request.active, pulls.general()
+        active, general, keep = request.active, pulls.general(), _keeper(saved)
         alike = tuple(sorted({*active, *self._computed_with(request)}))
 
         def record(links: Any, y: Any, *xs: Any) -> Any:
             self.check(request, y, *xs)
-            values = (y, *xs)
-            kept = [values[slot] for slot in saved]
+            kept = keep((y, *xs))
             dtype = getattr(y, "dtype", None)
             if dtype is not None and {getattr(xs[i], "dtype", None) for i in alike} == {dtype}:
                 shape = y.shape
@@ -113,45 +112,18 @@ class ElementwiseRecipe(Pushes):
         return record
 
     def _run_numbers(self, request: Request, saved: Slots, pulls: Pulls) -> Callable[..., Any]:
-        primal, active = request.primal, request.active
+        primal, active, keep = request.primal, request.active, _keeper(saved)
         fast, general = pulls.fast("real"), pulls.general()
+        reals = complex not in [type_info(cls).dispatch_type for cls in request.operands]
 
-        def record(links: Any, y: Any, *xs: Any) -> Any:
-            values = (y, *xs)
-            kept = [values[slot] for slot in saved]
-            if type(y) is float and complex not in map(type, xs):
-                return y, (fast, links, *kept)
-            self.check(request, *values)
-            return y, (general, links, *kept, *[space(xs[i]) for i in active])
+        def run(links: Any, *xs: Any) -> Any:
+            y = primal(*xs)
+            if reals and type(y) is float:
+                return y, (fast, links, *keep((y, *xs)))
+            self.check(request, y, *xs)
+            return y, (general, links, *keep((y, *xs)), *[space(xs[i]) for i in active])
 
-        if all([type_info(cls).dispatch_type is not complex for cls in request.operands]):
-            n = len(request.operands)
-            if n in (1, 2):
-                return _run_reals(primal, n, saved, fast, record)
-        return lambda links, *xs: record(links, primal(*xs), *xs)
-
-
-def _run_reals(primal: Any, n: int, saved: Slots, fast: Any, record: Any) -> Callable[..., Any]:
-    """Build the run for one or two real numbers of Python."""
-    keep, first, second = [slot in saved for slot in range(3)]
-
-    def run_one(links: Any, x: Any) -> Any:
-        y = primal(x)
-        if type(y) is not float:
-            return record(links, y, x)
-        if first:
-            return y, ((fast, links, y, x) if keep else (fast, links, x))
-        return y, ((fast, links, y) if keep else (fast, links))
-
-    def run_two(links: Any, x: Any, y: Any) -> Any:
-        z = primal(x, y)
-        if type(z) is not float or keep:
-            return record(links, z, x, y)
-        if first:
-            return z, ((fast, links, x, y) if second else (fast, links, x))
-        return z, ((fast, links, y) if second else (fast, links))
-
-    return run_one if n == 1 else run_two
+        return run
 
 
 def _run_unary(primal: Any, saved: Slots, fast: ByDtype, general: Any) -> Callable[..., Any]:

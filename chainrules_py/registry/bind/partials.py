@@ -11,14 +11,21 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
-from chainrules_py.errors import NoRuleError, RuleError, describe
+from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, describe
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
-from chainrules_py.registry.bind.given import checked_partial
 from chainrules_py.registry.statement import Statement
 from chainrules_py.tangents.promotion import numbers_like
-from chainrules_py.tangents.results import check_result
-from chainrules_py.tangents.space import dtype_kind, kind_of, known_space, spread
+from chainrules_py.tangents.results import check_result, known_results
+from chainrules_py.tangents.space import (
+    Space,
+    check_real,
+    dtype_kind,
+    kind_of,
+    known_space,
+    space,
+    spread,
+)
 from chainrules_py.tangents.thunks import unthunk
 from chainrules_py.tangents.zeros import ZeroTangent, is_zero
 from chainrules_py.values.arrays import Tracer
@@ -54,7 +61,7 @@ class Pushes(SharedRun):
         """Raise for structures, and complex numbers that the statement does not mention."""
         if self.complex is None and "complex" in map(kind_of, (y, *xs)):
             self.refuse_complex(request.statement)
-        if not request.statement.source.is_ours:
+        if (type(y), getattr(y, "dtype", None)) not in known_results:
             check_result(y)
         if is_structure_type(type(y)):  # a partial derivative is of one number by another
             msg = (
@@ -72,7 +79,7 @@ class Pushes(SharedRun):
         )
         raise NoRuleError(msg)
 
-    def _terms(self, request: Request, checked: bool = True) -> list[tuple[Term, Partial | None]]:
+    def _terms(self, request: Request) -> list[tuple[Term, Partial | None]]:
         """Make the terms of a tangent and a partial, each with the partial where it is computed."""
         found: list[tuple[Term, Partial | None]] = []
         # A tracer's own method is at once where an array's asks the tracer only in the end.
@@ -82,8 +89,6 @@ class Pushes(SharedRun):
             product = _chosen
         for i in request.active:
             (form, c), partial = self.forms[i], self.partials[i]
-            if partial and checked and form == "computed" and not request.statement.source.is_ours:
-                partial = checked_partial(partial, request.statement, self.complex is None)
             if form != "constant" or self.singular:
                 found.append((product, partial))
             else:
@@ -92,20 +97,18 @@ class Pushes(SharedRun):
 
     def forward(self, request: Request) -> Bound:
         """Sum over the operands of x_dot p, brought to the result."""
-        primal, checked = request.primal, self._terms(request)
+        primal, terms = request.primal, self._terms(request)
 
         def finish(y: Any, tangents: tuple[Any, ...], *xs: Any) -> Any:
             self.check(request, y, *xs)
             values = numbers_like(y, xs)
             y_dot: Any = None
-            for (term, partial), t in zip(checked, tangents, strict=True):
+            for (term, partial), t in zip(terms, tangents, strict=True):
                 if is_zero(t):
                     continue
                 y_dot = _plus(y_dot, term, unthunk(t), partial and partial(*values))
-            return y, ZeroTangent() if y_dot is None else spread(y_dot, y)
+            return y, ZeroTangent() if y_dot is None else self._spread(y_dot, y, request)
 
-        # A tangent that is like the result shows that a person's partials fit.
-        terms = self._terms(request, checked=False)
         shaped = [c for c in request.operands if not type_info(c).is_plain_number]
         n = len(request.operands)
         if not shaped and not any([issubclass(cls, Tracer) for cls in request.operands]):
@@ -122,7 +125,9 @@ class Pushes(SharedRun):
     def halves(self, request: Request) -> Halves:
         """Return the sums of products with the partials, and what computes these."""
         terms, primal = self._terms(request), request.primal
-        push = annotate(_pushing(terms), request, batched=_pushing(terms, batch=1))
+        push = annotate(
+            self._pushing(terms, request), request, batched=self._pushing(terms, request, 1)
+        )
         computed = [partial for _, partial in terms if partial is not None]
         adjoints = [
             (_times(self.forms[i][1].conjugate()) if partial is None else term, partial)
@@ -141,22 +146,33 @@ class Pushes(SharedRun):
 
         return push, pull, save
 
+    def _pushing(
+        self, terms: list[tuple[Term, Partial | None]], request: Request, batch: int = 0
+    ) -> Callable[..., Any]:
+        """Make a push of the sum of terms, for one direction or for a batch of them."""
 
-def _pushing(terms: list[tuple[Term, Partial | None]], batch: int = 0) -> Callable[..., Any]:
-    """Make a push of the sum of terms, for one direction or for a batch of them."""
+        def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
+            y_dot: Any = None
+            rest = iter(ps)
+            for t, (term, partial) in zip(tangents, terms, strict=True):
+                p = None if partial is None else next(rest)
+                if is_zero(t):
+                    continue
+                t = unthunk(t)
+                y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
+            return ZeroTangent() if y_dot is None else self._spread(y_dot, y, request, batch)
 
-    def push(tangents: tuple[Any, ...], y: Any, *ps: Any) -> Any:
-        y_dot: Any = None
-        rest = iter(ps)
-        for t, (term, partial) in zip(tangents, terms, strict=True):
-            p = None if partial is None else next(rest)
-            if is_zero(t):
-                continue
-            t = unthunk(t)
-            y_dot = _plus(y_dot, term, aligned(t, y.ndim) if batch else t, p)
-        return ZeroTangent() if y_dot is None else spread(y_dot, y, batch=batch)
+        return push
 
-    return push
+    def _spread(self, y_dot: Any, y: Any, request: Request, batch: int = 0) -> Any:
+        """Bring a tangent to the result, or its space: a real function has no complex partial."""
+        try:
+            if self.complex is None and type(of := space(y)) is Space:
+                check_real(y_dot, of)
+            return spread(y_dot, y, batch=batch)
+        except ProjectionError as error:
+            error.add_note(f"given by a partial derivative of {request.statement!r}")
+            raise
 
 
 class _Slot:

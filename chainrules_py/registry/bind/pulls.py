@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_py.registry.bind.bind import Request, annotate
-from chainrules_py.registry.bind.given import check_partial
-from chainrules_py.registry.bind.partials import Partial, Pushes, Slots
+from chainrules_py.registry.bind.given import check_product
+from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import project, space
@@ -48,17 +48,11 @@ class Pulls:
         """
         if kind in ("int", "bool"):
             n = len(self.saved)
-            parts = tuple([_with_numbers(part, n) for part in pull.parts])
-            together = parts[0] if len(parts) == 1 else _with_numbers(pull, n)
-            return annotate(together, self.request, parts, batched=True)
+            return self._joined(tuple([_with_numbers(part, n) for part in pull.parts]))
         known = dtype is None or getattr(dtype, "itemsize", 0) >= _WIDEST.get(kind, 0)
-        computed = [form == ("computed", None) for form in self.forms]
-        if known or not any(computed):
+        if known or ("computed", None) not in self.forms:
             return pull
-        each = zip(pull.parts, computed, strict=True)
-        parts = tuple([_held(p) if is_computed else p for p, is_computed in each])
-        together = parts[0] if len(parts) == 1 else _all_held(pull)
-        return annotate(together, self.request, parts, batched=True)
+        return self._joined(tuple(map(_held, pull.parts)))
 
     def _fast(self, kind: str) -> Any:
         if kind == "complex" and self.recipe.complex is None:
@@ -86,63 +80,36 @@ class Pulls:
 
     def _broadcast(self, kind: str) -> Any:
         parts, n = self._fast(kind).parts, len(self.saved)
-        fuser = self.fuser
 
         def make(position: int) -> Any:
             fast, constant = parts[position], self.forms[position][0] == "constant"
-            if fuser is None:
-                summed = self._summed(position, kind, fast)
-            else:
-                summed = fuser.summed(fast, 1 + n)
+            summed = self._summed(position, kind, fast)
 
             def pull_one(y_bar: Any, *kept: Any) -> Any:
                 plan = kept[n + position]
-                if plan is not None and summed is not None:
+                if plan is None:
+                    return fast(y_bar, *kept[:n])
+                if summed is not None:
                     return summed(plan, y_bar, *kept[:n])
-                if plan is not None and constant:  # less to multiply
+                if constant:  # less to multiply
                     return fast(plan(y_bar), *kept[:n])
-                bar = fast(y_bar, *kept[:n])
-                return bar if plan is None else plan(bar)
+                return plan(fast(y_bar, *kept[:n]))
 
             return pull_one
 
-        made = tuple([make(position) for position in range(len(parts))])
-        if n == 2 and len(parts) == 2 and fuser is None:
-            first, second = parts
-
-            def pull_scaled(y_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
-                a, b = first(y_bar, x, y), second(y_bar, x, y)
-                return a if plan is None else plan(a), b if other is None else other(b)
-
-            scaled: Any = pull_scaled
-            if kind == "real" and self.shared:
-                scaled = self.short.together(pull_scaled)
-            elif kind == "real" and (*self.forms, self.saved) == _PRODUCT:
-                scaled = _copy(_pull_products)
-            return annotate(scaled, self.request, made, batched=True)
-        if n or len(parts) != 2:
+        made = tuple(map(make, range(len(parts))))
+        if self.forms != [("constant", 1)] * 2:
             return self._joined(made)
-        first, second = parts
-        if self.forms == [("constant", 1)] * 2:
 
-            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
-                return (
-                    y_bar if plan is None else plan(y_bar),
-                    y_bar if other is None else other(y_bar),
-                )
+        def pull_sum(y_bar: Any, plan: Any, other: Any) -> Any:
+            return y_bar if plan is None else plan(y_bar), y_bar if other is None else other(y_bar)
 
-        else:
-
-            def pull_two(y_bar: Any, plan: Any, other: Any) -> Any:
-                return (
-                    first(y_bar if plan is None else plan(y_bar)),
-                    second(y_bar if other is None else other(y_bar)),
-                )
-
-        return annotate(pull_two, self.request, made, batched=True)
+        return annotate(pull_sum, self.request, made, batched=True)
 
     def _summed(self, position: int, kind: str, part: Any) -> Any:
         """``summed(plan, y_bar, *saved)`` for one operand, where the product need not be made."""
+        if self.fuser is not None:
+            return self.fuser.summed(part, 1 + len(self.saved))
         if kind == "complex":
             return None
         if self.recipe.singular:
@@ -199,41 +166,27 @@ class Pulls:
             if recipe.singular:
                 return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
             return lambda y_bar, *kept: y_bar * conj(p(*kept))
-        # The rest says the same thing, with as few calls from the engine to the partial as can be.
-        if len(saved) == 1:
-            if recipe.singular:
-                return lambda y_bar, a: strong_multiply(y_bar, p(a))
-            if len(recipe.partials) > 1:
-                return lambda y_bar, a: y_bar * p(a)
+        if recipe.singular:
+            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
+        if len(saved) == len(recipe.partials) == 1:  # a call less
             if saved == (0,):
                 return lambda y_bar, y: y_bar * partial(y, None)
             return lambda y_bar, x: y_bar * partial(None, x)
-        if recipe.singular:
-            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
         return lambda y_bar, *kept: y_bar * p(*kept)
 
     def _checked(self, partial: Partial, p: Partial, conjugate: bool) -> Any:
         """``y_bar conj(p)`` for a partial that a person wrote."""
         statement, real = self.request.statement, self.recipe.complex is None
         times = strong_multiply if self.recipe.singular else operator.mul
-
-        def checked(y_bar: Any, part: Any, kept: tuple[Any, ...]) -> Any:
-            return check_partial(part, y_bar, statement, real, kept)
-
-        if conjugate:
-            return lambda y_bar, *kept: times(y_bar, conj(checked(y_bar, p(*kept), kept)))
         alone = self.saved == (1,) and len(self.recipe.partials) == 1
 
         # A product that is like the cotangent shows that the partial fits: no frame for the check.
         def pull(y_bar: Any, *kept: Any) -> Any:
             part = partial(None, *kept) if alone else p(*kept)
-            try:
-                bar = times(y_bar, part)
-                if type(bar) is type(y_bar) and (type(bar) is float or form(bar) == form(y_bar)):
-                    return bar
-            except (AttributeError, TypeError):  # no number, or one without a dtype
-                pass
-            return times(y_bar, checked(y_bar, part, kept))
+            bar = times(y_bar, conj(part) if conjugate else part)
+            if type(bar) is type(y_bar) and (type(bar) in NUMBERS or form(bar) == form(y_bar)):
+                return bar
+            return check_product(bar, y_bar, statement, real)
 
         return pull
 
@@ -246,12 +199,6 @@ _TOGETHER: dict[Any, Callable[..., Any]] = {
     ),
     (("constant", 1), ("constant", 1), ()): lambda z_bar: (z_bar, z_bar),
 }
-
-
-def _pull_products(z_bar: Any, x: Any, y: Any, plan: Any, other: Any) -> Any:
-    """Through a product, with sums over broadcast axes."""
-    a = z_bar * y if plan is None else plan.of_product(z_bar, y)
-    return a, z_bar * x if other is None else other.of_product(z_bar, x)
 
 
 _WIDEST = {"real": 8, "complex": 16}
@@ -267,11 +214,6 @@ def _like(y_bar: Any, bar: Any) -> Any:
 def _held(part: Any) -> Any:
     """Wrap what gives one cotangent, so that it has the dtype of what is pulled back."""
     return lambda y_bar, *kept: _like(y_bar, part(y_bar, *kept))
-
-
-def _all_held(pull: Any) -> Any:
-    """Wrap what gives several cotangents, as `_held` does."""
-    return lambda y_bar, *kept: tuple([_like(y_bar, bar) for bar in pull(y_bar, *kept)])
 
 
 def _with_numbers(pull: Any, n: int) -> Any:

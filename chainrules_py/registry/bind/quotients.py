@@ -95,20 +95,14 @@ class Quotients:
         )
 
     def together(self, strong: Pull) -> Pull:
-        """Build the pull of a quotient by d, for both cotangents; ``strong`` computes them too.
-
-        With plans for both, of which either may be None, the sums over broadcast axes.
-        """
+        """Build the pull of a quotient by d, for both cotangents; ``strong`` computes them too."""
         finite: Any = self.finite
 
-        def pull_both(z_bar: Any, z: Any, d: Any, *plans: Any) -> Any:
+        def pull_both(z_bar: Any, z: Any, d: Any) -> Any:
             if type(z) in finite_tests and type(z_bar) in finite_tests:
                 p = z / d  # silent: where d is 0, z is infinite or NaN
                 if finite(p):  # and no d is 0
-                    plan, other = plans or (None, None)
-                    b = -(z_bar * p if other is None else other.of_product(z_bar, p))
-                    p = z_bar / d  # of large arrays as few as can be are there at a time
-                    return p if plan is None else plan(p), b
-            return strong(z_bar, z, d, *plans)
+                    return z_bar / d, -(z_bar * p)
+            return strong(z_bar, z, d)
 
         return pull_both
