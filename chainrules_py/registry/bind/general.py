@@ -309,7 +309,7 @@ def _each(pull_one: Callable[..., Any]) -> Callable[..., Any]:
 def _axes(y: Any) -> int:
     """Count the axes of a result; of one with several parts, of that with the most."""
     parts: Any = y.fields.values() if type(y) is StructureSpace else (y,)
-    return max(map(operator.attrgetter("ndim"), parts))
+    return max([int(of.ndim) for of in parts])
 
 
 def _nothing(y_bar: Any, zero: Any) -> Any:
