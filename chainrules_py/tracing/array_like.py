@@ -18,7 +18,7 @@ from chainrules_py.tracing.library_calls import (
     call_native,
     find_step,
     plans,
-    steps,
+    sites,
 )
 from chainrules_py.tracing.lost import comparing, note_comparison
 from chainrules_py.tracing.others import (
@@ -155,15 +155,8 @@ class ArrayLike(PythonProtocols):
             if any(o is not None for o in keywords.get("out", ())):
                 return self._with_out(ufunc, operands, keywords)
             return call_native(ufunc, operands, keywords)
-        if len(operands) == 1:
-            (x,) = operands
-            try:
-                step = steps.table[ufunc, type(x)]
-            except KeyError:
-                step = find_step(ufunc, operands)
-            return step(x)
         try:
-            step = steps.table[ufunc, *map(type, operands)]
+            step = sites[ufunc].cache.table[(*map(type, operands),)]
         except KeyError:
             step = find_step(ufunc, operands)
         return step(*operands)

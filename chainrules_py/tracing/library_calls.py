@@ -11,13 +11,14 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from chainrules_py.errors import NoRuleError, NotDifferentiableError, TracerError
 from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.plugins import BACKENDS, announced, not_loaded, see
 from chainrules_py.primitives.primitive import Primitive
-from chainrules_py.primitives.rows.alias import AsOperand, AsOption, aliases, replaced
+from chainrules_py.primitives.rows.alias import Alias, AsOperand, AsOption, aliases, replaced
 from chainrules_py.primitives.signature import REQUIRED
 from chainrules_py.registry.explain import public_name
 from chainrules_py.registry.normal_form import scalar_at_home
@@ -128,8 +129,9 @@ def _with_arrays(operands: Sequence[Any], primal: Any) -> tuple[Any, ...]:
     return tuple([home.asarray(x) if is_read(type(x)) else x for x in operands])
 
 
-_sites: dict[Any, Site] = {}
-replaced.append(lambda f: _sites.pop(f, None))
+sites: dict[Any, Site] = {}
+"""By function of a library that is nothing but a word."""
+replaced.append(lambda f: sites.pop(f, None))
 _MEMBERS = (
     types.MethodDescriptorType,
     types.GetSetDescriptorType,
@@ -140,63 +142,42 @@ _MEMBERS = (
 def site_of(f: Any) -> Site | None:
     """Return the call site of a library's function that is nothing but a word, or None."""
     try:
-        return _sites[f]
+        return sites[f]
     except KeyError:
         pass
     row = aliases.get(f)
     if row is None or not isinstance(row.word, Primitive):
         return None
     # What an outer level traces has no method or property of an array class; its word it has.
-    site = _sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
+    site = sites[f] = Site(row.word, None if isinstance(f, _MEMBERS) else f)
     return site
-
-
-steps = Cache()
-"""By a ufunc and the types of its operands: what traces a call without keywords."""
 
 
 def find_step(ufunc: Any, operands: tuple[Any, ...]) -> Callable[..., Any]:
     """Find, and keep, what traces a call of a ufunc without keywords."""
     see(ufunc, map(type, operands))
-    table = steps.open()
     site = site_of(ufunc)
     if any([is_asked(type(x)) for x in operands]):
         return lambda *_: NotImplemented
     if site is None or any([is_stranger(type(x)) for x in operands]):
         return lambda *xs: call_native(ufunc, xs, {})
-    step = site.step(*operands)
-    table[ufunc, *map(type, operands)] = step
-    return step
+    return site.step(*operands)
 
 
-_natives = Cache()
-
-
-def _call_slowly(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _call_slowly(
+    f: Any, row: Alias | None, home: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
     """Call a library's function with a tracer among its arguments, in words, without a plan."""
-    try:
-        row, home = _natives.table[f]
-    except KeyError:
-        row, home = _find_native(f, operands)
     scalars = operands if home is None else _at_home(operands, home)
     if row is None:
         return _call_unknown(f, scalars, keywords)
     if scalars is not operands and row.word in shaping:
         scalars = (with_memory(scalars[0]), *scalars[1:])
-    operands = scalars
-    direct = row.direct(len(operands), tuple(keywords))
-    if direct is None:
-        call = row.call(operands, keywords)
-        xs, other = call.operands.values(), call.word is not row.word or call.after
-        if other or getattr(row.word, "options", True) or any([type(x) in SEQUENCES for x in xs]):
-            return call()
-        return site_of(f).general(*xs)  # type: ignore[union-attr]
-    places, stated = direct
-    xs = tuple([operands[p] if type(p) is int else keywords[p] for p in places])
-    word = row.word
-    if not stated and not word.options:
-        return site_of(f).general(*xs)  # type: ignore[union-attr]
-    return word(*xs, **_stated(stated, operands, keywords, {}))
+    call = row.call(scalars, keywords)
+    xs, other = call.operands.values(), call.word is not row.word or call.after
+    if other or getattr(row.word, "options", True) or any([type(x) in SEQUENCES for x in xs]):
+        return call()
+    return site_of(f).general(*xs)  # type: ignore[union-attr]
 
 
 plans = Cache()
@@ -213,14 +194,14 @@ def call_native(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> 
         plan = plans.table[key]
     except KeyError:
         table = plans.open()
-        plan = _find_own(f, _find_plan(f, operands, keywords))
+        row, home = _find_native(f, operands)
+        plan = _find_own(f, row, _find_plan(f, row, home, operands, keywords))
         plan = table[key] = of_one_library(f, operands, keywords, call_native, plan)
     return plan(operands, keywords)
 
 
-def _find_own(f: Any, plan: Any) -> Any:
+def _find_own(f: Any, row: Alias | None, plan: Any) -> Any:
     """Make a plan give no views, for a function that gives none though its words may."""
-    row = _natives.table.get(f, (None,))[0]
     if f in undecided:
         return lambda operands, keywords: _asked(f, plan(operands, keywords), operands, keywords)
     if row is None or isinstance(row.word, Primitive) or f in viewers:
@@ -265,19 +246,16 @@ def _asked(f: Any, result: Any, operands: tuple[Any, ...], keywords: dict[str, A
     return unflatten(tree, list(map(marked, found, each)))
 
 
-def _find_plan(f: Any, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _find_plan(
+    f: Any, row: Any, home: Any, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
     """Find the plan that calls a library's function on one engine's tracers, if it only renames."""
-
-    def slow(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return _call_slowly(f, operands, keywords)
-
+    slow: Any = partial(_call_slowly, f, row, home)
     may = any(map(may_hold, map(type, (*operands, *keywords.values()))))
     if may:
         slow = _joining(slow, f)
     if any([is_table(type(x)) for x in operands]):
         return lambda operands, keywords: call_native(f, tuple(map(as_array, operands)), keywords)
-
-    row, home = _natives.table.get(f) or _find_native(f, operands)
     if row is not None and not isinstance(row.word, Primitive):
         _refuse_foreign(f, operands)
     if row is None or (home is not None and _at_home(operands, home) is not operands):
@@ -355,6 +333,7 @@ def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
             return None
     if arrays_of is None:
         return None
+    joiners: dict[frozenset[type], Any] = {}  # by the types of the operands, in any order
 
     def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         xs = operands[place] if type(place) is int else keywords[place]
@@ -362,19 +341,14 @@ def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
         if type(xs) in SEQUENCES:
             kinds = frozenset(map(type, xs))
             try:
-                record = _joiners.table[word, kinds]
+                record = joiners[kinds]
             except KeyError:
-                table = _joiners.open()
-                record = table[word, kinds] = _find_joiner(word, kinds)
+                record = joiners[kinds] = _find_joiner(word, kinds)
             if record is not None:
                 return record(xs, options)
         return word(*joined(arrays_of(xs)), **options)
 
     return plan
-
-
-_joiners = Cache()
-"""By a word and the types of its operands, in any order and number: what traces a call."""
 
 
 def _find_joiner(word: Any, kinds: frozenset[Any]) -> Callable[..., Any] | None:
@@ -438,14 +412,13 @@ def call_method(
     raise TracerError(msg)
 
 
-def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+def _find_native(f: Any, operands: tuple[Any, ...]) -> tuple[Alias | None, Any]:
     """Find a function's row, and its library, if that makes scalars of Python's numbers."""
     if f not in aliases:
         see(f, [type_info(type(x)).dispatch_type for x in operands])
-    table, row = _natives.open(), aliases.get(f)
+    row = aliases.get(f)
     reads_types = row is not None and getattr(row.word, "reads_types", False)
-    found = table[f] = row, None if reads_types else number_home(f)
-    return found
+    return row, None if reads_types else number_home(f)
 
 
 def _at_home(operands: tuple[Any, ...], home: Any) -> tuple[Any, ...]:
