@@ -139,11 +139,8 @@ class Primitive(Generic[P, R]):
         try:
             implementation = self._cache.table[tuple(map(type, operands))]
         except KeyError:
-            implementation = self._find(operands)
+            implementation = self._find(tuple(map(type, operands)))
         return implementation(*operands, **options)  # type: ignore[no-any-return]
-
-    def _key(self, operands: tuple[Any, ...]) -> Any:
-        return tuple(map(type, operands))
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
@@ -290,21 +287,19 @@ class Primitive(Generic[P, R]):
             found = self._fallback
         return found
 
-    def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
-        classes = tuple(map(type, operands))
+    def _find(self, classes: tuple[type, ...], key: Any = None) -> Callable[..., Any]:
+        """Find, and keep, what a call with operands of these classes does."""
+        found: Callable[..., Any] | None = None
         for cls in classes:  # what stands for a value, as a zero does, has a way of its own
             way = getattr(cls, "__in_word__", None)
             if way is not None and (found := way(self, classes)) is not None:
-                return self._cache.open().setdefault(self._key(operands), found)  # type: ignore[no-any-return]
-        structured = any(map(is_structure_type, classes))
-        if structured or any([issubclass(cls, Tracer) for cls in classes]):
-            table = self._cache.open()
-            traced = self._trace if structured else self._traced(classes)
-            table[self._key(operands)] = traced
-            return traced
+                break
         table = self._cache.open()
-        implementation = table[self._key(operands)] = self.plain_implementation(classes)
-        return implementation
+        structured = any(map(is_structure_type, classes))
+        if found is None and (structured or any([issubclass(cls, Tracer) for cls in classes])):
+            step = self.tracing(classes)
+            found = self._trace if step is None else self._with_options(step)
+        return table.setdefault(key or classes, found or self.plain_implementation(classes))  # type: ignore[no-any-return]
 
     def plain_implementation(
         self, classes: tuple[type, ...], host: Host | None = None
@@ -313,18 +308,22 @@ class Primitive(Generic[P, R]):
 
         With another engine's values among the operands, or inside of them, it is asked.
         """
-        see(self, classes)
+        try:
+            return self._cache.table[classes, host]  # type: ignore[no-any-return]
+        except KeyError:
+            see(self, classes)
+        cache = self._cache.open()
         implementation = self.implementation(classes)
         if implementation in (None, self._fallback) and see_helpers(classes):
             implementation = self.implementation(classes)
         hosts = [host] if host is not None else [type_info(cls).host for cls in classes]
-        for host in hosts:
-            if host is not None:
-                implementation = host(self, classes, implementation)
-                break
+        asked = next((host for host in hosts if host is not None), None)
+        if asked is not None:
+            implementation = asked(self, classes, implementation)
         if implementation is None:
             raise self.lacking(classes)
-        return seen_through(self, implementation, classes)
+        found = cache[classes, host] = seen_through(self, implementation, classes)
+        return found
 
     def lacking(self, classes: tuple[type, ...]) -> NoRuleError:
         """Make the error for operands of which nothing computes it: what to write instead."""
@@ -341,27 +340,24 @@ class Primitive(Generic[P, R]):
         cls: Any = next(cls for cls in classes if issubclass(cls, Tracer))
         return cls.__step__(self, classes)  # type: ignore[no-any-return]
 
-    def _traced(self, classes: tuple[type, ...]) -> Callable[..., Any]:
-        """Make the function that traces a call; operands of these classes hold nothing inside."""
-        step = self.tracing(classes)
-        if step is not None and not self.options:
+    def _with_options(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Have a step, which is given all options, take those of a call."""
+        if not (defaults := self.options):
             return step
-        if step is not None:
-            take, defaults, names = step, self.options, self.options.keys()
 
-            def stepped(*operands: Any, **options: Any) -> Any:
-                given = {**defaults, **options}
-                if given.keys() == names and static_types.issuperset(map(type, given.values())):
-                    return take(*operands, **given)
-                return take(*operands, **self.normalise(operands, options)[1])
+        def stepped(*operands: Any, **options: Any) -> Any:
+            given = {**defaults, **options}
+            if len(given) == len(defaults) and static_types.issuperset(map(type, given.values())):
+                return step(*operands, **given)
+            return step(*operands, **self.normalise(operands, options)[1])
 
-            return stepped
-        return self._trace
+        return stepped
 
     def _trace(self, *operands: Any, **options: Any) -> Any:
         tracer = highest_tracer(operands)
         if tracer is None:  # a structure without any inside
-            return self.plain_implementation_of(operands)(*operands, **options)
+            found = self.plain_implementation(tuple(map(type, operands)), find_host(operands))
+            return found(*operands, **options)
         operands, options = self.normalise(operands, options)
         call, around = (self, *operands, *options.values()), _traced.call
         if len(call) == len(around) and all(map(operator.is_, call, around)):
@@ -400,16 +396,6 @@ class Primitive(Generic[P, R]):
                 raise TracerError(msg)
         return y
 
-    def plain_implementation_of(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
-        """Find the implementation for operands of which none is, or holds, a tracer."""
-        classes, host = tuple(map(type, operands)), find_host(operands)
-        try:
-            return self._cache.table[classes, host]  # type: ignore[no-any-return]
-        except KeyError:
-            cache = self._cache.open()
-            found = cache[classes, host] = self.plain_implementation(classes, host)
-            return found
-
     def __repr__(self) -> str:
         return f"<primitive {self.__name__}>"
 
@@ -438,11 +424,8 @@ class _Unary(Primitive[P, R]):
         try:
             implementation = self._cache.table[type(x)]
         except KeyError:
-            implementation = self._find((x,))
+            implementation = self._find((type(x),), type(x))
         return implementation(x)  # type: ignore[no-any-return]
-
-    def _key(self, operands: tuple[Any, ...]) -> Any:
-        return type(operands[0])
 
 
 class _WithOptions(_Unary[P, R]):
@@ -454,7 +437,7 @@ class _WithOptions(_Unary[P, R]):
         try:
             implementation = self._cache.table[type(x)]
         except KeyError:
-            implementation = self._find((x,))
+            implementation = self._find((type(x),), type(x))
         return implementation(x, **options)  # type: ignore[no-any-return]
 
 
@@ -465,7 +448,7 @@ class _Binary(Primitive[P, R]):
         try:
             implementation = self._cache.table[type(x), type(y)]
         except KeyError:
-            implementation = self._find((x, y))
+            implementation = self._find((type(x), type(y)))
         return implementation(x, y)  # type: ignore[no-any-return]
 
 

@@ -18,13 +18,13 @@ R = TypeVar("R")
 class _Joining(Primitive[P, R]):
     """Primitive of several operands, which may come in one list or tuple."""
 
-    def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
-        if len(operands) == 1 and type(operands[0]) in (list, tuple):
+    def _find(self, classes: tuple[type, ...], key: Any = None) -> Callable[..., Any]:
+        if len(classes) == 1 and classes[0] in (list, tuple):
             return self._of_sequence
-        if not operands:
+        if not classes:
             msg = f"{self.__name__} joins one array at least; write {self.__name__}([a, b])"
             raise NoRuleError(msg)
-        return super()._find(operands)
+        return super()._find(classes, key)
 
     def _of_sequence(self, arrays: Sequence[Any], **options: Any) -> Any:
         word: Any = self
