@@ -133,7 +133,7 @@ class Alias:
 
     module: str  # which made the row
     __slots__ = (
-        *("_direct", "_given", "fewer", "gather", "lower", "module", "native", "word"),
+        *("_given", "fewer", "gather", "lower", "module", "native", "word"),
         *_READ,
     )
 
@@ -152,7 +152,6 @@ class Alias:
         self.gather = gather
         self.fewer = fewer
         self._given = given  # as it was given: rename, refuse, parameters, positional
-        self._direct: dict[Any, Direct | None] = {}
 
     def __getattr__(self, name: str) -> Any:
         """Read the signature for an attribute that comes from it, if nobody has asked yet."""
@@ -220,14 +219,6 @@ class Alias:
         None where a keyword is refused, or lowered to more than an option, where operands come in
         a sequence, and where the call does not fit: `call` sees to all that.
         """
-        key = (n, keywords)
-        try:
-            return self._direct[key]
-        except KeyError:
-            found = self._direct[key] = self._find_direct(n, keywords)
-            return found
-
-    def _find_direct(self, n: int, keywords: tuple[str, ...]) -> Direct | None:
         word, rows = self.word, self._rows(n, keywords)
         if rows is None or not isinstance(word, Primitive) or word.variadic:
             return None
@@ -310,10 +301,10 @@ class Alias:
             return Call(self.word, {str(i): x for i, x in enumerate(operands)}, keywords)
         if self.gather is not None:
             start = self.positional.index(self.gather)
-            if not self.gathers_lists:
-                operands = self._gathered(operands, start)
-            elif len(operands) > start:
-                operands = (*operands[:start], operands[start:])
+            rest = operands[start:]
+            whole = len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))
+            if rest and (self.gathers_lists or not whole):  # x.reshape(2, 3) as x.reshape((2, 3))
+                operands = (*operands[:start], rest)
         if len(operands) > len(self.positional):
             msg = (
                 f"{self.__name__}() takes {len(self.positional)} positional arguments, "
@@ -338,48 +329,18 @@ class Alias:
                 }.get(name, "apply it to the result or the operands")
                 msg = f"{self.__name__}({name}=...) has no derivative here; leave it out and {how}"
                 raise UnsupportedKeywordError(msg)
-        lowered = {
-            n: given.pop(n)
-            for n in self.lower
-            if n in given and (not _is_default(given[n], self.defaults.get(n, REQUIRED)))
-        }
-        for name in [
-            n for n, x in given.items() if n in self.lower or x is self.defaults.get(n, REQUIRED)
-        ]:
-            del given[name]  # there, but with its default
-        return self._rewritten({self.names[n]: v for n, v in given.items()}, lowered)
-
-    @staticmethod
-    def _gathered(operands: tuple[Any, ...], start: int) -> tuple[Any, ...]:
-        """``x.reshape(2, 3)`` as ``x.reshape((2, 3))``."""
-        rest = operands[start:]
-        if not rest or (len(rest) == 1 and (rest[0] is None or isinstance(rest[0], (tuple, list)))):
-            return operands
-        return (*operands[:start], rest)
-
-    def _rewritten(self, given: dict[str, Any], lowered: dict[str, Any]) -> Call:
+        default = {n: self.defaults.get(n, REQUIRED) for n in given}
+        lowered = [n for n in self.lower if n in given and not _is_default(given[n], default[n])]
+        call = self._renamed(
+            {
+                self.names[n]: x
+                for n, x in given.items()
+                if n not in self.lower and x is not default[n]
+            }
+        )
+        for name in lowered:
+            self.lower[name](call, given[name])
         word = self.word
-        if isinstance(word, Primitive):
-            options = {n: v for n, v in given.items() if n in word.options}
-            named = {n: v for n, v in given.items() if n not in word.options}
-            if word.variadic:
-                sequence = named.pop(word.variadic, ())
-                ordered = {n: named[n] for n in word.operands if n in named}
-                ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
-            else:
-                ordered = {n: named[n] for n in word.operands if n in named}
-                self._fill(ordered)
-            call = Call(word, ordered, options)
-        else:
-            parameters = parameters_of(word)
-            first = {n: v for n, v in given.items() if n not in parameters.keyword_only}
-            call = Call(word, first, {n: v for n, v in given.items() if n not in first})
-            call.operands = {n: first[n] for n in parameters.names if n in first}
-            if call.operands.keys() != set(parameters.names[: len(call.operands)]):
-                call.options |= call.operands  # a gap: pass them by name
-                call.operands = {}
-        for name, value in lowered.items():
-            self.lower[name](call, value)
         if call.word is word and isinstance(word, Primitive) and not word.variadic:
             defaults = parameters_of(word.__wrapped__).defaults
             missing = [n for n in word.operands if n not in call.operands and n not in defaults]
@@ -393,17 +354,22 @@ class Alias:
                 raise TypeError(msg)
         return call
 
-    def _fill(self, ordered: dict[str, Any]) -> None:
-        """Put the defaults of operands between those that are given, which go by position."""
-        if tuple(ordered) != self.word.operands[: len(ordered)]:  # type: ignore[attr-defined]
-            word: Any = self.word
-            last = max(map(word.operands.index, ordered))
-            defaults = parameters_of(word.__wrapped__).defaults
-            given = dict(ordered)
-            ordered.clear()
-            for name in word.operands[: last + 1]:
-                if name in given or name in defaults:
-                    ordered[name] = given[name] if name in given else defaults[name]
+    def _renamed(self, given: dict[str, Any]) -> Call:
+        """Make the call of the word with these arguments: operands by position, options by name."""
+        word = self.word
+        if isinstance(word, Primitive):
+            known = parameters_of(word.__wrapped__).defaults | given
+            last = max([i for i, n in enumerate(word.operands, 1) if n in given], default=0)
+            ordered = {n: known[n] for n in word.operands[:last] if n in known}
+            sequence = given.get(word.variadic or "", ())
+            ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
+            return Call(word, ordered, {n: v for n, v in given.items() if n in word.options})
+        parameters = parameters_of(word)
+        first = {n: given[n] for n in parameters.names if n in given}
+        first = {n: v for n, v in first.items() if n not in parameters.keyword_only}
+        if first.keys() != {*parameters.names[: len(first)]}:
+            first = {}  # a gap: all by name
+        return Call(word, first, {n: v for n, v in given.items() if n not in first})
 
     def __repr__(self) -> str:
         word = self.word if isinstance(self.word, Primitive) else self.word.__name__
