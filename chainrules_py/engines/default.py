@@ -17,27 +17,32 @@ from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.zeros import NoTangent, ZeroTangent, is_zero
 from chainrules_py.values.type_info import type_info
 
+_ONE_MODE = (
+    "only one mode is stated here, and no engine is installed that could transpose it; install "
+    "one, or state the other mode"
+)
+_SEVERAL = (
+    "this call is made of several words, and no engine is installed to differentiate through them"
+)
+
 
 class AnyEngine(Config):
     """The engine that is installed, as rules see it."""
 
     capabilities = frozenset((ReverseMode, ForwardMode, Always))
-    vjp: Any = property(lambda _: _installed().vjp)
-    jvp: Any = property(lambda _: _installed().jvp)
+    vjp: Any = property(lambda _: _installed(NotDifferentiableError, _ONE_MODE).vjp)
+    jvp: Any = property(lambda _: _installed(NotDifferentiableError, _ONE_MODE).jvp)
 
 
 any_engine = AnyEngine()
 """The engine that is installed, for whoever is given none."""
 
 
-def _installed() -> Any:
+def _installed(lacking: type[Exception], msg: str) -> Any:
+    """Return the engine that is installed; raise this error if there is none."""
     engine = plugins.default_engine()
     if engine is None:
-        msg = (
-            "only one mode is stated here, and no engine is installed that could transpose it; "
-            "install one, or state the other mode"
-        )
-        raise NotDifferentiableError(msg)
+        raise lacking(msg)
     return engine
 
 
@@ -76,7 +81,7 @@ def pull_through(
 ) -> tuple[Any, Callable[..., Any]]:
     """Value and pullback of a call that is made of several words, by the engine installed."""
     places, rest = _apart(f, operands)
-    y, pullback = _engine().vjp(rest, *[operands[i] for i in places])
+    y, pullback = _installed(NoRuleError, _SEVERAL).vjp(rest, *[operands[i] for i in places])
 
     return y, partial(_placed, pullback, places, len(operands))
 
@@ -121,7 +126,7 @@ def push_through(
             )
             raise ProjectionError(msg)
     xs, ts = [operands[i] for i in places], [tangents[i] for i in places]
-    return _engine().jvp(rest, tuple(xs), tuple(ts))  # type: ignore[no-any-return]
+    return _installed(NoRuleError, _SEVERAL).jvp(rest, tuple(xs), tuple(ts))  # type: ignore[no-any-return]
 
 
 def _apart(
@@ -150,14 +155,3 @@ def _is_literal(x: Any) -> bool:
         return all([_is_literal(item) for item in x])
     cls = type(x)
     return cls is int or (type_info(cls).is_number and kind_of(x) == "int")
-
-
-def _engine() -> Any:
-    engine = plugins.default_engine()
-    if engine is None:
-        msg = (
-            "this call is made of several words, and no engine is installed to differentiate "
-            "through them"
-        )
-        raise NoRuleError(msg)
-    return engine

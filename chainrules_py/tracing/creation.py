@@ -40,10 +40,7 @@ def asarray(x: Any, /, dtype: Any = None) -> Any:
     >>> print(grad(lambda x: (asarray([x, 2.0, x * x]) ** 2).sum())(3.0))
     114.0
     """
-    tracers = find_tracers(x)
-    keywords = {} if dtype is None else {"dtype": dtype}
-    function = _library(tracers).asarray
-    return call_native(function, (x,), keywords) if tracers else function(x, **keywords)
+    return _made("asarray", (x,), x, dtype)
 
 
 def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) -> Any:
@@ -74,17 +71,13 @@ def full(shape: int | tuple[int, ...], fill_value: Any, /, dtype: Any = None) ->
     >>> print(grad(lambda x: full((2, 3), x).sum())(1.5))
     6.0
     """
-    tracers = find_tracers(fill_value)
-    keywords = {} if dtype is None else {"dtype": dtype}
-    function = _library(tracers).full
-    if not tracers:
-        return function(shape, fill_value, **keywords)
-    return call_native(function, (shape, fill_value), keywords)
+    return _made("full", (shape, fill_value), fill_value, dtype)
 
 
-def _library(tracers: list[Any]) -> Any:
-    """Find the library of the first tracer of an array; NumPy, if there is none."""
-    for x in tracers:
-        if type_info(type(x)).is_array:
-            return type_info(type(x)).namespace
-    return importlib.import_module("numpy")
+def _made(name: str, operands: tuple[Any, ...], x: Any, dtype: Any) -> Any:
+    """Call a function of the library of the first traced array in x; of NumPy, if there is none."""
+    keywords, tracers = {} if dtype is None else {"dtype": dtype}, find_tracers(x)
+    infos = [type_info(type(t)) for t in tracers]
+    library = next((info.namespace for info in infos if info.is_array), None)
+    function = getattr(library or importlib.import_module("numpy"), name)
+    return call_native(function, operands, keywords) if tracers else function(*operands, **keywords)

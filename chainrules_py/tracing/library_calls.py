@@ -26,7 +26,7 @@ from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.objects import guarded, joined, may_hold
 from chainrules_py.tracing.others import beside, is_stranger, of_one_library
-from chainrules_py.tracing.renaming import gathered, renaming
+from chainrules_py.tracing.renaming import options_of, renaming
 from chainrules_py.values.arrays import Tracer, number_home
 from chainrules_py.values.memory import share_memory, undecided, viewers
 from chainrules_py.values.pytree import flatten, unflatten
@@ -337,7 +337,7 @@ def _plan_of_sequence(row: Any, n: int, keywords: tuple[str, ...]) -> Any:
 
     def plan(operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         xs = operands[place] if type(place) is int else keywords[place]
-        options = _stated(stated, operands, keywords, {})
+        options = options_of(stated, operands, keywords, {})
         if type(xs) in SEQUENCES:
             kinds = frozenset(map(type, xs))
             try:
@@ -373,23 +373,6 @@ def _refuse_foreign(f: Any, operands: tuple[Any, ...]) -> None:
                 f"than {type_info(cls).base!r}; {instead}"
             )
             raise NoRuleError(msg)
-
-
-def _stated(
-    stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
-) -> dict[str, Any]:
-    """Put the options of a call on top of those that are there."""
-    for name, place, default, convert in stated:
-        kind = type(place)
-        if kind is int:
-            value = operands[place]
-        elif kind is str:
-            value = keywords[place]
-        else:
-            value = gathered(operands[place])
-        if value is not default:
-            options[name] = value if convert is None else convert(value)
-    return options
 
 
 _INSTEAD = {

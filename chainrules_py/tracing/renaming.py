@@ -25,20 +25,9 @@ def renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
             found = known.get(key)
             if found is not None:
                 return record(operands[:1], found)
-        options, static = defaults.copy(), True
-        for name, place, default, convert in stated:  # as `_stated`, whose call is half the price
-            kind = type(place)
-            if kind is str:
-                value = keywords[place]
-            else:
-                value = operands[place] if kind is int else gathered(operands[place])
-            if value is not default:
-                if convert is not None:
-                    value = convert(value)
-                options[name] = value
-                static = static and (type(value) is int or is_static(value))
+        options = options_of(stated, operands, keywords, defaults.copy())
         xs = operands[:1] if alone else tuple([operands[p] for p in places])
-        if not static:
+        if not is_static(*options.values()):
             return word(*xs, **options)
         if key is not None:
             if len(known) >= _MOST:
@@ -47,6 +36,23 @@ def renaming(word: Any, record: Any, places: Any, stated: Any) -> Any:
         return record(xs, options)
 
     return plan
+
+
+def options_of(
+    stated: Any, operands: tuple[Any, ...], keywords: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Put the options of a call on top of those that are there."""
+    for name, place, default, convert in stated:
+        kind = type(place)
+        if kind is int:
+            value = operands[place]
+        elif kind is str:
+            value = keywords[place]
+        else:
+            value = gathered(operands[place])
+        if value is not default:
+            options[name] = value if convert is None else convert(value)
+    return options
 
 
 _FLAT = {int, bool, type(None), str}
