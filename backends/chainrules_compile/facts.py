@@ -273,7 +273,6 @@ def library_of(cls: type, floats: tuple[type, ...]) -> Library:
         dots=None if dots is None else noted_dots,
         half=_Noting(stated.half),
         adjoint=_Noting(stated.adjoint),
-        fuser=None,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from chainrules_py.errors import RuleError, describe
 from chainrules_py.values.arrays import Array
@@ -76,27 +76,6 @@ class Memory(NamedTuple):
     contents: Callable[[Sequence[Any]], list[Any]] | None = None
 
 
-class Fuser(Protocol):
-    """Fuser of a library, for functions of arrays of one dtype, written in words.
-
-    An element-by-element rule multiplies a cotangent by what it computes of saved values: in NumPy
-    a few calls, on a device as many launches. A library that can compile such a function is asked
-    when a rule is bound.
-    """
-
-    def together(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
-        """Fuse a function of n arrays, or numbers, into one launch; None if that gains nothing."""
-
-    def summed(self, f: Callable[..., Any], n: int) -> Callable[..., Any] | None:
-        """``(plan, *arrays) -> plan(f(*arrays))`` in one launch, or None.
-
-        The plan is a `chainrules_py.tangents.sum_to_shape.Unbroadcast`.
-        """
-
-    def lazily(self, half: Callable[..., Any], y_bar: Any, *saved: Any) -> Any:
-        """``half(y_bar, *saved)``, whatever it does, with as few launches as can be."""
-
-
 @final
 class Library(NamedTuple):
     """What an array library states about its arrays; all but the namespace is optional.
@@ -147,8 +126,6 @@ class Library(NamedTuple):
         What computes a transpose of a ``linear_rule``, or an adjoint of a ``bilinear_rule``, with
         fewer calls, for operands of this class and cotangents of it or of ``floats``. Both mappings
         are asked when a rule is bound, so that they can be filled when the rule is first seen.
-    fuser : Fuser, optional
-        What makes one launch of several calls.
     reads : tuple of type
         Classes of other libraries' arrays that it takes beside its own, to answer with its own, as
         JAX and Dask take NumPy's. A tangent that is given as one of these becomes one of its own.
@@ -170,7 +147,6 @@ class Library(NamedTuple):
     dots: Callable[[Shape, Shape, Shape], Callable[[Any, Any], Any] | None] | None = None
     half: Mapping[Callable[..., Any], Callable[..., Any]] = {}
     adjoint: Mapping[Callable[..., Any], Callable[..., Any]] = {}
-    fuser: Fuser | None = None
     reads: tuple[type, ...] = ()
     objects: Any = None
 
@@ -202,8 +178,6 @@ def check_library(library: Library) -> None:
     _check(library, "memory", memory is None or type(memory) is Memory, "a Memory")
     for field in ("devices", "by_words"):
         _check(library, field, type(getattr(library, field)) is bool, "True or False")
-    fuses = library.fuser is None or callable(getattr(library.fuser, "together", None))
-    _check(library, "fuser", fuses, "a Fuser")
     if memory is not None:
         for field, given in memory._asdict().items():
             optional = given is None and field in memory._field_defaults

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias, final
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, RuleError, describe
 from chainrules_py.values.arrays import Array, Scalar, Tracer, number_home
 from chainrules_py.values.forgetting import entering, forget_all, forgets
-from chainrules_py.values.library import Fuser, Library, check_library
+from chainrules_py.values.library import Library, check_library
 from chainrules_py.values.locks import lock_of_a_table
 
 Host: TypeAlias = Callable[[Any, tuple[type, ...], Any], Callable[..., Any] | None]
@@ -452,11 +452,3 @@ def finite_test(classes: tuple[type, ...]) -> Callable[[Any], bool] | None:
     shaped = [cls for cls in classes if cls not in (int, float)]
     known = shaped and all([cls in finite_tests for cls in shaped])
     return finite_tests[hosted(shaped)] if known else None
-
-
-def fuser_of(classes: tuple[type, ...]) -> Fuser | None:
-    """Find the fuser for operands of these classes: arrays of one library, and numbers."""
-    if any([issubclass(cls, Tracer) for cls in classes]):
-        return None
-    arrays = {cls for cls in classes if type_info(cls).is_array}
-    return type_info(arrays.pop()).library.fuser if len(arrays) == 1 else None

@@ -44,7 +44,7 @@ from chainrules_py.tangents.zeros import (
     is_zero,
 )
 from chainrules_py.values.structure import is_structure_type
-from chainrules_py.values.type_info import fuser_of, type_info
+from chainrules_py.values.type_info import type_info
 
 
 class _Written(Recipe):
@@ -207,18 +207,20 @@ class GeneralRecipe(_Written, SharedRun):
     def reverse(self, request: Request) -> Bound:
         """Bind the pulls, each with its saved values."""
         stated, statement, active = self._stated(request), request.statement, request.active
-        pull_one, pull_several = _pulls(request)
+        one, several = _pulls()
 
         def pull_many(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
             onto = space(direction(y_bar, 0)) if onto is None else onto
             return fit(unthunk(half(y_bar, *saved)), onto, batch=1)
 
         def alone(k: int) -> Any:
-            return lambda y_bar, *kept: pull_one(y_bar, kept[k][0], kept[k][1], *kept[k][2])
+            return lambda y_bar, *kept: one(y_bar, kept[k][0], kept[k][1], *kept[k][2])
 
-        one = annotate(pull_one, request, batched=pull_many if self.batched else None)
-        parts = tuple([alone(k) for k in range(len(active))])
-        several = annotate(pull_several, request, parts, batched=_each(batched(one)))
+        def many(y_bar: Any, *kept: Any) -> Any:
+            return tuple([batched(one)(y_bar, half, onto, *saved) for half, onto, saved in kept])
+
+        annotate(one, request, batched=pull_many if self.batched else None)
+        annotate(several, request, tuple([alone(k) for k in range(len(active))]), batched=many)
 
         def keep(m: Any, x: Any) -> tuple[Any, Any, tuple[Any, ...]]:
             if type(m) is not LinearMap:
@@ -261,32 +263,21 @@ class GeneralRecipe(_Written, SharedRun):
         return Bound(request, run, may_be_zero=True, is_plain=True, maps=stated)
 
 
-def _pulls(request: Request) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Build the pulls of one map, and of several: ``pull(y_bar, half, onto, *saved)``.
+def _pulls() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Make the pulls of one map, and of several: functions of one rule, which are annotated.
 
     Where ``onto`` is None, the operand has the space of the result, and so that of ``y_bar``.
     """
-    if (fuser := fuser_of(request.operands)) is not None:
-        lazily = fuser.lazily
 
-        def pull_lazily(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
-            if half is _nothing:
-                return half(y_bar, *saved)
-            return brought(lazily(half, y_bar, *saved), y_bar, onto)
-
-        return pull_lazily, _each(pull_lazily)
-
-    def pull_one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
+    def one(y_bar: Any, half: Any, onto: Any, *saved: Any) -> Any:
         bar = half(y_bar, *saved)
         if onto is None and type(bar) is type(y_bar) and form(bar) == form(y_bar):
             return bar
-        if onto is NUMBER and type(bar) is float:
-            return bar
-        return brought(bar, y_bar, onto)
+        return bar if onto is NUMBER and type(bar) is float else brought(bar, y_bar, onto)
 
-    def pull_several(y_bar: Any, *kept: Any) -> Any:
+    def several(y_bar: Any, *kept: Any) -> Any:
         bars = []
-        for half, onto, saved in kept:
+        for half, onto, saved in kept:  # as above: for each a call less
             bar = half(y_bar, *saved)
             if (onto is None and type(bar) is type(y_bar) and form(bar) == form(y_bar)) or (
                 onto is NUMBER and type(bar) is float
@@ -296,14 +287,7 @@ def _pulls(request: Request) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 bars.append(brought(bar, y_bar, onto))
         return tuple(bars)
 
-    return pull_one, pull_several
-
-
-def _each(pull_one: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the pull of several maps, one after the other."""
-    return lambda y_bar, *kept: tuple(
-        [pull_one(y_bar, half, onto, *saved) for half, onto, saved in kept]
-    )
+    return one, several
 
 
 def _axes(y: Any) -> int:

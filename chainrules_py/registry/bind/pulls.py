@@ -12,7 +12,7 @@ from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
 from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import project, space
-from chainrules_py.values.type_info import fuser_of, type_info
+from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.elementwise import conj, strong_multiply
 
 form = operator.attrgetter("dtype", "shape")
@@ -26,9 +26,8 @@ class Pulls:
         self.request = request
         self.saved = saved
         self.forms = [recipe.forms[i] for i in request.active]
-        self.fuser = fuser_of(request.operands)
         self.quotients = [q if form == "computed" else None for form, q in self.forms]
-        self.short = Quotients(() if self.fuser else request.operands)
+        self.short = Quotients(request.operands)
         # Both operands of a quotient share its division.
         self.shared = recipe.singular and self.short.both(self.quotients, saved)
 
@@ -70,10 +69,6 @@ class Pulls:
             together = _TOGETHER.get((*self.forms, self.saved))
         if together is None:
             together = parts[0] if len(parts) == 1 else _join(parts, len(self.saved))
-        if self.fuser is not None:
-            n = 1 + len(self.saved)
-            together = self.fuser.together(together, n) or together
-            parts = tuple([self.fuser.together(p, n) or p for p in parts])
         # A function of its own, for what is written on it differs from rule to rule.
         pull = together if len(parts) == 1 else _copy(together)
         return annotate(pull, self.request, parts, batched=True)
@@ -108,8 +103,6 @@ class Pulls:
 
     def _summed(self, position: int, kind: str, part: Any) -> Any:
         """``summed(plan, y_bar, *saved)`` for one operand, where the product need not be made."""
-        if self.fuser is not None:
-            return self.fuser.summed(part, 1 + len(self.saved))
         if kind == "complex":
             return None
         if self.recipe.singular:

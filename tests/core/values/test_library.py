@@ -32,7 +32,6 @@ ROUND = {"owner": id, "layout": id, "laid_out": id, "fingerprint": id}
         ("dots", abs, "beside sums"),
         ("devices", "x", "True or False"),
         ("by_words", "y", "True or False"),
-        ("fuser", 2, "a Fuser"),
     ],
 )
 def test_a_field_that_is_not_what_it_has_to_be_is_named(field, given, what):
