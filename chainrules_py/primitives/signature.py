@@ -165,12 +165,15 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     )
 
 
-def of_operands(function: Any) -> Any:
-    """Return a function; of a ufunc one of its operands alone, as NumPy's options are no rule's."""
+def of_operands(function: Any, called: Callable[..., Any] | None = None) -> Any:
+    """Return a function; of a ufunc one of its operands alone, as NumPy's options are no rule's.
+
+    It calls the ufunc, or what is ``called`` in its place.
+    """
     if not hasattr(function, "nin"):
         return function
     names = ", ".join([f"x{i + 1}" for i in range(function.nin)])
-    space = {"__name__": __name__, "ufunc": function}
+    space = {"__name__": __name__, "ufunc": called or function}
     made = eval(f"lambda {names}, /: ufunc({names})", space)  # noqa: S307 - our own text
     made.__name__ = made.__qualname__ = function.__name__
     made.__doc__ = function.__doc__

@@ -26,6 +26,7 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.primitive import Primitive, primitive
 from chainrules_py.primitives.rows.alias import UFUNC_KEYWORDS, alias, aliases
+from chainrules_py.primitives.signature import of_operands
 from chainrules_py.registry.statement import MODES, Rule, Source, Statement
 from chainrules_py.values.forgetting import named
 from chainrules_py.values.kinds import ArrayOf, erased
@@ -336,14 +337,11 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
     with lock:
         found = declared_directly(f)
         if found is None:
-            n: Any = getattr(f, "nin", None)
             composite = aliases.get(f)
-            if n is None:
+            if not hasattr(f, "nin"):
                 found = Primitive(f)
             else:  # a ufunc: its operands are those that are not for the result
-                declaration = _UFUNCS[n](f if composite is None else composite.word)
-                declaration.__name__ = declaration.__qualname__ = f.__name__
-                found = primitive(declaration)
+                found = primitive(of_operands(f, None if composite is None else composite.word))
                 names = dict.fromkeys(found.operands)
                 aliases[f] = alias(
                     f,
@@ -365,15 +363,6 @@ def declare_direct(f: Callable[..., Any]) -> Primitive[..., Any]:
                 _direct[f] = found
             invalidate()  # f itself may have been asked about
         return found
-
-
-# By number of operands, since a primitive's operands have names.
-_UFUNCS: dict[int, Callable[..., Any]] = {
-    1: lambda f: lambda x, /: f(x),
-    2: lambda f: lambda x, y, /: f(x, y),
-    3: lambda f: lambda x, y, z, /: f(x, y, z),
-    4: lambda f: lambda x, y, z, w, /: f(x, y, z, w),
-}
 
 
 def unbind(f: Any, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
