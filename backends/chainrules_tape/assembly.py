@@ -9,7 +9,6 @@ made again (`checkpoint`). A room that is left out here is not missed by the oth
 from __future__ import annotations
 
 from chainrules_py.extend import Classes, Guard, GuardMode
-from chainrules_tape.checkpoint.folds import Foldable
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
 from chainrules_tape.fast.recorders import FastCalls
@@ -52,7 +51,7 @@ FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
-class Tape(HasGradients, Drawable, Trapped, Foldable):
+class Tape(HasGradients, Drawable, Trapped):
     """Tape: the records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to

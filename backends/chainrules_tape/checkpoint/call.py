@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from chainrules_py.extend import highest_tracer, made, settled, traced_and_generators
+from chainrules_py.extend import closed, highest_tracer, made, settled, traced_and_generators
 from chainrules_tape.checkpoint.calls import run
 from chainrules_tape.checkpoint.policies import Save, check_save
 from chainrules_tape.checkpoint.segment import Segment
@@ -101,7 +101,8 @@ def checkpoint(
             return f(*operands, **keywords)
         if save != "nothing":
             return run(f, save, packing, tape, operands, keywords, outside)  # type: ignore[no-any-return]
-        segment = Segment(settled(f), (operands, keywords), tape, captured, generators)
+        whole = settled(closed(f) if captured else f)
+        segment = Segment(whole, (operands, keywords), tape, generators)
         held, hooks = len(tape.held), _hooks(tape)
         y = f(*operands, **keywords)
         if _hooks(tape) == hooks:

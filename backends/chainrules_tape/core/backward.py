@@ -46,7 +46,7 @@ def backward(
         del tape[start + 1 :]
         fetch = tape.pop
     if tape.folds is not None:
-        fetch = tape.fetching(bars, fetch, consume)
+        fetch = tape.folds.fetching(tape, bars, fetch, consume)
 
     notes = tape.notes
     run = play if notes is None else tape.player()

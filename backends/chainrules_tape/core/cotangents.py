@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from chainrules_py import is_zero
-from chainrules_py.extend import Tracer, accumulate, is_mutable_destination
+from chainrules_py.extend import Tracer, accumulate, forgets, is_mutable_destination, type_info
 
 numbers: set[type] = {float}
 """Classes of numbers that are not traced, whose sums are made by ``+``."""
+_arrays: set[type] = set()
+"""Classes of arrays whose sums can be added to: of two of a class nothing more is asked."""
+forgets(lambda: (_arrays, numbers))
 
 
 class Cotangents(list[Any]):
@@ -28,16 +31,26 @@ class Cotangents(list[Any]):
 
     def add(self, link: int, bar: Any) -> None:
         """Add to what was collected, in place where it is a sum of our own."""
-        total = self[link]
+        total, cls = self[link], type(bar)
         if total is None:
             self[link] = bar
             return
-        self[link], token = accumulate(total, bar, self.owned.get(link, False))
-        self.owned[link] = token
-        if token is True and is_mutable_destination(self[link]):
+        alike, token = type(total) is cls, self.owned.get(link, False)
+        if alike and (cls in numbers or (cls in _arrays and not token)):
+            made, token = total + bar, True
+        else:
+            made, token = accumulate(total, bar, token)
+        self[link], self.owned[link] = made, token
+        alike = alike and type(made) is cls
+        if token is True and ((alike and cls in _arrays) or is_mutable_destination(made)):
             self.plain.add(link)
-        else:  # a traced cotangent was added to a plain one
-            self.plain.discard(link)
+            if alike:
+                _arrays.add(cls)
+            return
+        self.plain.discard(link)  # a traced cotangent was added to a plain one
+        info = type_info(cls)
+        if alike and info.is_number and info.host is None and not issubclass(cls, Tracer):
+            numbers.add(cls)
 
     def replace(self, link: int, bar: Any) -> None:
         """Put another cotangent in place of what was collected; None leaves it."""

@@ -79,6 +79,7 @@ class BareTape(list[tuple[Any, ...]]):
     when_open: ClassVar[type[BareTape]]
     when_closed: ClassVar[type[BareTape]]
     when_consumed: ClassVar[type[BareTape]]
+    kept_classes: ClassVar[Mapping[type, Any]]  # of variables whose calls are kept
     __slots__ = (
         "__weakref__",
         "classes",
@@ -135,14 +136,6 @@ class BareTape(list[tuple[Any, ...]]):
         return self.notes
 
     # -- playing back, where it is not the plain loop over plain records
-
-    def cotangents(self) -> Cotangents:
-        """Return a place for the cotangents of every record."""
-        return Cotangents(len(self))
-
-    def fetching(self, bars: Cotangents, fetch: Fetch | None, consume: bool = False) -> Any:
-        """Return what gives the records on the way back; asked of tapes with ``folds``."""
-        raise NotImplementedError
 
     def player(self) -> Callable[[Iterable[Any], Cotangents, int, int], None]:
         """Return the loop that plays records back; asked of tapes with ``notes``."""

@@ -61,7 +61,6 @@ from chainrules_tape.functions.answer import refuse_hidden, split_aux
 from chainrules_tape.functions.arguments import can_vary, check_varies, numbers
 from chainrules_tape.functions.sparse import as_rows, collect_rows
 from chainrules_tape.functions.zeros import can_repair, found_again, is_lost
-from chainrules_tape.memory.sums import Sums
 from chainrules_tape.memory.write import check_alone, check_unwritten, handed_out, settled
 
 _ZERO = ZeroTangent()
@@ -306,7 +305,7 @@ class Recorded(Run):
             n = range(count(tuple(seeds)) or 0)
             each = [tuple(self.pull([direction(s, i) for s in seeds])) for i in n]
             return list(gather(each, tuple(seeds)))
-        bars = Sums(len(tape)) if tape.folds is None else tape.cotangents()
+        bars = Cotangents(len(tape)) if tape.folds is None else tape.folds.cotangents(tape)
         first = -1
         for index, bar in zip(self.outputs, seeds, strict=True):
             if index is not None and type(bar) not in ZEROS:
@@ -336,7 +335,7 @@ class Recorded(Run):
     def _batched(self, bars: Cotangents) -> Callable[[int], tuple[Any, ...]]:
         """Return what gives the records for cotangents of many directions."""
         tape = self.tape
-        plain = tape.__getitem__ if tape.folds is None else tape.fetching(bars, None)
+        plain = tape.__getitem__ if tape.folds is None else tape.folds.fetching(tape, bars, None)
 
         def fetch(index: int) -> tuple[Any, ...]:
             record = plain(index)

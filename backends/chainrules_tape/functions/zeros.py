@@ -27,8 +27,8 @@ from chainrules_py.extend import (
     untraced,
 )
 from chainrules_tape.core.backward import play
+from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import LEAF, AddWhereSummed, Links, Structured, parents
-from chainrules_tape.memory.sums import Sums
 
 
 def is_lost(bar: Any) -> bool:
@@ -68,7 +68,7 @@ def found_again(
 def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any]:
     """Pull one cotangent back, and a probe beside it; with ``watch`` inputs may be any records."""
     tape, first = run.tape, -1
-    bars, probes = Sums(len(tape)), Sums(len(tape))
+    bars, probes = Cotangents(len(tape)), Cotangents(len(tape))
     for index, bar in zip(run.outputs, seeds, strict=True):
         if index is not None and not is_zero(bar):
             bars.add(index, bar)
@@ -94,7 +94,9 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
     return [found.get(i, ZeroTangent()) for i in run.inputs]
 
 
-def _pull(record: Any, index: int, bar: Any, probe: Any, bars: Sums, probes: Sums) -> None:
+def _pull(
+    record: Any, index: int, bar: Any, probe: Any, bars: Cotangents, probes: Cotangents
+) -> None:
     """Pull one record, and send what it gives to its parents."""
     pull, links = record[:2]
     if type(links) in (int, tuple, float, Links) and not isinstance(bar, AbstractTangent):

@@ -142,10 +142,7 @@ def _held(tape: Any, calls: dict[int, KeptCall]) -> Iterator[tuple[Any, str, Kep
             yield kept, by, call, "kept by the policy"
             saved = [*(links.records[index][2] or ()), *links.calls[index].operands]
         elif type(links) is Segment:
-            stored = (links.arguments, *links.cells.values())
-            saved = [x for s in stored for x, _ in s.leaves]
-            by = getattr(links.function, "__name__", "call")
-            call = None
+            saved, by, call = [x for x, _ in links.given.leaves], links.name, None
         elif half is None:
             continue
         for x in flatten(saved)[0]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chainrules_py.extend import accumulate
 from chainrules_tape import vjp
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.memory import sums
 
 SHAPE = (80, 80)
 STEPS = (
@@ -25,6 +25,17 @@ STEPS = (
     lambda x, y: x.copy(order="F") * y,
     lambda x, y: np.broadcast_to(x[0], SHAPE) + x,
 )
+
+
+def accumulated(bars, link, bar):
+    """Add as the core adds tangents, whatever is known of their classes."""
+    total = bars[link]
+    if total is None:
+        bars[link] = bar
+        return
+    bars[link], bars.owned[link] = accumulate(total, bar, bars.owned.get(link, False))
+    change = bars.plain.add if bars.owned[link] is True else bars.plain.discard
+    change(link)
 
 
 def program(steps):
@@ -54,12 +65,12 @@ def test_sums_are_those_of_the_core(seed, monkeypatch):
     first, second = pullback(seeds), pullback(seeds)
     assert bits(first) == bits(second)
     assert bits(seeds) == before
-    monkeypatch.setattr(sums.Sums, "add", Cotangents.add)
+    monkeypatch.setattr(Cotangents, "add", accumulated)
     assert bits(pullback(seeds)) == bits(first)
 
 
 def test_an_array_that_somebody_has_is_not_added_to():
-    bars = sums.Sums(2)
+    bars = Cotangents(2)
     for link in range(2):  # the second time it is known how such arrays are added
         mine, theirs = np.ones(SHAPE), np.ones(SHAPE)
         bars.add(link, mine)
@@ -81,7 +92,7 @@ def test_what_is_doubled_is_doubled_once():
 
 
 def test_numbers_are_added_to_no_array():
-    bars = sums.Sums(3)
+    bars = Cotangents(3)
     for link in range(3):
         for bar in (np.float64(1.0), np.float64(2.0), np.float64(3.0)):
             bars.add(link, bar)
