@@ -16,10 +16,9 @@ from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
-from chainrules_tape.inspect.graph import Drawable
-from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes, Trapped
+from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes
 from chainrules_tape.inspect.nans import trap
-from chainrules_tape.inspect.text import Named
+from chainrules_tape.inspect.text import Drawable, Named
 from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
 from chainrules_tape.memory.write import WritableOnTape
@@ -51,7 +50,7 @@ FastVariable.results = Classes(FastVariable, FastVariable.tracing.wrap_fields)
 KeptVariable.results = Classes(KeptVariable, KeptVariable.tracing.wrap_fields)
 
 
-class Tape(HasGradients, Drawable, Trapped):
+class Tape(HasGradients, Drawable):
     """Tape: the records of one differentiation, in the order of the calls.
 
     A record is ``(pull, links, *saved)``: ``pull(y_bar, *saved)`` gives the cotangents that go to

@@ -6,16 +6,224 @@ not want are let go, and the records that read them stand by references (`Recall
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, final
 
-from chainrules_py.extend import find_tracers, set_class
-from chainrules_tape.checkpoint.folds import Folds, folded
-from chainrules_tape.checkpoint.policies import Packing, Save
-from chainrules_tape.checkpoint.recalled import Recalled
+from chainrules_kit import making_again
+from chainrules_py import MutationError
+from chainrules_py.extend import Tracer, describe, find_tracers, namespace_of, set_class, type_info
+from chainrules_tape.checkpoint.policies import Packing, Policy, Save, least_kept
+from chainrules_tape.checkpoint.segment import Folds, folded
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.inspect.kept_calls import KeptCall
+
+
+@final
+class Ref(int):
+    """Reference to the value of a record of the same call, by its place."""
+
+    __slots__ = ()
+
+
+@final
+class Recalled:
+    """Records of a call under a policy, some of which stand by references to values.
+
+    Parameters
+    ----------
+    start : int
+        Where the stretch begins.
+    save, packing
+        What is kept, and how it is put away and got back.
+
+    Attributes
+    ----------
+    start : int
+        Where the stretch begins.
+    calls : dict
+        From a place to the call whose value stands there, with references for operands.
+    values : dict
+        From a place to its value, packed where that was asked for; of those that are kept.
+    records : dict
+        From a place to its record: the pull, the links, and what is saved, with references. None
+        in place of the last where the rule has to run again.
+    """
+
+    __slots__ = (
+        "_passed_on",
+        "calls",
+        "packing",
+        "policy",
+        "records",
+        "rules",
+        "start",
+        "values",
+    )
+    parents = ()
+    whole = False
+
+    def __init__(self, start: int, save: Save, packing: Packing | None) -> None:
+        self.start = start
+        self.policy = Policy(save)
+        self.packing = packing
+        self.records: dict[int, tuple[Any, Any, list[Any] | None]] = {}
+        self.calls: dict[int, KeptCall] = {}
+        self.values: dict[int, Any] = {}
+        self.rules: set[Any] = set()
+        self._passed_on: set[int] | None = None
+
+    def add(self, i: int, call: Any, record: tuple[Any, ...], label: str | None) -> bool:
+        """Take in a call; tell whether its record stands by references from now on.
+
+        Parameters
+        ----------
+        i : int
+            Its place.
+        call
+            Its primitive, its primal, its operands with their links (``opened``), its options and
+            its value.
+        record : tuple
+            The record of its rule.
+        label : str or None
+            The name of its value.
+        """
+        kept = self.policy.keeps(i, call, record, label)
+        if self.policy.sizes:
+            self.values[i] = call.value  # until the cut is made
+        elif kept:
+            self.values[i] = Packed.of(call.value, self.packing)
+        while self.policy.gone:
+            self.values.pop(self.policy.gone.pop(), None)
+        half, links, *saved = record
+        opened, y = call.opened, call.value
+        call.opened = [(Ref(k) if type(k) is int and k in self.calls else x, k) for x, k in opened]
+        call.value = None
+        self.calls[i] = call
+        if half.statement.recipe.saves_values:
+            known = {id(x): r for (x, _), (r, _) in zip(opened, call.opened, strict=True)}
+            known[id(y)] = Ref(i)
+            self.records[i] = half, links, [known.get(id(s), s) for s in saved]
+        elif not kept:
+            self.records[i] = half, links, None
+        else:
+            return False
+        self.rules.add(half.statement)
+        return True
+
+    def settle(self) -> None:
+        """Let go what a cut does not keep, now that all calls are known."""
+        sizes = self.policy.sizes
+        if not sizes:
+            return
+        operands = {i: _operands(call) for i, call in self.calls.items()}
+        kept = least_kept(sizes, operands, self.policy.cheap, self._read())
+        self.values = {i: Packed.of(self.values[i], self.packing) for i in kept}
+
+    @property
+    def passed_on(self) -> set[int]:
+        """Values that no record reads, and one call alone."""
+        if self._passed_on is None:
+            operands = [i for call in self.calls.values() for i in _operands(call)]
+            alone = {i for i, n in Counter(operands).items() if n == 1}
+            self._passed_on = alone - self._read()
+        return self._passed_on
+
+    def _read(self) -> set[int]:
+        """Return the places of values that records read."""
+        rows = self.records.items()
+        saved = [[x for x, _ in self.calls[i].opened] if s is None else s for i, (_, _, s) in rows]
+        return {x for refs in saved for x in refs if type(x) is Ref}
+
+    def record(self, i: int, memo: dict[int, Any], consume: bool) -> tuple[Any, ...]:
+        """Return a record, with the values that it saved; ``memo`` has those computed again."""
+        half, links, saved = self.records[i]
+        if saved is None:
+            xs = [self._value(x, memo) for x, _ in self.calls[i].opened]
+            with making_again(xs):
+                found = self.calls[i].run(links, xs)[1]
+            if found[0].statement is not half.statement:
+                msg = (
+                    f"rules of {half.statement.primal.__name__} were stated since it was called in "
+                    f"a checkpoint, which would be played with others; state them before"
+                )
+                raise MutationError(msg)
+        else:
+            found = (half, links, *[self._value(s, memo) for s in saved])
+        memo.pop(i, None)
+        if consume:
+            self.values.pop(i, None)
+        return found  # type: ignore[no-any-return]
+
+    def _value(self, x: Any, memo: dict[int, Any]) -> Any:
+        """Return what a reference stands for, and anything else as it is."""
+        if type(x) is not Ref:
+            return x
+        wanted: list[int] = [x]
+        while wanted:
+            i = wanted[-1]
+            call = self.calls[i]
+            if i in self.values:
+                memo[i] = Packed.value(self.values[i], self.packing)
+            elif missing := [k for k in _operands(call) if k not in memo]:
+                wanted += missing
+                continue
+            elif i not in memo:
+                xs = [memo[o] if type(o) is Ref else o for o, _ in call.opened]
+                with making_again(xs):
+                    memo[i] = call.run(None, xs)[0]
+                for k in _operands(call):  # what only this call reads goes at once
+                    if k in self.passed_on:
+                        memo.pop(k, None)
+            wanted.pop()
+        return memo[x]
+
+
+def _operands(call: KeptCall) -> list[int]:
+    """Return the places of the values that a call is made of."""
+    return [x for x, _ in call.opened if type(x) is Ref]
+
+
+@final
+class Packed:
+    """A kept value in the form that a person's function gave it."""
+
+    __slots__ = ("dtype", "kept", "like", "shape")
+
+    def __init__(self, kept: Any, value: Any) -> None:
+        self.kept, self.like = kept, type(value)
+        self.shape, self.dtype = value.shape, value.dtype
+
+    @staticmethod
+    def of(value: Any, packing: Packing | None) -> Any:
+        """Pack a value, if it is an array and not traced."""
+        if packing is None or isinstance(value, Tracer) or not type_info(type(value)).is_array:
+            return value
+        return Packed(packing[0](value), value)
+
+    @staticmethod
+    def value(kept: Any, packing: Packing | None) -> Any:
+        """Return the value again.
+
+        Raises
+        ------
+        MutationError
+            If it has another shape or dtype.
+        """
+        if type(kept) is not Packed or packing is None:
+            return kept
+        found = packing[1](kept.kept)
+        if type(found) is not kept.like and not isinstance(found, Tracer):
+            found = namespace_of(kept.like).asarray(found)  # of a subclass, as of a mapped file
+        given = getattr(found, "shape", None), getattr(found, "dtype", None)
+        if given != (kept.shape, kept.dtype):
+            msg = (
+                f"unpack gave {describe(found)} for an array of shape {kept.shape} and dtype "
+                f"{kept.dtype}; give what pack was given"
+            )
+            raise MutationError(msg)
+        return found
 
 
 def name(x: Any, label: str) -> Any:
@@ -105,7 +313,7 @@ def run(
 ) -> Any:
     """Run a function on a tape, and let go what a policy does not keep."""
     classes, kept, held = tape.classes, tape.kept_classes, len(tape.held)
-    notes = Calls(tape, Recalled(len(tape), save, packing, BareVariable.tracing.find))
+    notes = Calls(tape, Recalled(len(tape), save, packing))
     given = find_tracers((operands, keywords, outside))
     mine: list[Any] = [x for x in given if _is_of(x, tape, classes)]
     y: Any = None

@@ -49,7 +49,7 @@ def backward(
         fetch = tape.folds.fetching(tape, bars, fetch, consume)
 
     notes = tape.notes
-    run = play if notes is None else tape.player()
+    run = (notes and notes.player()) or play
     hooks: dict[int, Any] = {} if notes is None else notes.hooks
     found: dict[int, Any] = {}
     top = start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from chainrules_py import NotDifferentiableError, TracerError
@@ -20,7 +20,6 @@ from chainrules_py.extend import (
     rebuild,
 )
 from chainrules_tape.config import recorders
-from chainrules_tape.core.cotangents import Cotangents
 from chainrules_tape.core.links import INPUT
 
 Fetch = Callable[[int], tuple[Any, ...]]
@@ -55,6 +54,9 @@ class Notes:
 
     def keep(self, index: int, *call: Any) -> None:
         """Keep a call, if that is what this tape does."""
+
+    def player(self) -> Any:
+        """Return the loop that plays records back, where it is not the usual one."""
 
 
 class BareTape(list[tuple[Any, ...]]):
@@ -134,12 +136,6 @@ class BareTape(list[tuple[Any, ...]]):
         if self.notes is None:
             self.notes = Notes()
         return self.notes
-
-    # -- playing back, where it is not the plain loop over plain records
-
-    def player(self) -> Callable[[Iterable[Any], Cotangents, int, int], None]:
-        """Return the loop that plays records back; asked of tapes with ``notes``."""
-        raise NotImplementedError
 
     # -- its state
 

@@ -20,7 +20,7 @@ from chainrules_tape.core.tape import BareTape
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.functions.answer import unit
 from chainrules_tape.functions.run import Recorded
-from chainrules_tape.inspect.replay import replayed
+from chainrules_tape.inspect.kept_calls import replayed
 from chainrules_tape.inspect.text import name_of
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_py import Primitive
-from chainrules_tape.core.backward import play
-from chainrules_tape.core.cotangents import Cotangents
+from chainrules_py.extend import is_structure_type, type_info
 from chainrules_tape.core.tape import BareTape, Notes
 from chainrules_tape.core.variable import BareVariable, reopen
 from chainrules_tape.inspect.nans import check_value, source_line, trap_is_set, trapped
@@ -39,6 +38,10 @@ class KeptNotes(Notes):
         if trap_is_set():
             check_value(kept)
 
+    def player(self) -> Any:
+        """Return the loop that plays records back inside `debug_nans`: it looks at each."""
+        return trapped(self.calls) if self.calls is not None and trap_is_set() else None
+
 
 class KeptCall:
     """A call as it was recorded: enough to show it, and to record it once more.
@@ -64,9 +67,15 @@ class KeptCall:
         self.value = value
         self.where = where
 
-    def operands(self, tape: BareTape) -> list[Any]:
-        """Return the operands, as variables again."""
-        return [reopen(payload, link, tape) for payload, link in self.opened]
+    def run(self, links: Any, xs: Sequence[Any]) -> Any:
+        """Make the call again, of other operands of these types: return the value and the record.
+
+        Bit by bit as it was: as the rule computes it.
+        """
+        classes, wanted = tuple(map(type, xs)), tuple([at is not None for _, at in self.opened])
+        _, bound = BareVariable.tracing.find(self.primitive, self.primal, classes, wanted)
+        assert bound is not None  # as it was when the call was recorded
+        return bound.run(links, *xs, **self.options)
 
 
 class KeepsCalls(BareVariable):
@@ -79,12 +88,27 @@ class KeepsCalls(BareVariable):
         return False
 
 
-class Trapped(BareTape):
-    """Tapes that are played back one record at a time while `debug_nans` looks at them."""
+def replayed(tape: BareTape) -> Callable[[int], Any]:
+    """Make a function that gives a tape's records, with saved values as variables of the tape."""
+    calls = (tape.notes and tape.notes.calls) or {}
 
-    __slots__ = ()
+    def fetch(index: int) -> Any:
+        record = tape[index]
+        call = calls.get(index)
+        if call is None:  # an input, or a field of a structure
+            return record
+        if record[0].statement.recipe.saves_values:
+            values = [*call.opened, (call.value, index)]
+            known = {id(value): (value, link) for value, link in values}
+            if len(known) == len(values) and not any(is_ambiguous(value) for value, _ in values):
+                found = [known.get(id(s), (s, None)) for s in record[2:]]
+                return (*record[:2], *[reopen(value, link, tape) for value, link in found])
+        operands = [reopen(payload, link, tape) for payload, link in call.opened]
+        return call.run(record[1], operands)[1]  # so that what its rule computes is recorded
 
-    def player(self) -> Callable[[Iterable[Any], Cotangents, int, int], None]:
-        """Return the loop that plays records back; inside `debug_nans` one that looks."""
-        calls = None if self.notes is None else self.notes.calls
-        return trapped(calls) if calls is not None and trap_is_set() else play
+    return fetch
+
+
+def is_ambiguous(payload: Any) -> bool:
+    """Tell whether a value's identity says nothing: it is a Python number, or a structure."""
+    return type_info(type(payload)).is_python_number or is_structure_type(type(payload))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, final
 
 from chainrules_py.extend import describe, flatten, type_info, unflatten
+from chainrules_tape.checkpoint.calls import Packed, Recalled
 from chainrules_tape.checkpoint.policies import nbytes
-from chainrules_tape.checkpoint.recalled import Packed, Recalled
 from chainrules_tape.checkpoint.segment import Segment
 from chainrules_tape.core.tape import Notes
 from chainrules_tape.functions.arguments import can_vary
@@ -140,7 +140,7 @@ def _held(tape: Any, calls: dict[int, KeptCall]) -> Iterator[tuple[Any, str, Kep
             kept = links.values.get(index)
             kept = kept.kept if type(kept) is Packed else kept
             yield kept, by, call, "kept by the policy"
-            saved = [*(links.records[index][2] or ()), *links.calls[index].operands]
+            saved = [*(links.records[index][2] or ()), *[x for x, _ in links.calls[index].opened]]
         elif type(links) is Segment:
             saved, by, call = [x for x, _ in links.given.leaves], links.name, None
         elif half is None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chainrules_tape import Tape
-from chainrules_tape.inspect.graph import nodes_of
+from chainrules_tape.inspect.text import nodes_of
 from chainrules_tape.pictures.graph import place
 
 A, B = np.array([0.25, 0.5]), np.array([2.0, 3.0])
