@@ -17,7 +17,7 @@ from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
 from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes
-from chainrules_tape.inspect.nans import trap
+from chainrules_tape.inspect.nans import trap_is_set
 from chainrules_tape.inspect.text import Drawable, Named
 from chainrules_tape.memory.links import AddsInPlace
 from chainrules_tape.memory.parts import AddsRows
@@ -98,7 +98,7 @@ class Tape(HasGradients, Drawable):
     ) -> None:
         notes: Notes | None = None
         classes = FastVariable.results
-        if differentiable or (trap.entered() is not None and trap.get()):
+        if differentiable or trap_is_set():
             notes, classes = KeptNotes(differentiable), KeptVariable.results
         super().__init__(
             guard if type(guard) is Guard else Guard(guard),

@@ -8,8 +8,8 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, ProjectionError, TracerError, describe
 from chainrules_py.tangents.arithmetic import canonicalize
-from chainrules_py.tangents.hidden import kept
 from chainrules_py.tangents.pytree import flatten_tangent
+from chainrules_py.tangents.results import refuse_objects
 from chainrules_py.tangents.space import (
     Space,
     check_real,
@@ -56,8 +56,7 @@ def check_tangent_of(x: Any, t: Any) -> Any:
     if isinstance(t, AbstractTangent):
         return _each(check_tangent_of, x, t)
     of = space(x)
-    if is_zero(of) and kind_of(x) == "other":
-        kept(x)
+    refuse_objects(x)
     return of if is_zero(of) else project_exactly(t, of)
 
 
@@ -205,14 +204,11 @@ def check_cotangent(y: Any, y_bar: Any) -> Any:
         return y_bar
     y_bar = canonicalize(y, y_bar)
     if isinstance(y_bar, AbstractTangent):
-        if isinstance(y_bar, Tangent):
-            kept(y)
         each = _each(check_cotangent, y, y_bar)
         return project(each, y) if isinstance(each, Tangent) else each
     of = space(y)
     if type(of) is not Space:
-        if is_zero(of):
-            kept(y)
+        refuse_objects(y)
         return of if is_zero(of) else y_bar
     return project_exactly(y_bar, of, "cotangent", beside=False)
 

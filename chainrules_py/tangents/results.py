@@ -13,10 +13,10 @@ from typing import Any
 
 from chainrules_py.errors import NotDifferentiableError, describe
 from chainrules_py.primitives.plugins import see
-from chainrules_py.tangents.hidden import hides, kept
-from chainrules_py.tangents.space import dtype_kind, kind_of
+from chainrules_py.tangents.space import dtype_kind, kind_of, refuse_numbers
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
+from chainrules_py.values.holding import holds, is_real
 from chainrules_py.values.pytree import flatten, map_leaves
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.type_info import namespace_of, type_info
@@ -35,11 +35,29 @@ def check_result(y: Any) -> None:
         It says how to return them.
     """
     for leaf in flatten(y)[0]:
-        cls, kind = type(leaf), kind_of(leaf)
-        if kind == "other" or (kind == "none" and hides(cls)):
-            kept(leaf)
-        elif leaf is y and not issubclass(cls, Tracer):
-            known_results.add((cls, getattr(y, "dtype", None)))
+        refuse_objects(leaf)
+        if leaf is y and not issubclass(type(leaf), Tracer):
+            known_results.add((type(leaf), getattr(y, "dtype", None)))
+
+
+def refuse_objects(x: Any) -> None:
+    """Raise for an array of numbers that nothing is known of: in objects, or in fields."""
+    if kind_of(x) == "other" and _is_of_numbers(x):
+        refuse_numbers(x)
+
+
+def _is_of_numbers(x: Any) -> bool:
+    """Tell whether an array has real numbers in objects or fields, or of another library's type."""
+    kind = getattr(x.dtype, "kind", None)
+    if type_info(type(x)).is_hidden:  # it has no elements that could be looked at
+        return kind == "O" or bool(getattr(x.dtype, "names", None))
+    if kind == "O":
+        return any([holds(part, is_real) for part in x.flat])
+    names = getattr(x.dtype, "names", None)
+    if names:
+        fields = [x[name] for name in names]
+        return any([kind_of(of) in ("real", "complex") or _is_of_numbers(of) for of in fields])
+    return kind == "V" and x.dtype.type.__name__ != "void"
 
 
 def homing(operands: tuple[type, ...]) -> Callable[[Any, tuple[Any, ...]], Any] | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, final
 
 from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.zeros import AbstractTangent
-from chainrules_py.values.locks import alone
 
 
 @final
@@ -18,8 +16,8 @@ class Thunk(AbstractTangent):
     Parameters
     ----------
     compute : callable
-        Called without arguments, by one thread only; let go once it has answered. An exception is
-        not remembered: the next call tries again.
+        Called without arguments; let go once it has answered. An exception is not remembered: the
+        next call tries again.
 
     Examples
     --------
@@ -32,25 +30,20 @@ class Thunk(AbstractTangent):
     (2.0, 2.0)
     """
 
-    __slots__ = ("_compute", "_lock", "_value")
+    __slots__ = ("_compute", "_value")
 
     def __init__(self, compute: Callable[[], Any]) -> None:
         self._compute: Callable[[], Any] | None = compute
-        self._lock = threading.RLock()  # a thunk that asks for itself recurses instead of hanging
 
     def __call__(self) -> Any:
         """Return the tangent, computing it now if nobody has; it is never another thunk."""
-        if self._compute is not None:
-            alone(self._lock, self._ask)
-        return self._value
-
-    def _ask(self) -> None:
         compute = self._compute
         if compute is not None:
             value = unthunk(compute())
             check_is_tangent(value)
             self._value = value
             self._compute = None  # last: whoever sees None may read the value
+        return self._value
 
     def _added_in_place(self, x: Any, ufunc: Any) -> Any:
         return ufunc(x, self(), out=x)

@@ -24,7 +24,6 @@ from chainrules_py.primitives.dispatch import Cache
 from chainrules_py.primitives.hints import Line, advised, instead_of, told
 from chainrules_py.primitives.plugins import BACKENDS, announced, see
 from chainrules_py.primitives.rows.alias import aliases
-from chainrules_py.tangents.hidden import hides, kept
 from chainrules_py.tracing.array_like import ArrayLike, innermost, refuse_assignment
 from chainrules_py.tracing.conversions import of_real_numbers, picture
 from chainrules_py.tracing.library_calls import SEQUENCES, Site, call_native, plans
@@ -262,7 +261,7 @@ class Classes(dict[type, Any]):
 
     def _make(self, cls: type) -> Any:
         see(None, (cls,))
-        made: Any = kept if hides(cls) else lambda value, *_: value
+        made: Any = lambda value, *_: value
         payload = type_info(cls).dispatch_type
         if type_info(cls).is_plain_number and payload not in (bool, int, float, complex):
             return lambda value, *_: refuse_derived(value)

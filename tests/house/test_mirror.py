@@ -427,11 +427,6 @@ ELSEWHERE = (
         "tests/tape/inspect/test_text.py",
         "the text of calls that are kept",
     ),
-    (
-        "backends/chainrules_tape/inspect/*",
-        "tests/tape/functions/test_tape_grad.py",
-        "gradients of gradients are of replays",
-    ),
 )
 # Test files that mirror no module, and what they are about.
 TOPICS = {

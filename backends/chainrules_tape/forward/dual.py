@@ -17,18 +17,16 @@ from chainrules_py.extend import (
     Thunk,
     Trace,
     Unmixed,
-    kept,
     missing,
     objects,
 )
 from chainrules_py.vocabulary.views import duplicate
 from chainrules_tape.config import config
-from chainrules_tape.inspect.nans import check_pushed, trap, trap_is_set
+from chainrules_tape.inspect.nans import check_pushed, trap_is_set
 from chainrules_tape.memory.view import fits
 from chainrules_tape.memory.write import Writable, alone
 
 Run: TypeAlias = Callable[..., Any]
-_entered = trap.entered
 
 
 class Pushing(Trace):
@@ -42,7 +40,7 @@ class Pushing(Trace):
     at = operator.attrgetter("_level")
     link = operator.attrgetter("tangent")
     keeps = False
-    debugged = staticmethod(_entered)
+    debugged = staticmethod(trap_is_set)
 
     def fields(self, cls: type, links: dict[Any, Any]) -> Any:
         """Return the tangent of a structure."""
@@ -56,15 +54,11 @@ class Pushing(Trace):
         """Pair the value with its tangent, if it has one."""
         y_dot = unthunk(out)
         made = duals[type(y)]
-        if is_zero(y_dot):
-            return y if isinstance(made, type) else kept(y)
-        return made(y, at, y_dot)
+        return y if is_zero(y_dot) else made(y, at, y_dot)
 
     def wrap(self, value: Any, at: int, link: Any) -> Any:
         """Pair a value with its tangent, if it has one."""
-        if is_zero(link):
-            return value if isinstance(duals[type(value)], type) else kept(value)
-        return duals[type(value)](value, at, link)
+        return value if is_zero(link) else duals[type(value)](value, at, link)
 
     def note(self, at: int, call: tuple[Any, ...], links: Any, y: Any, out: Any) -> None:
         """Raise inside `debug_nans` if the call, or its push, made a NaN."""
@@ -153,7 +147,7 @@ Pushing.tracer = Dual
 
 def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any) -> Any:
-        if _entered() is not None:
+        if trap_is_set():
             return general(a)
         y, y_dot = run((a.tangent,), a.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -164,7 +158,7 @@ def _step_of_one(run: Run, general: Run, objects: Any) -> Run:
 def _step_of_both(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
         level = a._level
-        if level != b._level or _entered() is not None:
+        if level != b._level or trap_is_set():
             return general(a, b)
         y, y_dot = run((a.tangent, b.tangent), a.payload, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, level, y_dot)
@@ -174,7 +168,7 @@ def _step_of_both(run: Run, general: Run, objects: Any) -> Run:
 
 def _step_of_left(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if _entered() is not None or (objects is not None and b.dtype is objects):
+        if trap_is_set() or (objects is not None and b.dtype is objects):
             return general(a, b)
         y, y_dot = run((a.tangent,), a.payload, b)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, a._level, y_dot)
@@ -184,7 +178,7 @@ def _step_of_left(run: Run, general: Run, objects: Any) -> Run:
 
 def _step_of_right(run: Run, general: Run, objects: Any) -> Run:
     def step(a: Any, b: Any) -> Any:
-        if _entered() is not None or (objects is not None and a.dtype is objects):
+        if trap_is_set() or (objects is not None and a.dtype is objects):
             return general(a, b)
         y, y_dot = run((b.tangent,), a, b.payload)
         return y if type(y_dot) in ZEROS else duals[type(y)](y, b._level, y_dot)
@@ -211,7 +205,7 @@ def _step_of_written(
                 return general(*operands, **options)
             payloads[i] = x.payload
             tangents.append(x.tangent)
-        if _entered() is not None:
+        if trap_is_set():
             return general(*operands, **options)
         try:
             y, y_dot = run(tuple(tangents), *payloads, **options)
