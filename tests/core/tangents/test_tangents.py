@@ -494,33 +494,6 @@ def test_a_thunk_that_asks_for_itself_does_not_hang():
         t()
 
 
-def test_threads_compute_a_thunk_once():
-    calls = []
-    start = threading.Barrier(8)
-    computing = threading.Event()
-
-    def compute():
-        calls.append(threading.get_ident())
-        computing.wait(0.05)
-        return object()
-
-    t = Thunk(compute)
-    seen = []
-
-    def ask():
-        start.wait()
-        seen.append(t())
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(calls) == 1
-    assert len(seen) == 8
-    assert all(value is seen[0] for value in seen)
-
-
 def test_thunks_are_copied_with_their_value():
     for again in (copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))):
         t = again(Thunk(lambda: 2.0))
