@@ -37,7 +37,7 @@ def test_words_are_exported_under_their_own_names():
 def test_word_with_a_rule_has_samples(word):
     if rules_for(WORDS[word]):
         assert samples_of(WORDS[word]), (
-            f"write enter_samples({word}, Sample(...)) in chainrules_py/testing/samples"
+            f"enter {word} in the table of chainrules_py/testing/samples"
         )
 
 

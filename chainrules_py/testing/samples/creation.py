@@ -1,40 +1,38 @@
 """Samples of what makes arrays like another."""
 
-from typing import Any
-
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
-
-enter_samples(
-    v.full_like,
-    Sample(Draw((2,)), shape=(2, 3), fill=1.5, complex=True),
-    Sample(Draw(()), shape=(), fill=0),
-    Sample(Draw((2,)), shape=(0,), fill=1, dtype="float32"),
-)
-for _word in (v.zeros_like, v.ones_like):
-    enter_samples(
-        _word,
-        Sample(Draw((2, 3)), complex=True),
-        Sample(Draw(())),
-        Sample(Draw((2,)), dtype="int64"),
-    )
-enter_samples(v.arange_like, Sample(Draw((2,)), stop=4), Sample(Draw(()), stop=4, start=1, step=2))
-enter_samples(
-    v.eye_like,
-    Sample(Draw((2,)), rows=3, complex=True),
-    Sample(Draw((2,)), rows=2, columns=3, diagonal=1),
-)
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _LOW, _HIGH = Draw((3,), 0.5, 1.0), Draw((2, 1), 2.0, 3.0)
-_between: Any = (v.linspace, v.geomspace)
-for _word in _between:
-    enter_samples(
-        _word,
-        Sample(Draw((), 0.5, 1.0), Draw((), 2.0, 3.0), num=4, complex=True),
-        Sample(_LOW, _HIGH, num=3, axis=-1, complex=True),
-        Sample(_LOW, _HIGH, num=3, endpoint=False, axis=1),
-        Sample(_LOW, 2.5, num=1),
-        Sample(_LOW, _HIGH, num=0),
-        Sample(Draw(None, 0.5, 1.0), Draw(None, 2.0, 3.0), num=4),
-    )
-enter_samples(v.geomspace, Sample(_LOW, _HIGH, num=3, dtype="int64"))
+
+enter_table(
+    {
+        v.full_like: (
+            Sample(Draw((2,)), shape=(2, 3), fill=1.5, complex=True),
+            Sample(Draw(()), shape=(), fill=0),
+            Sample(Draw((2,)), shape=(0,), fill=1, dtype="float32"),
+        ),
+        (v.zeros_like, v.ones_like): (
+            Sample(Draw((2, 3)), complex=True),
+            Sample(Draw(())),
+            Sample(Draw((2,)), dtype="int64"),
+        ),
+        v.arange_like: (
+            Sample(Draw((2,)), stop=4),
+            Sample(Draw(()), stop=4, start=1, step=2),
+        ),
+        v.eye_like: (
+            Sample(Draw((2,)), rows=3, complex=True),
+            Sample(Draw((2,)), rows=2, columns=3, diagonal=1),
+        ),
+        (v.linspace, v.geomspace): (
+            Sample(Draw((), 0.5, 1.0), Draw((), 2.0, 3.0), num=4, complex=True),
+            Sample(_LOW, _HIGH, num=3, axis=-1, complex=True),
+            Sample(_LOW, _HIGH, num=3, endpoint=False, axis=1),
+            Sample(_LOW, 2.5, num=1),
+            Sample(_LOW, _HIGH, num=0),
+            Sample(Draw(None, 0.5, 1.0), Draw(None, 2.0, 3.0), num=4),
+        ),
+        v.geomspace: (Sample(_LOW, _HIGH, num=3, dtype="int64"),),
+    }
+)

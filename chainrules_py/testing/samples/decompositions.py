@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 # ---------------------------------------------------------------- matrices
 
@@ -64,29 +64,6 @@ def _m(*shape: int) -> Draw:
 _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 _SHAPES = ((3, 3), (4, 2), (2, 4), (2, 3, 2), (1, 1), (3, 1), (1, 3))
 
-# ---------------------------------------------------------------- triangular factors
-
-for _upper in (False, True):
-    enter_samples(v.cholesky, *(Sample(positive(*s), complex=True, upper=_upper) for s in _SQUARE))
-    enter_samples(
-        v.solve_triangular,
-        Sample(regular(3, 3), _m(3), complex=True, upper=_upper),
-        Sample(regular(3, 3), _m(3, 2), complex=True, upper=_upper, unit_diagonal=True),
-        Sample(regular(2, 3, 3), _m(3, 2), upper=_upper),
-        Sample(regular(2, 2, 2), _m(2), upper=_upper),
-        Sample(regular(1, 1), _m(2, 1, 1), upper=_upper),
-    )
-for _word in (v.cholesky_cotangent, v.cholesky_tangent):
-    enter_samples(_word, *(Sample(_m(*s), regular(*s)) for s in ((3, 3), (2, 2, 2), (1, 1))))
-enter_samples(
-    v.solve_again,
-    Sample(regular(3, 3), _m(3), complex=True),
-    Sample(regular(2, 3, 3), _m(3, 2), complex=True),
-    Sample(regular(2, 2, 2), _m(2)),
-    Sample(regular(1, 1), _m(1)),
-)
-enter_samples(v.inv_again, Sample(regular(3, 3), complex=True), Sample(regular(2, 2, 2)))
-
 
 def completed(y: Any) -> Any:
     """Return the part of a QR that depends on no sign, and not on which columns complete Q."""
@@ -95,15 +72,6 @@ def completed(y: Any) -> Any:
     d = v.expand_dims(v.diagonal(R), axis=-2)
     signless = v.conj(v.matrix_transpose(d)) * R[..., :k, :]
     return Q[..., :k] * d, signless, v.matmul(Q[..., k:], _adjoint(Q[..., k:]))
-
-
-enter_samples(v.qr, *(Sample(_m(*s), complex=True) for s in _SHAPES))
-enter_samples(
-    v.qr, *(Sample(_m(*s), gauge=completed, complex=True, mode="complete") for s in _SHAPES[:4])
-)
-enter_samples(v.qr_raw, *(Sample(_m(*s), complex=True) for s in _SHAPES))
-
-# ---------------------------------------------------------------- eigenvalues
 
 
 def eigenspaces_hermitian(y: Any) -> Any:
@@ -121,35 +89,73 @@ def eigenspaces(y: Any) -> Any:
     return v.matmul(V * weights, v.inv(V)), sizes
 
 
-for _upper in (False, True):
-    enter_samples(v.eigvalsh, *(Sample(apart(*s), complex=True, upper=_upper) for s in _SQUARE))
-    _how: Any = {"gauge": eigenspaces_hermitian, "complex": True, "upper": _upper}
-    enter_samples(v.eigh, *(Sample(apart(*s), **_how) for s in _SQUARE))
-for _draw in (*(apart(*s) for s in _SQUARE), Draw((3, 3), make=turning)):
-    enter_samples(v.eig, Sample(_draw, gauge=eigenspaces, complex=True))
-    enter_samples(v.eigvals, Sample(_draw, complex=True))
-
-# ---------------------------------------------------------------- least squares
-
-enter_samples(v.pinv, *(Sample(_m(*s), complex=True) for s in _SHAPES))
-enter_samples(
-    v.pinv,
-    Sample(Draw((3, 3), make=cut), complex=True, rtol=0.25),
-    Sample(Draw((4, 3), make=cut), complex=True, rtol=0.75),
-    Sample(Draw((3, 3), make=cut), complex=True, hermitian=True),
-    Sample(Draw((3, 3), make=cut), complex=True, hermitian=True, rtol=0.25),
-)
-enter_samples(
-    v.lstsq,
-    Sample(regular(4, 2), _m(4), complex=True),
-    Sample(regular(4, 2), _m(4, 3), complex=True),
-    Sample(regular(2, 4), _m(2, 2), complex=True),
-    Sample(regular(3, 3), _m(3, 1)),
-    Sample(Draw((4, 3), make=cut), _m(4), rcond=0.25),
-)
-enter_samples(
-    v.matrix_rank,
-    Sample(regular(3, 2)),
-    Sample(Draw((2, 3, 3), make=_rank_one), smooth=False),
-    Sample(apart(3, 3), rtol=0.1),
+_SIDES = False, True
+_APART = (*[apart(*s) for s in _SQUARE], Draw((3, 3), make=turning))
+enter_table(
+    {
+        # triangular factors:
+        v.cholesky: [
+            Sample(positive(*s), complex=True, upper=upper) for upper in _SIDES for s in _SQUARE
+        ],
+        v.solve_triangular: [
+            sample
+            for upper in _SIDES
+            for sample in (
+                Sample(regular(3, 3), _m(3), complex=True, upper=upper),
+                Sample(regular(3, 3), _m(3, 2), complex=True, upper=upper, unit_diagonal=True),
+                Sample(regular(2, 3, 3), _m(3, 2), upper=upper),
+                Sample(regular(2, 2, 2), _m(2), upper=upper),
+                Sample(regular(1, 1), _m(2, 1, 1), upper=upper),
+            )
+        ],
+        (v.cholesky_cotangent, v.cholesky_tangent): [
+            Sample(_m(*s), regular(*s)) for s in ((3, 3), (2, 2, 2), (1, 1))
+        ],
+        v.solve_again: (
+            Sample(regular(3, 3), _m(3), complex=True),
+            Sample(regular(2, 3, 3), _m(3, 2), complex=True),
+            Sample(regular(2, 2, 2), _m(2)),
+            Sample(regular(1, 1), _m(1)),
+        ),
+        v.inv_again: (
+            Sample(regular(3, 3), complex=True),
+            Sample(regular(2, 2, 2)),
+        ),
+        v.qr: (
+            *(Sample(_m(*s), complex=True) for s in _SHAPES),
+            *(Sample(_m(*s), gauge=completed, complex=True, mode="complete") for s in _SHAPES[:4]),
+        ),
+        v.qr_raw: [Sample(_m(*s), complex=True) for s in _SHAPES],
+        # eigenvalues:
+        v.eigvalsh: [
+            Sample(apart(*s), complex=True, upper=upper) for upper in _SIDES for s in _SQUARE
+        ],
+        v.eigh: [
+            Sample(apart(*s), gauge=eigenspaces_hermitian, complex=True, upper=upper)
+            for upper in _SIDES
+            for s in _SQUARE
+        ],
+        v.eig: [Sample(x, gauge=eigenspaces, complex=True) for x in _APART],
+        v.eigvals: [Sample(x, complex=True) for x in _APART],
+        # least squares:
+        v.pinv: (
+            *(Sample(_m(*s), complex=True) for s in _SHAPES),
+            Sample(Draw((3, 3), make=cut), complex=True, rtol=0.25),
+            Sample(Draw((4, 3), make=cut), complex=True, rtol=0.75),
+            Sample(Draw((3, 3), make=cut), complex=True, hermitian=True),
+            Sample(Draw((3, 3), make=cut), complex=True, hermitian=True, rtol=0.25),
+        ),
+        v.lstsq: (
+            Sample(regular(4, 2), _m(4), complex=True),
+            Sample(regular(4, 2), _m(4, 3), complex=True),
+            Sample(regular(2, 4), _m(2, 2), complex=True),
+            Sample(regular(3, 3), _m(3, 1)),
+            Sample(Draw((4, 3), make=cut), _m(4), rcond=0.25),
+        ),
+        v.matrix_rank: (
+            Sample(regular(3, 2)),
+            Sample(Draw((2, 3, 3), make=_rank_one), smooth=False),
+            Sample(apart(3, 3), rtol=0.1),
+        ),
+    }
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 from chainrules_py.vocabulary import (
     fixed_point,
     linear_solve,
@@ -53,20 +53,31 @@ def step(a: Any, b: Any) -> Any:
 
 POSITIVE = Draw((3,), 1.0, 2.0)
 
-enter_samples(
-    root,
-    Sample(cubic, Draw((3,)), POSITIVE, Draw((3,))),
-    Sample(cubic, 0.5, 1.5, Draw(None)),
-    Sample(cubic, Draw((2, 3)), Draw((2, 3), 1.0, 2.0), Draw((2, 3)), batch=2),
+enter_table(
+    {
+        root: (
+            Sample(cubic, Draw((3,)), POSITIVE, Draw((3,))),
+            Sample(cubic, 0.5, 1.5, Draw(None)),
+            Sample(cubic, Draw((2, 3)), Draw((2, 3), 1.0, 2.0), Draw((2, 3)), batch=2),
+        ),
+        fixed_point: (Sample(damped, Draw((3,)), Draw((3,))),),
+        minimize: (Sample(quadratic_form, Draw((3,)), POSITIVE, Draw((3,))),),
+        linear_solve: (
+            Sample(banded, Draw((3,)), POSITIVE, complex=True),
+            Sample(banded, Draw((3,)), POSITIVE, solver="gmres"),
+        ),
+        odeint: (Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9),),
+        map: (
+            Sample(blend, Draw((3, 2)), Draw((3, 2))),
+            Sample(v.sin, Draw((3,))),
+        ),
+        reduce: (
+            Sample(blend, Draw((3, 2)), Draw((2,))),
+            Sample(blend, Draw((4,)), None),
+        ),
+        scan: (
+            Sample(step, Draw((2,)), Draw((3, 2))),
+            Sample(step, 0.5, Draw((4,)), length=4),
+        ),
+    }
 )
-enter_samples(fixed_point, Sample(damped, Draw((3,)), Draw((3,))))
-enter_samples(minimize, Sample(quadratic_form, Draw((3,)), POSITIVE, Draw((3,))))
-enter_samples(
-    linear_solve,
-    Sample(banded, Draw((3,)), POSITIVE, complex=True),
-    Sample(banded, Draw((3,)), POSITIVE, solver="gmres"),
-)
-enter_samples(odeint, Sample(decay, Draw((2,)), [0.0, 0.1], 0.5, rtol=1e-9, atol=1e-9))
-enter_samples(map, Sample(blend, Draw((3, 2)), Draw((3, 2))), Sample(v.sin, Draw((3,))))
-enter_samples(reduce, Sample(blend, Draw((3, 2)), Draw((2,))), Sample(blend, Draw((4,)), None))
-enter_samples(scan, Sample(step, Draw((2,)), Draw((3, 2))), Sample(step, 0.5, Draw((4,)), length=4))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 
 def _m(*shape: int) -> Draw:
@@ -30,76 +30,6 @@ _PRODUCTS = (
     ((3,), (2, 3, 2)),
     ((2, 2, 3), (3,)),
 )
-enter_samples(v.matmul, *(Sample(_m(*a), _m(*b), complex=True) for a, b in _PRODUCTS))
-
-enter_samples(
-    v.vecdot,
-    Sample(_m(3), _m(3), complex=True),
-    Sample(_m(2, 3), _m(2, 3), complex=True),
-    Sample(_m(2, 3), _m(3), complex=True),
-    Sample(_m(2, 1, 3), _m(4, 3), complex=True),
-    Sample(_m(2, 3), _m(4, 2, 3), complex=True, axis=-2),
-    Sample(_m(1), _m(1)),
-    Sample(_m(2, 0), _m(2, 0)),
-)
-
-enter_samples(
-    v.tensordot,
-    Sample(_m(2, 3, 2), _m(3, 2, 4), complex=True),
-    Sample(_m(2, 3), _m(3, 4), complex=True, axes=1),
-    Sample(_m(2), _m(3), axes=0),
-    Sample(_m(2, 3), _m(2, 3), axes=2),
-    Sample(_m(2, 3, 4), _m(4, 5, 2), complex=True, axes=((0, 2), (2, 0))),
-    Sample(_m(2, 3, 4), _m(4, 2, 5), axes=((-1, 0), (0, -2))),
-    Sample(_m(2, 3), _m(4, 3), axes=((1,), (1,))),
-)
-
-enter_samples(
-    v.outer,
-    Sample(_m(2), _m(3), complex=True),
-    Sample(_m(2, 2), _m(3), complex=True),
-    Sample(_m(), _m(1, 2)),
-    Sample(_m(1), _m(1)),
-    Sample(_m(0), _m(3)),
-    Sample(_m(2), Draw(None)),
-)
-
-for _word in (v.inner, v.dot):
-    enter_samples(
-        _word,
-        Sample(_m(3), _m(3), complex=True),
-        Sample(_m(2, 3), _m(3), complex=True),
-        Sample(_m(), _m(2, 3), complex=True),
-        Sample(_m(2, 3), Draw(None)),
-        Sample(Draw(None), _m(3)),
-        Sample(_m(1), _m(1)),
-    )
-enter_samples(v.inner, Sample(_m(2, 3), _m(4, 3), complex=True), Sample(_m(2, 2, 3), _m(2, 3)))
-enter_samples(v.dot, Sample(_m(2, 3), _m(3, 4), complex=True), Sample(_m(2, 3), _m(2, 3, 2)))
-
-for _part in (v.diagonal, v.trace):
-    enter_samples(
-        _part,
-        Sample(_m(3, 3), complex=True),
-        Sample(_m(2, 3, 4), complex=True, offset=1),
-        Sample(_m(4, 3), offset=-2),
-        Sample(_m(2, 2), offset=2),
-        Sample(_m(1, 1)),
-    )
-enter_samples(
-    v.from_diagonal,
-    Sample(_m(3), complex=True, rows=3, columns=3),
-    Sample(_m(2, 2), rows=4, columns=2, offset=-1),
-    Sample(_m(2), rows=2, columns=3, offset=1),
-)
-for _half in (v.tril, v.triu):
-    enter_samples(
-        _half,
-        Sample(_m(3, 3), complex=True),
-        Sample(_m(2, 3, 4), k=1),
-        Sample(_m(4, 3), k=-1),
-        Sample(_m(3)),
-    )
 
 
 def _well_conditioned(x: Any) -> Any:
@@ -108,28 +38,6 @@ def _well_conditioned(x: Any) -> Any:
 
 def _regular(*shape: int) -> Draw:
     return Draw(shape, make=_well_conditioned)
-
-
-enter_samples(
-    v.inv,
-    Sample(_regular(3, 3), complex=True),
-    Sample(_regular(2, 2, 2), complex=True),
-    Sample(_regular(1, 1)),
-)
-enter_samples(
-    v.solve,
-    Sample(_regular(3, 3), _m(3), complex=True),
-    Sample(_regular(3, 3), _m(3, 2), complex=True),
-    Sample(_regular(2, 3, 3), _m(3, 2), complex=True),
-    Sample(_regular(3, 3), _m(2, 3, 2)),
-    Sample(_regular(1, 1), _m(1)),
-)
-enter_samples(
-    v.slogdet,
-    Sample(_regular(3, 3), complex=True),
-    Sample(_regular(2, 2, 2), complex=True),
-    Sample(_regular(1, 1)),
-)
 
 
 def determined(y: Any) -> Any:
@@ -149,21 +57,100 @@ def determined(y: Any) -> Any:
 
 
 _SHAPES = ((3, 3), (4, 2), (2, 4), (1, 1), (3, 1), (1, 3), (2, 3, 2), (2, 1, 2, 2))
-enter_samples(
-    v.svd,
-    *(
-        Sample(_m(*shape), gauge=determined, complex=True, full_matrices=full)
-        for shape in _SHAPES
-        for full in (False, True)
-    ),
-)
-enter_samples(v.svdvals, *(Sample(_m(*shape), complex=True) for shape in _SHAPES))
 
 
 def _nowhere(x: Any) -> Any:
     return np.zeros(np.shape(x), bool)
 
 
-enter_samples(
-    v.report, Sample(Draw((3,), kind="bool", make=_nowhere), message="nothing is reported")
+enter_table(
+    {
+        v.matmul: (*(Sample(_m(*a), _m(*b), complex=True) for a, b in _PRODUCTS),),
+        v.vecdot: (
+            Sample(_m(3), _m(3), complex=True),
+            Sample(_m(2, 3), _m(2, 3), complex=True),
+            Sample(_m(2, 3), _m(3), complex=True),
+            Sample(_m(2, 1, 3), _m(4, 3), complex=True),
+            Sample(_m(2, 3), _m(4, 2, 3), complex=True, axis=-2),
+            Sample(_m(1), _m(1)),
+            Sample(_m(2, 0), _m(2, 0)),
+        ),
+        v.tensordot: (
+            Sample(_m(2, 3, 2), _m(3, 2, 4), complex=True),
+            Sample(_m(2, 3), _m(3, 4), complex=True, axes=1),
+            Sample(_m(2), _m(3), axes=0),
+            Sample(_m(2, 3), _m(2, 3), axes=2),
+            Sample(_m(2, 3, 4), _m(4, 5, 2), complex=True, axes=((0, 2), (2, 0))),
+            Sample(_m(2, 3, 4), _m(4, 2, 5), axes=((-1, 0), (0, -2))),
+            Sample(_m(2, 3), _m(4, 3), axes=((1,), (1,))),
+        ),
+        v.outer: (
+            Sample(_m(2), _m(3), complex=True),
+            Sample(_m(2, 2), _m(3), complex=True),
+            Sample(_m(), _m(1, 2)),
+            Sample(_m(1), _m(1)),
+            Sample(_m(0), _m(3)),
+            Sample(_m(2), Draw(None)),
+        ),
+        (v.inner, v.dot): (
+            Sample(_m(3), _m(3), complex=True),
+            Sample(_m(2, 3), _m(3), complex=True),
+            Sample(_m(), _m(2, 3), complex=True),
+            Sample(_m(2, 3), Draw(None)),
+            Sample(Draw(None), _m(3)),
+            Sample(_m(1), _m(1)),
+        ),
+        v.inner: (
+            Sample(_m(2, 3), _m(4, 3), complex=True),
+            Sample(_m(2, 2, 3), _m(2, 3)),
+        ),
+        v.dot: (
+            Sample(_m(2, 3), _m(3, 4), complex=True),
+            Sample(_m(2, 3), _m(2, 3, 2)),
+        ),
+        (v.diagonal, v.trace): (
+            Sample(_m(3, 3), complex=True),
+            Sample(_m(2, 3, 4), complex=True, offset=1),
+            Sample(_m(4, 3), offset=-2),
+            Sample(_m(2, 2), offset=2),
+            Sample(_m(1, 1)),
+        ),
+        v.from_diagonal: (
+            Sample(_m(3), complex=True, rows=3, columns=3),
+            Sample(_m(2, 2), rows=4, columns=2, offset=-1),
+            Sample(_m(2), rows=2, columns=3, offset=1),
+        ),
+        (v.tril, v.triu): (
+            Sample(_m(3, 3), complex=True),
+            Sample(_m(2, 3, 4), k=1),
+            Sample(_m(4, 3), k=-1),
+            Sample(_m(3)),
+        ),
+        v.inv: (
+            Sample(_regular(3, 3), complex=True),
+            Sample(_regular(2, 2, 2), complex=True),
+            Sample(_regular(1, 1)),
+        ),
+        v.solve: (
+            Sample(_regular(3, 3), _m(3), complex=True),
+            Sample(_regular(3, 3), _m(3, 2), complex=True),
+            Sample(_regular(2, 3, 3), _m(3, 2), complex=True),
+            Sample(_regular(3, 3), _m(2, 3, 2)),
+            Sample(_regular(1, 1), _m(1)),
+        ),
+        v.slogdet: (
+            Sample(_regular(3, 3), complex=True),
+            Sample(_regular(2, 2, 2), complex=True),
+            Sample(_regular(1, 1)),
+        ),
+        v.svd: (
+            *(
+                Sample(_m(*shape), gauge=determined, complex=True, full_matrices=full)
+                for shape in _SHAPES
+                for full in (False, True)
+            ),
+        ),
+        v.svdvals: (*(Sample(_m(*shape), complex=True) for shape in _SHAPES),),
+        v.report: (Sample(Draw((3,), kind="bool", make=_nowhere), message="nothing is reported"),),
+    }
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from chainrules_py import vocabulary as v
 from chainrules_py.testing.samples.decompositions import regular
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
 _SQUARE = ((3, 3), (2, 2, 2), (1, 1))
 
@@ -29,23 +29,24 @@ def stable(*shape: int) -> Draw:
 
 
 _m = Draw
-enter_samples(v.expm, *(Sample(_m(s), complex=True) for s in _SQUARE))
-enter_samples(
-    v.expm_frechet,
-    *(Sample(_m(s), _m(s), complex=True) for s in _SQUARE),
-    Sample(_m((2, 2)), _m((3, 2, 2))),
+
+enter_table(
+    {
+        v.expm: (*(Sample(_m(s), complex=True) for s in _SQUARE),),
+        v.expm_frechet: (
+            *(Sample(_m(s), _m(s), complex=True) for s in _SQUARE),
+            Sample(_m((2, 2)), _m((3, 2, 2))),
+        ),
+        (v.logm, v.sqrtm): (*(Sample(regular(*s), complex=True) for s in _SQUARE),),
+        v.unitary_factor: (
+            *(Sample(_m(s), complex=True) for s in ((3, 3), (4, 2), (2, 4), (2, 2, 2), (3, 1))),
+        ),
+        v.solve_sylvester: (
+            Sample(regular(3, 3), regular(2, 2), _m((3, 2)), complex=True),
+            Sample(regular(2, 2, 2), regular(3, 3), _m((2, 2, 3))),
+            Sample(regular(2, 2), regular(2, 2), _m((3, 2, 2))),
+            Sample(regular(1, 1), regular(1, 1), _m((1, 1))),
+        ),
+        v.lu_factor: (*(Sample(dominant(*s), complex=True) for s in _SQUARE[:2]),),
+    }
 )
-for _word in (v.logm, v.sqrtm):
-    enter_samples(_word, *(Sample(regular(*s), complex=True) for s in _SQUARE))
-enter_samples(
-    v.unitary_factor,
-    *(Sample(_m(s), complex=True) for s in ((3, 3), (4, 2), (2, 4), (2, 2, 2), (3, 1))),
-)
-enter_samples(
-    v.solve_sylvester,
-    Sample(regular(3, 3), regular(2, 2), _m((3, 2)), complex=True),
-    Sample(regular(2, 2, 2), regular(3, 3), _m((2, 2, 3))),
-    Sample(regular(2, 2), regular(2, 2), _m((3, 2, 2))),
-    Sample(regular(1, 1), regular(1, 1), _m((1, 1))),
-)
-enter_samples(v.lu_factor, *(Sample(dominant(*s), complex=True) for s in _SQUARE[:2]))

@@ -3,12 +3,14 @@
 import numpy as np
 
 from chainrules_py import vocabulary as v
-from chainrules_py.testing.samples.sample import Draw, Sample, enter_samples
+from chainrules_py.testing.samples.sample import Draw, Sample, enter_table
 
-enter_samples(
-    v.tied_weights,
-    Sample(*[Draw((3,))] * 3, Draw((3, 3), kind="bool", make=np.zeros_like)),
-)
-enter_samples(
-    v.report, Sample(False, message="a choice"), Sample([False, False], message="a choice")
+enter_table(
+    {
+        v.tied_weights: (Sample(*[Draw((3,))] * 3, Draw((3, 3), kind="bool", make=np.zeros_like)),),
+        v.report: (
+            Sample(False, message="a choice"),
+            Sample([False, False], message="a choice"),
+        ),
+    }
 )

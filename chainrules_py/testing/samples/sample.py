@@ -7,7 +7,7 @@ them on every library.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from chainrules_py.errors import describe
@@ -149,3 +149,10 @@ def enter_samples(word: Primitive[..., Any], *given: Sample) -> None:
                 msg = f"{word.__name__}{word.signature} does not take Sample({sample!r}): {error}"
                 raise TypeError(msg) from None
     ENTERED[word] = (*ENTERED.get(word, ()), *given)
+
+
+def enter_table(table: Mapping[Any, Iterable[Sample]]) -> None:
+    """Enter the samples of a family, by word or by several words that have the same."""
+    for words, given in table.items():
+        for word in words if isinstance(words, tuple) else (words,):
+            enter_samples(word, *given)
