@@ -11,31 +11,35 @@ from typing import Any, ParamSpec, final
 
 import numpy as np
 
-from chainrules_py.errors import MutationError, ProjectionError, RuleError, TracerError
+from chainrules_py.errors import (
+    MutationError,
+    NoRuleError,
+    NotDifferentiableError,
+    ProjectionError,
+    RuleError,
+)
 from chainrules_py.primitives.dispatch import where_defined
 from chainrules_py.registry.explain import rules_for
 from chainrules_py.registry.table import find_rule, name_of, unbind
 from chainrules_py.testing.budget import Budget, BudgetSpentError, unlimited
 from chainrules_py.testing.calls import filled, is_own, samples_wanted, shown_call
-from chainrules_py.testing.checks import batches, contract, derivatives, layouts, repeat, variants
-from chainrules_py.testing.checks.elsewhere import check_hostile, why_no_higher
+from chainrules_py.testing.checks import batches, conduct, contract, derivatives, variants
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.smaller import smaller
 from chainrules_py.testing.diagnosis import Table, name_projection
 from chainrules_py.testing.errors import NotJudgedError, WrongError, line_of
-from chainrules_py.testing.modes import missing_mode
+from chainrules_py.testing.modes import is_ours, missing_mode
 from chainrules_py.testing.progress import progress
 from chainrules_py.testing.report.large import name_by_smaller
-from chainrules_py.testing.report.patterns import diagnose, has_state, jacobian_tables
+from chainrules_py.testing.report.patterns import diagnose, jacobian_tables
 from chainrules_py.testing.report.report import Finding, Report, RuleCheckError
 from chainrules_py.values.structure import is_structure_type
 
 CHECKS: dict[str, Callable[[Case], None]] = {
-    "random": repeat.check_random,
-    "unmodified": contract.check_unmodified,
+    "random": conduct.check_random,
     "value": derivatives.check_value,
+    "conduct": conduct.check_conduct,
     "owned": contract.check_owned,
-    "state": repeat.check_state,
     "linear": derivatives.check_linear,
     "push": derivatives.check_push,
     "adjoint": derivatives.check_adjoint,
@@ -47,26 +51,19 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "options": variants.check_options,
     "other options": variants.check_other_options,
     "whole numbers": variants.check_whole_numbers,
-    "float32": derivatives.check_single,
+    "float32": variants.check_single,
     "complex": variants.check_complex,
-    "NaN entries": repeat.check_nan_entries,
     "accumulation": contract.check_accumulation,
-    "laziness": contract.check_laziness,
     "batched": batches.check_batched,
-    "nested values": derivatives.check_nested_values,
-    "hostile": check_hostile,
-    "layouts": layouts.check_layouts,
     "shapes": variants.check_shapes,
     "other shapes": variants.check_other_shapes,
     "points": variants.check_points,
-    "third order": derivatives.check_third_order,
-    "further shapes": variants.check_further_shapes,
 }
 """The checks by name, in the order in which they run."""
 
 # What a rule with wrong numbers is still asked: derivatives that are wrong in one way are wrong in
 # every other.
-_CONDUCT = ("types", "zeros", "unmodified", "owned")
+_CONDUCT = ("types", "zeros", "conduct", "owned")
 DERIVED = (
     "nearby",
     "other calls",
@@ -74,19 +71,15 @@ DERIVED = (
     "other options",
     "points",
     "whole numbers",
-    "NaN entries",
 )
 """The checks of calls that are derived from the one that was given: of `check_rule`, where nobody
 has said at what else a rule is to be judged. Samples say that themselves."""
 
-HIGHER = ("nested values", "second order", "third order")
-"""The checks of derivatives of derivatives: rules for NumPy's arrays alone may have none."""
-
 THOROUGH = tuple(CHECKS)[tuple(CHECKS).index("accumulation") :]
 """The checks that run where somebody asks for them."""
 
-_VARIATIONS = ("shapes", "options", "complex", "further shapes", *DERIVED)
-_LARGE = ("random", "unmodified", "value", "push", "adjoint", "types", "varied")
+_VARIATIONS = ("shapes", "options", "complex", "float32", *DERIVED)
+_LARGE = ("random", "conduct", "value", "push", "adjoint", "types", "varied")
 """What a large call is asked itself; the rest is asked of the same call with less of everything."""
 
 
@@ -299,7 +292,7 @@ def judge(
             for name, check in todo:
                 if name not in _CONDUCT and any(map(_is_enough, report.failures)):
                     continue
-                if name in ("owned", "state") and report.verdict("unmodified") == "failed":
+                if name == "owned" and report.verdict("conduct") == "failed":
                     continue  # who writes to what is given hands it out as well
                 judged = case if small is None or name in _LARGE else small
                 soft = settings.checks is None or settings.asks_for_all
@@ -321,7 +314,7 @@ def judge(
 
 def _is_enough(finding: Finding) -> bool:
     """Tell whether a mistake is found; where a rule raises, there may be wrong numbers besides."""
-    return finding.check != "hostile" and "(raises " not in finding.pattern
+    return "(raises " not in finding.pattern
 
 
 def place_of_rule(case: Case) -> str:
@@ -362,8 +355,8 @@ def run_check(
                 report.compute_jacobian = functools.partial(jacobian_of, case, wrong.call)
         return finding, None
     except Exception as error:
-        if softly and name in HIGHER and (why := why_no_higher(case, error)):
-            return Finding(name, "not judged", why), None
+        if softly and name == "second order" and (_is_refusal(error) or not is_ours(case)):
+            return Finding(name, "not judged", _why_no_higher(error)), None
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         place = f"\n  at {line_of(error)}" if line_of(error) else ""
         text = f"raised {type(error).__name__}: {error}{notes}{place}"
@@ -372,24 +365,34 @@ def run_check(
     return Finding(name, "passed"), None
 
 
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, (NoRuleError, NotDifferentiableError, NotImplementedError))
+
+
+def _why_no_higher(error: Exception) -> str:
+    """Say why a rule need not have derivatives: it is right to first order, and says no more."""
+    place = f" ({line_of(error)})" if line_of(error) else ""
+    text = str(error).partition("\n")[0]
+    return (
+        f"the rule is for NumPy's arrays alone, or calls what has no rule{place}: no derivative "
+        f"can be taken of it: {type(error).__name__}: {text}"
+    )
+
+
 def _named(error: Exception) -> str:
     """Name what a known error says about a rule; empty for other errors."""
-    if isinstance(error, TracerError):  # words and operators never ask a tracer for its value
-        return "leaks NumPy" if "plain array" in str(error) else "branches on a value"
     if isinstance(error, MutationError):
         known = [x for x in ("cotangent", "tangent", "operand") if f"to its {x} " in str(error)]
         state = "state between calls (what was saved is written to)"
         return f"{known[0]} mutated" if known else state
-    if isinstance(error, ProjectionError):  # NumPy makes an array of objects of tracers
-        return "leaks NumPy" if str(error).startswith("object[") else name_projection(str(error))
+    if isinstance(error, ProjectionError):
+        return name_projection(str(error))
     return ""
 
 
 def _told(case: Case, name: str, wrong: WrongError, pen: str) -> tuple[Finding, tuple[Any, ...]]:
     """Report a failure, with what the whole Jacobian says about wrong numbers."""
     text, pattern = wrong.text, wrong.pattern
-    if "addition" in pattern and has_state(case):
-        pattern = "state between calls"
     if wrong.derivative and not pattern:
         try:
             pattern, table = diagnose(case)

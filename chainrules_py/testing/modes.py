@@ -1,8 +1,8 @@
-"""The modes that a rule is stated for, as the registry has them."""
+"""The rule of a call, as engines bind it and as the registry has it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrules_py.engines.default import demand
 from chainrules_py.errors import NoRuleError, NotDifferentiableError
@@ -13,27 +13,58 @@ from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.data.coordinates import Coordinates
 
 
+class Bound(NamedTuple):
+    """A rule that is bound for a call, and the call as it takes it."""
+
+    rule: Any
+    bound: Any
+    primal: Any
+    operands: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+def bound_rule(case: Case, mode: str) -> Bound | None:
+    """Bind the rule of a call for a mode; None where the call is of several words.
+
+    Raises
+    ------
+    NoRuleError, NotDifferentiableError
+        If the mode is not stated.
+    """
+    f, operands, options, native = normalise_call(case.f, case.operands, dict(case.options))
+    if f is None:
+        return None
+    classes = tuple(map(type, operands))
+    unstated = case.unstated if len(operands) == len(case.operands) else ()
+    wanted = tuple([Coordinates(x).size > 0 and i not in unstated for i, x in enumerate(operands)])
+    rule, config = demand(f, classes, None, "forward" if mode == "linearize" else mode)
+    bound = bind(rule, classes, wanted, mode, primal=native, config=config)
+    return Bound(rule, bound, native or f, operands, options)
+
+
 def missing_mode(case: Case, mode: str, *, transposed: bool = True) -> str:
     """Say why a mode is not stated for a call; empty if it is, whatever it does when it is run.
 
     With ``transposed``, the transpose of the other mode counts as stated.
     """
-    f, operands, _, native = normalise_call(case.f, case.operands, dict(case.options))
-    if f is None:  # of several words, each with its own rule
-        return ""
-    classes = tuple(map(type, operands))
-    wanted = tuple([part.size > 0 for part in map(Coordinates, operands)])
     try:
-        rule, config = demand(f, classes, None, mode)
-        bind(rule, classes, wanted, mode, primal=native, config=config)
+        found = bound_rule(case, mode)
     except (NoRuleError, NotDifferentiableError) as error:
         return str(error)
-    stated = None if transposed or rule is None else getattr(rule, mode)
+    stated = None if transposed or found is None else getattr(found.rule, mode)
     return f"the {mode} mode is the transpose of the other" if stated and stated.transposed else ""
+
+
+def _statements(case: Case) -> list[Any]:
+    rule = find_rule(case.f, tuple(map(type, case.operands)))
+    return [] if rule is None else [s for s in (rule.forward, rule.reverse) if s is not None]
 
 
 def recipes(case: Case) -> list[Any]:
     """Find the recipes of a call's rule, as people stated them."""
-    rule = find_rule(case.f, tuple(map(type, case.operands)))
-    statements = () if rule is None else (rule.forward, rule.reverse)
-    return [s.recipe for s in statements if s is not None and s.recipe is not None]
+    return [s.recipe for s in _statements(case) if s.recipe is not None]
+
+
+def is_ours(case: Case) -> bool:
+    """Tell whether the rule of a call is one of the library's own."""
+    return any(s.source.is_ours for s in _statements(case))

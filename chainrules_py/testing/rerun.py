@@ -14,7 +14,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, final
+from typing import Any, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from chainrules_py.primitives.dispatch import invalidate
 from chainrules_py.primitives.plugins import default_engine
 from chainrules_py.registry.bind.bind import annotate
 from chainrules_py.registry.table import name_of
+from chainrules_py.tangents.arithmetic import scale
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tangents.thunks import Thunk, unthunk
 from chainrules_py.testing.data.backends import to_numpy
@@ -118,10 +119,20 @@ def _stop() -> None:
 
 @final
 class Running:
-    """The checks of `debug`."""
+    """The checks of `debug`, and of the conduct of a rule in `check_rule`.
 
-    def __init__(self, everywhere: bool = False) -> None:
-        self.everywhere = everywhere
+    Parameters
+    ----------
+    everywhere : bool
+        Whether they run outside of blocks, in all threads.
+    nans : bool
+        Whether a NaN is an error there.
+    ours : bool
+        Whether the library's own rules are checked as well.
+    """
+
+    def __init__(self, everywhere: bool = False, *, nans: bool = True, ours: bool = False) -> None:
+        self.everywhere, self.nans, self.ours = everywhere, nans, ours
         self._here = threading.local()
 
     @contextlib.contextmanager
@@ -189,7 +200,7 @@ class Running:
 
     def bound(self, bound: Any, mode: str, primal: Callable[..., Any]) -> Any:
         """Return a bound rule that is checked at each call, if a person stated it."""
-        if bound.statement.source.is_ours:
+        if bound.statement.source.is_ours and not self.ours:
             return bound
         new = copy.copy(bound)
         new.maps = new.pull_into = None
@@ -210,6 +221,9 @@ class Running:
             watched.check(rule, "the push")
             kept = copied((y, y_dot))
             self._check_value(rule, draws, primal, xs, options, y)
+            with draws.again(), _quietly():
+                bound.run(copied(tuple([scale(t, -0.5) for t in ts])), *xs, **options)
+            rule.check_own("the push", kept, (y, y_dot))
             with draws.again():
                 again = bound.run(copied(ts), *xs, **options)
             rule.check_same("the push", kept, again)
@@ -227,17 +241,18 @@ class Running:
             y, record = bound.run(links, *xs, **options)
             watched.check(rule, "the rule")
             self._check_value(rule, draws, primal, xs, options, y)
-            n, saved = 2 if mode == "both" else 1, record[2:]
-            names = ("push", "pull") if mode == "both" else (
-                ("pull",) if mode == "reverse" else ("push",)
-            )  # fmt: skip
+            with draws.again(), _quietly():
+                other = bound.run(links, *xs, **options)[1]  # a call of its own, to compare with
+            both = ("push", "pull")
+            names = both if mode == "both" else both[1:] if mode == "reverse" else both[:1]
+            n, saved = len(names), record[2:]
             given = {"operand": (xs, options), "result": y}
             wanted = [x for x, w in zip(xs, bound.wanted, strict=True) if w]
             halves = []
-            for name, half in zip(names, record[:n], strict=True):
+            for k, (name, half) in enumerate(zip(names, record[:n], strict=True)):
                 of = y if name == "pull" else tuple(wanted)
                 watched = Watch(**given, **{"saved value": saved})
-                probe = _Probe(half, of, saved, name == "push")
+                probe = _Probe(other[k], of, other[2:], name == "push")
                 watched.check(rule, f"the {name}")
                 checked = functools.partial(self._run_half, rule, name, half, probe, given)
                 made: Any = lambda seed, *kept, checked=checked: checked(seed, *kept)
@@ -256,11 +271,11 @@ class Running:
                 f"draws random numbers or counts its calls, pass the generator or state as an "
                 f"operand"
             )
-            raise DebugError(msg)
+            raise _named(DebugError(msg), "wrong value")
         self._check_nan(rule, "", y, xs)
 
     def _check_nan(self, rule: Named, what: str, y: Any, given: Any) -> None:
-        if (self.everywhere or _trap.get()) and _has_nan(y) and not _has_nan(given):
+        if ((self.everywhere and self.nans) or _trap.get()) and _has_nan(y) and not _has_nan(given):
             msg = (
                 f"{what}{rule} gave NaN for operands without one: look at what it divides by, and "
                 f"at the ends of what it is defined for"
@@ -280,7 +295,6 @@ class Running:
         with self._alone() as first:
             if not first or not is_plain(seed):
                 return half(seed, *saved)
-            probe.check(rule, name)
             what = "cotangent" if name == "pull" else "tangent"
             given = copied(seed)
             watched = Watch(**{what: given, **call, "saved value": saved})
@@ -291,12 +305,13 @@ class Running:
             rule.check_own(f"the {name}", kept, earlier)
             found = half(seed, *saved)
             rule.check_same(f"the {name}", kept, found)
+            probe.check(rule, name)
             self._check_nan(rule, f"the {name} of ", found, (seed, *saved))
             return found
 
 
 class _Probe:
-    """A half as it was at the call: what it gave for a seed that is drawn, to compare with later.
+    """A half of another call like it: what it gives for a seed that is drawn, now and later.
 
     A half that takes no such seed is not compared.
     """
@@ -337,7 +352,7 @@ class _Probe:
                 f"the {name} of {rule} gives something else than at the call: {problem}; {why} "
                 f"meanwhile: pass it as an operand, or save a copy of the value in the rule"
             )
-            raise DebugError(msg)
+            raise _named(DebugError(msg), "state between calls")
 
 
 @final
@@ -363,7 +378,8 @@ class Named:
                 f"to what it reads, or draws random numbers: compute a new value (t * 2.0 in place "
                 f"of t *= 2.0), and draw in the function itself"
             )
-            raise DebugError(msg)
+            doing = "pulling back" if what == "the pull" else "pushing"
+            raise _named(DebugError(msg), f"{doing} twice gives two answers")
 
     def check_own(self, what: str, kept: Any, earlier: Any) -> None:
         """Raise if a half wrote to the result of an earlier call."""
@@ -372,7 +388,8 @@ class Named:
                 f"{what} of {self} writes to what an earlier call of it gave: {problem}; make its "
                 f"result anew at each call (np.empty_like), or return a copy of the scratch array"
             )
-            raise MutationError(msg)
+            of = "cotangent" if what == "the pull" else "tangent"
+            raise _named(MutationError(msg), f"aliased {of}")
 
 
 @final
@@ -391,15 +408,18 @@ class Watch:
                 self.before[what], now, fillvalue=(None, None)
             ):
                 if leaf is not other or was != mark:
-                    _refuse_written(rule, who, f"its {what} {describe(leaf)}")
+                    msg = (
+                        f"{who} of {rule} wrote to its {what} {describe(leaf)}, which others read "
+                        f"as well; compute a new array (x * 2.0 in place of x *= 2.0), or write to "
+                        f"a copy"
+                    )
+                    raise _named(MutationError(msg), f"{what} mutated")
 
 
-def _refuse_written(rule: Named, who: str, what: str) -> NoReturn:
-    msg = (
-        f"{who} of {rule} wrote to {what}, which others read as well; compute a new array "
-        f"(x * 2.0 in place of x *= 2.0), or write to a copy"
-    )
-    raise MutationError(msg)
+def _named(error: Exception, pattern: str) -> Exception:
+    """Give an error the name of the mistake, which stands in the report of `check_rule`."""
+    error.pattern = pattern  # type: ignore[attr-defined]
+    return error
 
 
 # --------------------------------------------------------------------------------------- values

@@ -89,10 +89,10 @@ FAULTS = (
         ("tests/libraries/numpy", "tests/rules/test_reductions.py"),
     ),
     Fault(
-        "check",  # of operands in other layouts
-        "chainrules_py/testing/checks/layouts.py",
-        "return bool(np.all(np.abs(have - want)[finite] <= allowed[finite]))",
-        "return True",
+        "check",  # of a push, against differences
+        "chainrules_py/testing/checks/derivatives.py",
+        "if case.has_push and not np.all(np.abs(case.pushed()[:, -1] - want) <= allowed):",
+        "if False:",
         ("tests/testing/planted", "tests/testing"),
     ),
     Fault(

@@ -244,11 +244,6 @@ ELSEWHERE = (
         "tests/testing/test_samples.py",
         "each is tried, and is refused",
     ),
-    (
-        "chainrules_py/testing/data/hostile.py",
-        "tests/testing/planted/test_wrong.py",
-        "by rules that hostile operands find",
-    ),
     ("chainrules_py/testing/from_samples.py", "tests/testing/test_plugin.py", "tests for pytest"),
     ("chainrules_py/testing/data/build.py", "tests/testing/test_run.py", "runs build their calls"),
     ("chainrules_py/testing/data/*", "tests/testing/test_check.py", "what a check is made of"),

@@ -142,10 +142,10 @@ WRONG = {
     "mutates the cotangent": (
         product(right, mutating, right, right),
         (X, X),
-        "unmodified",
+        "conduct",
         "cotangent",
     ),
-    "pulls another time something else": (linear(Counter()), (X,), "unmodified", "second time"),
+    "pulls another time something else": (linear(Counter()), (X,), "conduct", "runs again"),
     "second order from a captured number": (
         cube(lambda _y, x: captured(x)),
         (Y,),

@@ -5,17 +5,13 @@ The plants themselves, wrong ones and right ones, are in ``planted``, and are ju
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 from chainrules_py import (
     LinearMap,
-    ignore_derivatives,
     primitive,
     rule,
-    scalar_rule,
 )
 from chainrules_py import vocabulary as v
 from chainrules_py.testing import RuleCheckError, check_frule, check_rrule, check_rule
@@ -70,48 +66,6 @@ def test_operands_are_varied_by_name():
     assert check_rule(f, X).passed
     with pytest.raises(RuleCheckError, match=r"wrong only for another x \(factor 2"):
         check_rule(f, X, vary={"x": (np.arange(1.0, 5.0),)})
-
-
-@primitive
-def falling(x, /):
-    """cos, whose own slope is a constant."""
-    return v.cos(x)
-
-
-scalar_rule(falling, lambda _y, x: -v.sin(ignore_derivatives(x)))
-
-
-@primitive
-def rising(x, /):
-    """sin, by that."""
-    return v.sin(x)
-
-
-scalar_rule(rising, lambda _y, x: falling(x))
-
-
-def test_the_third_order_is_looked_at_on_demand():
-    assert "third order" not in [f.check for f in check_rule(rising, X).findings]
-    for f, operands in ((v.sin, (X,)), (v.multiply, (X, Z)), (v.matmul, (X.T, Z))):
-        assert check_rule(f, *operands, thorough=True).verdict("third order") == "passed"
-    with pytest.raises(RuleCheckError, match="third order wrong") as caught:
-        check_rule(rising, X, thorough=True)
-    assert [f.check for f in caught.value.report.failures] == ["third order"]
-    assert "thorough=True" in caught.value.report.again
-
-
-def test_further_shapes_are_looked_at_on_demand():
-    f = wrong_for(lambda x: x.ndim == len("abc"))  # a number that is not read
-    assert check_rule(f, X[0]).passed
-    with pytest.raises(RuleCheckError, match="a leading axis") as caught:
-        check_rule(f, X[0], thorough=True)
-    assert re.search(r"float64\[\d,\d,3\]", str(caught.value))
-
-
-def test_third_order_is_not_judged_at_a_kink():
-    report = check_rule(v.abs, np.array([0.0, 1.0]), checks=("third order",))
-    assert report.verdict("third order") == "not judged"
-    assert check_rule(v.abs, X, smooth=False, checks=("third order",)).passed
 
 
 def test_one_point_alone():

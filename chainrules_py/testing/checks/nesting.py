@@ -6,7 +6,6 @@ where the function is linear. It is written in words, and so runs under any numb
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -145,25 +144,6 @@ class Loss:
 
         return product
 
-    def thirds(self, engine: Any, w: Any, modes: tuple[str, ...]) -> dict[str, Any]:
-        """Compute the third derivative along w, in all nestings of the modes, and by differences.
-
-        Returns
-        -------
-        dict
-            By the name of the nesting, inner mode last; differences, with their error, by "".
-        """
-        dots, found = self._tangents(w), dict[str, Any]()
-        for order in itertools.product(modes, repeat=3):
-            f: Callable[..., Any] = self
-            for mode in order:
-                f = self.along(engine, mode, f, dots)
-            found[" over ".join(reversed(order))] = _number(f(*self.at))
-        first = self.along(engine, modes[0], self, dots)
-        second = self.along(engine, modes[0], first, dots)
-        found[""] = _by_differences(self, lambda at: _number(second(*at)), w)
-        return found
-
     def _tangents(self, vector: Any) -> tuple[Any, ...]:
         t = self.inputs.tangent(vector)
         return tuple([t[i] for i in range(len(self.at))])
@@ -182,17 +162,11 @@ def one_difference(loss: Loss, engine: Any, w: Any) -> Any:
 
 def second_derivative(loss: Loss, engine: Any, w: Any) -> tuple[Any, Any]:
     """Compute the Hessian times w by differences of the gradient, with the error of that."""
-    heights = loss.size / loss.sizes
-    return _by_differences(loss, lambda at: loss.gradient(engine, at), w, heights)
 
-
-def _by_differences(
-    loss: Loss, f: Callable[..., Any], w: Any, heights: Any = 0.0
-) -> tuple[Any, Any]:
     def moved(t: float) -> Any:
         try:
-            return f(loss.moved(t * np.asarray(w)))
+            return loss.gradient(engine, loss.moved(t * np.asarray(w)))
         except (np.linalg.LinAlgError, ArithmeticError, ValueError):
-            return np.full_like(f(tuple(loss.at)), np.nan)  # outside the domain
+            return np.full_like(loss.sizes, np.nan)  # outside the domain
 
-    return derivative(moved, heights=heights)
+    return derivative(moved, heights=loss.size / loss.sizes)

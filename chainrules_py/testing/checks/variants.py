@@ -37,7 +37,7 @@ from chainrules_py.testing.checks.derived import Call
 from chainrules_py.testing.data.case import SMALL, Case
 from chainrules_py.testing.data.closer import is_continuous
 from chainrules_py.testing.data.differences import derivative
-from chainrules_py.testing.data.values import differs, fingerprint
+from chainrules_py.testing.data.values import differs, fingerprint, narrowed
 from chainrules_py.testing.diagnosis import (
     first_element,
     floating,
@@ -49,6 +49,8 @@ from chainrules_py.testing.diagnosis import (
     meet,
     name_at_call,
     other_axes,
+    read_only,
+    strided,
     with_zeros,
 )
 from chainrules_py.testing.errors import NotJudgedError, WrongError, not_judged_if
@@ -89,7 +91,8 @@ def _judge_variant(
             varied = Case(case.f, operands, options, *how, few=few, derived=True, near=case)
         except Exception:
             return  # the function itself does not take it
-        varied.jointly, varied.is_extreme = not few, "large" in name or "small" in name
+        varied.jointly = not few
+        varied.is_extreme = any(word in name for word in ("large", "small", "float32"))
         ys = [np.abs(c.vector_of_values()) for c in (case, varied)]
         most = np.inf if varied.is_extreme else 1e60 * max(1.0, np.max(ys[0], initial=0.0))
         if not np.all(ys[1] < most):  # what iterates may diverge there
@@ -276,15 +279,6 @@ def _texts(xs: tuple[Any, ...]) -> list[str]:
     return [repr(x) for x in plain if kind_of(x) == "none"]
 
 
-def _further_calls(case: Case) -> list[Call]:
-    calls: list[Call] = []
-    for _, operands, options in derived.shape_calls(case):
-        with contextlib.suppress(Exception):  # the function itself does not take the call
-            near = Case(case.f, operands, options, None, case.smooth, 0, None, few=True)
-            calls += derived.shape_calls(near)
-    return calls
-
-
 def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]:
     """Make the check that judges such other calls."""
 
@@ -297,7 +291,7 @@ def judged_at(calls: Callable[[Case], Iterable[Call]]) -> Callable[[Case], None]
 
 check_nearby, check_first = judged_at(derived.near_calls), judged_at(derived.first_calls)
 check_points = judged_at(derived.point_calls)
-check_other_shapes, check_further_shapes = judged_at(derived.shape_calls), judged_at(_further_calls)
+check_other_shapes = judged_at(derived.shape_calls)
 
 
 def check_other_options(case: Case) -> None:
@@ -362,7 +356,33 @@ def check_shapes(case: Case) -> None:
             place = int(np.argmin(np.abs(x))) if is_sorted(x) else 0
             zeroed = (*case.operands[:i], with_zeros(x, [place]), *case.operands[i + 1 :])
             _judge_variant(case, "wrong only at a zero", zeroed, case.options, few=False)
+    for name, lay in _LAYOUTS.items():
+        laid = _with(case, lambda _, x, lay=lay: lay(x) if x.ndim and x.size else x)  # type: ignore[misc]
+        _judge_variant(case, f"wrong for {name}", laid, case.options)
     _tell_refused(case)
+
+
+_LAYOUTS: Mapping[str, Callable[[Any], Any]] = {
+    "non-contiguous input": strided,
+    "non-contiguous input (Fortran order)": np.asfortranarray,
+    "read-only input": read_only,
+}
+
+
+def check_single(case: Case) -> None:
+    """Check the rule with operands in single precision: everything is in single precision then."""
+    narrow = tuple(map(narrowed, case.operands))
+    same = all(a is b for a, b in zip(narrow, case.operands, strict=True))
+    not_judged_if(same, "no operand is an array in double precision")
+    single = _beside(case, narrow)
+    not_judged_if(single is None, "in single precision the function raises an error")
+    check_types(single)  # type: ignore[arg-type]
+    not_judged_if(case.gauge is not None, "the result is determined up to a gauge")
+    halves = [Case.pushed] * case.has_push + [Case.pulled] * case.has_pull
+    seen = all(np.all(np.isfinite(half(single))) for half in halves)  # type: ignore[arg-type]
+    not_judged_if(not seen, "in single precision there are no numbers of this size")
+    if wrong_halves(single) != []:  # type: ignore[arg-type]
+        _judge_variant(case, "wrong only for float32", narrow, case.options)
 
 
 def _check_small(case: Case) -> None:
@@ -444,7 +464,13 @@ def check_complex(case: Case) -> None:
     of = "".join([f", of which it says complex={x!r}" for x in list(said)[:1]])
     if said or any(part.kind == "complex" for part in (*case.parts, case.raw)):
         _judge_variant(case, f"wrong for complex operands{of}", operands, case.options)
-    elif wrong := _wrong_halves_at(case, operands):
+        return
+    try:
+        varied = _beside(case, operands)
+        wrong = None if varied is None else wrong_halves(varied)
+    except Exception:  # the rule refuses it
+        return
+    if wrong:
         halves = " and ".join(wrong)
         msg = f"its {halves} is wrong with complex operands: give some to have them judged"
         raise NotJudgedError(msg)
@@ -454,13 +480,12 @@ def _turned(x: Any) -> Any:
     return x * np.asarray(1 + 0.3j, np.result_type(x, np.complex64))
 
 
-def _wrong_halves_at(case: Case, operands: tuple[Any, ...]) -> list[str] | None:
-    """List the halves that are wrong at another call; None where it, or the rule, refuses it."""
+def _beside(case: Case, operands: tuple[Any, ...]) -> Case | None:
+    """Make the same call at other operands, along one direction; None where f does not take it."""
+    how = case.gauge, case.smooth, 0, None
     try:
-        varied = Case(
-            case.f, operands, case.options, None, case.smooth, 0, None, derived=True, few=True
-        )
-        varied.has_push, varied.has_pull = case.has_push, case.has_pull
-        return wrong_halves(varied)
+        varied = Case(case.f, operands, case.options, *how, derived=True, few=True)
     except Exception:
         return None
+    varied.has_push, varied.has_pull = case.has_push, case.has_pull
+    return varied

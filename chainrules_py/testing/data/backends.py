@@ -176,6 +176,4 @@ def to_numpy(x: Any) -> Any:
         x = x.get()
     elif library == "torch":
         x = x.detach().cpu().resolve_conj().resolve_neg()
-    elif type(x).__name__ == "Distant":  # of the judge, which imports this module
-        x = x._array
     return np.asarray(x)

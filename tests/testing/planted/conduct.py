@@ -64,14 +64,6 @@ def in_single() -> Any:
     return f
 
 
-def branching(t, x):
-    return t * v.cos(x) if float(v.sum(x)) > 0 else t * v.cos(x) * 1.0
-
-
-def leaking(t, x):
-    return t * np.cos(x)
-
-
 def overwriting_into(buffer, y_bar, slope):
     buffer[...] = y_bar * slope
 
@@ -86,14 +78,6 @@ def rrule_giving(second: Any) -> Any:
         return v.multiply(a, b), lambda y_bar: (y_bar * b, second)
 
     return f
-
-
-def branching_on_any(t, x):
-    return t * v.cos(x) if np.any(x > 0) else t * v.cos(x) * 1.0
-
-
-def branching_on_one(t, x):
-    return t * v.cos(x) if x[0, 0] > 0 else t * v.cos(x) * 1.0
 
 
 def clearing() -> Any:
@@ -142,8 +126,6 @@ WRONG: dict[str, Plant] = {
     "push is not linear": Plant(
         times(lambda t, c: t * c + 1.0, scaled), (X, Z), "not linear in the tangent"
     ),
-    "branches on a value": Plant(halves(v.sin, branching, branching), (X,), "branches on a value"),
-    "calls NumPy": Plant(halves(v.sin, leaking, leaking), (X,), "leaks NumPy"),
     "pulls twice something else": Plant(
         halves(
             v.sin,
@@ -155,12 +137,6 @@ WRONG: dict[str, Plant] = {
     ),
     "overwrites the buffer": Plant(
         with_pull_into(overwriting_into), (X,), "in-place accumulation is not addition"
-    ),
-    "branches on any": Plant(
-        halves(v.sin, branching_on_any, branching_on_any), (X,), "branches on a value"
-    ),
-    "branches on one element": Plant(
-        halves(v.sin, branching_on_one, branching_on_one), (X,), "branches on a value"
     ),
     "writes to the operand": Plant(
         clearing(), (X,), "operand mutated | what was saved is written to"

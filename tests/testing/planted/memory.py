@@ -227,7 +227,7 @@ WRONG: dict[str, Plant] = {
     "keeps its operand in a global": Plant(
         keeps_its_operand_in_a_global(), (X,), "state between calls"
     ),
-    "push that draws": Plant(noisy_half("push"), (X,), "pushing twice gives two answers"),
+    "push that draws": Plant(noisy_half("push"), (X,), "state between calls"),
     "pull that draws": Plant(noisy_half("pull"), (X,), "pulling back twice gives two answers"),
     "push in scratch": Plant(scratch_half("push"), (X,), "aliased tangent"),
     "pull in scratch": Plant(scratch_half("pull"), (X,), "aliased cotangent"),
