@@ -21,7 +21,6 @@ USED = {
         "jax._src.util.weakref_cache_key_types",
         "jax.jaxlib._jax.Array",
     },
-    "chainrules_compile.c": {"numpy._core.umath"},
     "chainrules_numpy": {
         "_extobj_contextvar",
         "_make_extobj",

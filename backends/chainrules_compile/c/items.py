@@ -1,4 +1,4 @@
-"""Items of a native program: groups of elementwise operations, copies, sums, products, guards."""
+"""Items of a native program: groups of elementwise operations, copies, texts of C, guards."""
 
 from __future__ import annotations
 
@@ -131,81 +131,8 @@ class Copy:
 
 
 @final
-class Reduction:
-    """Reduction along axes, in the order of NumPy's; by a loop of NumPy's where it is no sum."""
-
-    __slots__ = ("axes", "loop", "out", "source", "start")
-
-    def __init__(
-        self, out: View, source: View, axes: tuple[int, ...], loop: int, start: str | None
-    ) -> None:
-        self.out = out
-        self.source = source
-        self.axes = axes
-        self.loop = loop
-        self.start = start
-
-
-@final
-class Product:
-    """Product of matrices, of each in a stack, by the loop of ``np.matmul``, or by loops of C."""
-
-    __slots__ = ("a", "b", "is_small", "loop", "out")
-
-    def __init__(self, out: View, a: View, b: View, loop: int, is_small: bool = False) -> None:
-        self.out = out
-        self.a = a
-        self.b = b
-        self.loop = loop
-        self.is_small = is_small
-
-
-@final
-class Gather:
-    """Slices of an array at places along some axes, or writes to them.
-
-    Attributes
-    ----------
-    out : View
-        The slices, or what is written.
-    source : View
-        The array that is read, or written to.
-    indices : list of View
-        The places along each axis, integers; outside of the array the program does not fit.
-    axis : int
-        The first of these axes.
-    write : str or None
-        What is written to an element ``{0}`` for an element ``{1}`` of `out`; None to read.
-    """
-
-    __slots__ = ("axis", "indices", "out", "source", "write")
-
-    def __init__(
-        self, out: View, source: View, indices: list[View], axis: int, write: str | None
-    ) -> None:
-        self.axis = axis
-        self.out = out
-        self.source = source
-        self.indices = indices
-        self.write = write
-
-
-@final
-class Scan:
-    """Running sum or product along an axis: each element of the one before and its own."""
-
-    __slots__ = ("axis", "expression", "out", "source")
-
-    def __init__(self, out: View, source: View, axis: int, expression: str) -> None:
-        self.out = out
-        self.source = source
-        self.axis = axis
-        self.expression = expression
-
-
-@final
 class Kernel:
-    """Text of C of its own: a loop of `numpy.linalg`, a sort, places of a mask.
+    """Text of C of its own: a sum, a product, a factor, places of a mask.
 
     Attributes
     ----------
@@ -227,18 +154,6 @@ class Kernel:
 
 
 @final
-class Finite:
-    """Question whether a product of an array with itself, summed by BLAS, is finite."""
-
-    __slots__ = ("loop", "out", "source")
-
-    def __init__(self, out: View, source: View, loop: int) -> None:
-        self.out = out
-        self.source = source
-        self.loop = loop
-
-
-@final
 class Guard:
     """Answer that a number has to have: whether it is zero or not, or which number it is."""
 
@@ -249,7 +164,7 @@ class Guard:
         self.answer = answer
 
 
-Item: TypeAlias = Group | Copy | Reduction | Product | Gather | Scan | Kernel | Finite | Guard
+Item: TypeAlias = Group | Copy | Kernel | Guard
 
 
 def views_of(item: Item) -> tuple[list[View], list[View]]:
@@ -259,14 +174,6 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
         return read, [op.out for op in item.operations]
     if isinstance(item, Copy):
         return ([item.source] if isinstance(item.source, View) else []), [item.target]
-    if isinstance(item, Reduction | Scan | Finite):
-        return [item.source], [item.out]
-    if isinstance(item, Product):
-        return [item.a, item.b], [item.out]
     if isinstance(item, Kernel):
         return item.given, item.outs
-    if isinstance(item, Gather):
-        if item.write is None:
-            return [item.source, *item.indices], [item.out]
-        return [item.out, *item.indices], [item.source]
     return [item.view], []

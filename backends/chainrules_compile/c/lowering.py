@@ -34,7 +34,7 @@ from chainrules_compile.c.memory import (
 )
 from chainrules_compile.c.text import c_type, expression, literal, raw_type
 from chainrules_compile.c.vectors import is_there, name_of
-from chainrules_py.program import Value
+from chainrules_py.program import Call, Value
 
 BLOCK = 512
 """How many elements of each array a group works on at once, `W` in C."""
@@ -66,10 +66,6 @@ class Lowering:
         Whether calls can stay NumPy's, as in a program that is saved none can.
     vectors : set of (str, int)
         The functions of vectors that are called, and of elements of how many bytes.
-    asked : dict
-        By an answer the array that was asked whether it is finite.
-    infinite : set of Value
-        The arrays of which the program goes on only if they are not.
     """
 
     def __init__(self, may_leave: bool = True) -> None:
@@ -79,8 +75,6 @@ class Lowering:
         self.inputs: list[Value] = []
         self.views: dict[Value, View] = {}
         self.loops: dict[tuple[np.ufunc, str], int] = {}
-        self.asked: dict[Value, Value] = {}
-        self.infinite: set[Value] = set()
         self._known: dict[Any, tuple[int, Item, list[View]]] = {}
         self._groups: dict[int, int] = {}
         self._joined: list[Group] = []
@@ -156,8 +150,9 @@ class Lowering:
     def laid_out(self, view: View, y: Value) -> View:
         """Return a view as the result of a call, in the layout that NumPy gave that."""
         out = self.result(y)
-        if view.strides == out.strides:
-            return view
+        pairs = zip(view.shape, view.strides, out.strides, strict=True)
+        if all([n == 1 or one == two for n, one, two in pairs]):
+            return view._replace(strides=out.strides)
         self.add(Copy(out, view))
         return out
 
@@ -205,11 +200,10 @@ class Lowering:
         if given != dtype:
             raise UnwritableError
         text = expression(ufunc, tuple(wanted))
+        for each in (*wanted, given):
+            c_type(each)
         if text is not None:
-            c_type(given)
             return self.computed(y, xs, text, wanted)
-        if any([d.kind == "c" for d in (*wanted, given)]):
-            return self._of_complex(y, ufunc, xs, wanted)
         name = name_of(ufunc, (*wanted, given))
         if name is not None and math.prod(form(y)[0]) == 1:
             end = "f" if given.itemsize == 4 else ""
@@ -225,45 +219,6 @@ class Lowering:
         if ufunc is np.power and any([form(x)[0] != form(y)[0] for x in xs if is_array(x)]):
             raise UnwritableError  # the loop asks whether an exponent is the same for all
         return self.computed(y, xs, None, wanted, loop)
-
-    def _of_complex(
-        self, y: Value, ufunc: np.ufunc, xs: tuple[Any, ...], wanted: list[np.dtype[Any]]
-    ) -> View:
-        """Lower a call of a ufunc on complex numbers, by NumPy's loop."""
-        if len(xs) > 3 or ufunc is np.power:
-            raise UnwritableError
-        loop = self.loop(ufunc, "".join([d.char for d in wanted]) + "->" + form(y)[1].char)
-        given = []
-        for x, kind in zip(xs, wanted, strict=True):
-            if type(x) is Value and form(x)[1] == kind:
-                given.append(x)
-            else:
-                made = Value("", np.ndarray, form(x)[0] if type(x) is Value else (), kind)
-                self.views[made] = self.widened(x, kind)
-                given.append(made)
-        return self.computed(y, tuple(given), None, wanted, loop)
-
-    def widened(self, x: Any, dtype: np.dtype[Any]) -> View:
-        """Return a real array, or a number, as complex numbers."""
-        if dtype.kind != "c":
-            raise UnwritableError
-        real = np.dtype(f"f{dtype.itemsize // 2}")
-        view = self.view(x) if type(x) is Value else None
-        shape = view.shape if view is not None else ()
-        strides = contiguous(shape, dtype.itemsize)
-        if view is not None:
-            if c_type(view.dtype) != c_type(real):
-                raise UnwritableError
-            if shape and dense(shape, view.strides, view.dtype):
-                strides = tuple([2 * step for step in view.strides])
-        made = self.new(shape, dtype, strides)
-        number: Any = x
-        parts = (view, 0.0) if view is not None else (complex(number).real, complex(number).imag)
-        for k, part in enumerate(parts):
-            target = made._replace(offset=made.offset + k * real.itemsize, dtype=real)
-            source = part if isinstance(part, View) else Literal(literal(part, real), real)
-            self.add(Copy(target, source))
-        return made
 
     def computed(
         self,
@@ -408,6 +363,19 @@ def dense(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> bool:
             return 0 in shape
         step *= shape[d]
     return True
+
+
+def only(call: Call, *names: str) -> None:
+    """Raise for a call with other options."""
+    if set(call.options) - {*names}:
+        raise UnwritableError
+
+
+def argument_of(call: Call, place: int, name: str, default: Any = None) -> Any:
+    """Return an argument that is an option or an operand."""
+    if len(call.operands) > place:
+        return call.operands[place]
+    return call.options.get(name, default)
 
 
 def is_array(x: Any) -> bool:

@@ -173,6 +173,24 @@ def flat(dims: Shape, strides: Shape, step: int) -> bool:
     return not dims or (len(dims) == 1 and strides[0] == step)
 
 
+def together(dims: Shape, steps: list[Shape]) -> tuple[Shape, list[Shape]]:
+    """Collapse dims along which all arrays go on as they did."""
+    found: list[int] = []
+    strides: list[list[int]] = [[] for _ in steps]
+    for d, n in enumerate(dims):
+        if n == 1:
+            continue
+        if found and all([s[-1] == step[d] * n for s, step in zip(strides, steps, strict=True)]):
+            found[-1] *= n
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step[d]
+        else:
+            found.append(n)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step[d])
+    return tuple(found), [tuple(s) for s in strides]
+
+
 @functools.lru_cache(maxsize=_KNOWN)
 def axes_in_order(shape: Shape, strides: Shape) -> tuple[int, ...]:
     """Return the axes, the one of the largest steps first."""

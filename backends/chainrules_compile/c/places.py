@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Copy, Gather, Literal
+from chainrules_compile.c.items import Copy, Literal
 from chainrules_compile.c.kernels import at, nest
-from chainrules_compile.c.lowering import Lowering, form, is_array
+from chainrules_compile.c.lowering import Lowering, argument_of, form, is_array, only
 from chainrules_compile.c.memory import UnwritableError, View
 from chainrules_compile.c.text import c_type, literal, raw_type
 from chainrules_compile.calls import minus_at, plus_at, subtract_at
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
-from chainrules_py.vocabulary.views import Index, store
+from chainrules_py.vocabulary.views import Index, read, store
 
 
 def gathered(s: Lowering, call: Call) -> View:
@@ -31,8 +31,50 @@ def gathered(s: Lowering, call: Call) -> View:
     out = s.result(y)
     if out.shape != _gathered_shape(source, indices, axis):
         raise UnwritableError
-    s.add(Gather(out, source, indices, axis, None))
+    _gather(s, out, source, indices, axis)
     return out
+
+
+def _take(s: Lowering, call: Call) -> View:
+    only(call, "axis")
+    (x, places, *_), axis = call.operands, argument_of(call, 2, "axis")
+    if len(call.operands) > 3 or not (is_array(x) and is_array(places)):
+        raise UnwritableError
+    axis = 0 if axis is None and len(form(x)[0]) == 1 else axis
+    if type(axis) is not int:
+        raise UnwritableError
+    index = Index((*[(slice, None, None, None)] * (axis % len(form(x)[0])), Index.HOLE))
+    return gathered(s, Call(read, (x, places), {"index": index}, call.results))
+
+
+def _gather(
+    s: Lowering, out: View, source: View, indices: list[View], axis: int, write: str | None = None
+) -> None:
+    """Read slices of an array at places along some axes, or write to them.
+
+    What is written to an element ``{0}`` for one ``{1}`` of the slices is a text. A place outside
+    of the array does not fit the program.
+    """
+    if not out.size:
+        return
+    many, k, dims = len(indices), len(indices[0].shape), out.shape
+    kind = raw_type(out.dtype) if write in (None, "{1}") else c_type(out.dtype)
+    rest = [*range(axis), *range(axis + k, len(dims))]
+    steps = [*source.strides[:axis], *source.strides[axis + many :]]
+    place = "".join([f" + i{d} * {t}" for d, t in zip(rest, steps, strict=True) if t])
+    checks = ""
+    for q, index in enumerate(indices):
+        n, where = source.shape[axis + q], f"a{2 + q}"
+        place += f" + j{q} * {source.strides[axis + q]}"
+        where += "".join([f" + i{axis + d} * {t}" for d, t in enumerate(index.strides) if t])
+        checks += f"I j{q} = AT(int64_t, {where}); j{q} += j{q} < 0 ? {n} : 0; "
+        checks += f"if (j{q} < 0 || j{q} >= {n}) {{ *s = 1; return; }} "
+    own, other = ("a0", "a1") if write is None else ("a1", "a0")
+    there, here = f"AT({kind}, {other}{place})", f"AT({kind}, {at(own, out.strides)})"
+    text = f"{here} = {there};" if write is None else f"{there} = {write.format(there, here)};"
+    heads, inner = nest(dims[axis : axis + k], axis), "".join([nest((dims[d],), d) for d in rest])
+    outs, given = ([out], [source]) if write is None else ([source], [out])
+    s.kernel(f"  *s = 0;\n  {heads}{{ {checks}{inner}{text} }}\n", outs, given + indices, True)
 
 
 def _around(view: View, pattern: Any) -> tuple[View, int]:
@@ -123,17 +165,6 @@ def _places_of(s: Lowering, mask: View, n: int) -> list[View]:
     return places
 
 
-def nonzero(s: Lowering, call: Call) -> list[View]:
-    """Lower the places of what is not zero, as many as there were."""
-    (x, *rest) = call.operands
-    if rest or call.options or not is_array(x) or form(x)[1].kind not in "biu":
-        raise UnwritableError
-    view, (n,) = s.view(x), form(call.results[0])[0]
-    if not n or len(view.shape) != len(call.results):
-        raise UnwritableError
-    return _places_of(s, view, n)
-
-
 def _gathered_shape(view: View, indices: list[View], axis: int) -> tuple[int, ...]:
     return (*view.shape[:axis], *indices[0].shape, *view.shape[axis + len(indices) :])
 
@@ -185,7 +216,7 @@ def _writes(expression: str) -> Callable[[Lowering, Call], View]:
             source = source.broadcast(_gathered_shape(part, indices, axis))
             target = _target(s, call)
             made = s.written(target)
-            s.add(Gather(source, _around(made, pattern)[0], indices, axis, expression))
+            _gather(s, source, _around(made, pattern)[0], indices, axis, expression)
             return made
         _part(s, s.view(x), pattern)  # before anything is copied
         target = _target(s, call)
@@ -207,6 +238,7 @@ def _without_ones(source: View, part: View) -> View:
 
 
 PLACES: dict[Any, Callable[[Lowering, Call], View]] = {
+    **dict.fromkeys((v.take, np.take), _take),
     store: _writes("{1}"),
     v.add_at: _writes("{0} + {1}"),
     v.scatter_add: _writes("{0} + {1}"),

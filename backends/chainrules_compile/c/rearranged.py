@@ -1,193 +1,149 @@
-"""Rearranged arrays and running sums: what is rolled, accumulated, put on a diagonal, a power."""
+"""Rearranged arrays and running sums: what is rolled, accumulated, put on a diagonal, converted."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Copy, Literal, Scan
-from chainrules_compile.c.lowering import Lowering, form, is_array
+from chainrules_compile.c.items import Copy
+from chainrules_compile.c.kernels import at, nest
+from chainrules_compile.c.lowering import Lowering, argument_of, form, is_array, only
 from chainrules_compile.c.memory import UnwritableError, View
-from chainrules_compile.c.text import c_type, literal, raw_type
+from chainrules_compile.c.text import c_type
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
-_POWERS: dict[float, np.ufunc] = {
-    2.0: np.square,
-    0.5: np.sqrt,
-    1.0: np.positive,
-    -1.0: np.reciprocal,
-}
-"""What the operator ``**`` calls of arrays, for numbers of Python's as exponents."""
 
-
-def argument_of(call: Call, place: int, name: str, default: Any = None) -> Any:
-    """Return an argument that is an option or an operand."""
-    if len(call.operands) > place:
-        return call.operands[place]
-    return call.options.get(name, default)
-
-
-def only(call: Call, *names: str) -> None:
-    """Raise for a call with other options."""
-    if set(call.options) - {*names}:
+def _moved(s: Lowering, call: Call, text: Callable[[View, View], str]) -> View:
+    """Lower what writes each element of a result by one statement, at places ``i0``, ``i1``, ..."""
+    x, (y,) = call.operands[0], call.results
+    if not is_array(x) or form(x)[1] != form(y)[1]:
         raise UnwritableError
+    kind, source, out = c_type(form(y)[1]), s.view(x), s.result(y)
+    to = f"AT({kind}, {at('a0', out.strides)})"
+    given = text(source, out).replace("AT(", f"AT(const {kind}, ")
+    s.kernel(f"  {nest(out.shape)}{to} = {given};\n", [out], [source])
+    return out
 
 
-def rolled(s: Lowering, call: Call) -> View:
+def _diagonal(s: Lowering, call: Call) -> View:
+    """Lower a matrix of zeros but for a diagonal."""
+    offset = call.options["offset"]
+    if len(call.results[0].shape or ()) != 2:
+        raise UnwritableError
+    place = "i0" if offset >= 0 else "i1"
+    return _moved(
+        s, call, lambda x, _: f"i1 - i0 == {offset} ? AT(a1 + {place} * {x.strides[0]}) : 0"
+    )
+
+
+def _triangle(sign: str) -> Callable[[Lowering, Call], View]:
+    """Return how a triangle is lowered: the elements on one side of a diagonal, and zeros."""
+
+    def lower(s: Lowering, call: Call) -> View:
+        only(call, "k")
+        k, d = argument_of(call, 1, "k", 0), len(call.results[0].shape or ())
+        if type(k) is not int or d < 2 or form(call.operands[0])[0] != call.results[0].shape:
+            raise UnwritableError
+        test = f"i{d - 1} - i{d - 2} {sign} {k}"
+        return _moved(s, call, lambda x, _: f"{test} ? AT({at('a1', x.strides)}) : 0")
+
+    return lower
+
+
+def _axis_of(call: Call, place: int) -> int:
+    """Return the axis that a call goes along, of an array that it gives another of the form of."""
+    (x, *_), (y,) = call.operands, call.results
+    axis = argument_of(call, place, "axis")
+    if not is_array(x) or form(x) != form(y) or 0 in form(x)[0]:
+        raise UnwritableError
+    axis = 0 if axis is None and len(form(x)[0]) == 1 else axis
+    if type(axis) is not int:
+        raise UnwritableError
+    return axis % len(form(x)[0])
+
+
+def _rolled(s: Lowering, call: Call) -> View:
     """Lower a roll along one axis: two copies."""
     only(call, "shift", "axis")
-    x, (y,) = call.operands[0], call.results
-    shift, axis = argument_of(call, 1, "shift"), argument_of(call, 2, "axis")
-    if not is_array(x) or form(x) != form(y):
+    shift, axis = argument_of(call, 1, "shift"), _axis_of(call, 2)
+    if type(shift) is not int:
         raise UnwritableError
-    shape, dtype = form(x)
-    axis = 0 if axis is None and len(shape) == 1 else axis
-    if type(axis) is not int or type(shift) is not int or 0 in shape:
-        raise UnwritableError
-    raw_type(dtype)
-    axis %= len(shape)
-    n, view = shape[axis], s.view(x)
-    out = s.result(y)
-    first = n - shift % n
-    for source, target, length in ((first % n, 0, n - first), (0, n - first, first)):
+    source, out = s.view(call.operands[0]), s.result(call.results[0])
+    n = out.shape[axis]
+    shift %= n
+    for first, to, length in ((n - shift, 0, shift), (0, shift, n - shift)):
         if length:
-            part = (*shape[:axis], length, *shape[axis + 1 :])
-            s.add(
-                Copy(
-                    _from(out, axis, target)._replace(shape=part),
-                    _from(view, axis, source)._replace(shape=part),
-                )
-            )
+            s.add(Copy(part(out, axis, to, length), part(source, axis, first, length)))
     return out
 
 
-def _from(view: View, axis: int, start: int) -> View:
-    return view._replace(offset=view.offset + start * view.strides[axis])
+def part(view: View, axis: int, start: int, length: int) -> View:
+    """Return so many places along an axis."""
+    shape = (*view.shape[:axis], length, *view.shape[axis + 1 :])
+    return view._replace(offset=view.offset + start * view.strides[axis], shape=shape)
 
 
-_RUNNING: dict[Any, str] = {
-    v.cumulative_sum: "{0} + {1}",
-    np.cumsum: "{0} + {1}",
-    v.cumulative_prod: "{0} * {1}",
-    np.cumprod: "{0} * {1}",
-}
+def _accumulated(sign: str) -> Callable[[Lowering, Call], View]:
+    """Return how running sums or products are lowered, one element after the other."""
 
-
-def accumulated(s: Lowering, call: Call) -> View:
-    """Lower a running sum or product, which NumPy adds one after the other."""
-    only(call, "axis", "include_initial")
-    x, (y,) = call.operands[0], call.results
-    axis = argument_of(call, 1, "axis")
-    if call.options.get("include_initial") or not is_array(x) or form(x) != form(y):
-        raise UnwritableError
-    shape, dtype = form(x)
-    c_type(dtype)
-    axis = 0 if axis is None and len(shape) == 1 else axis
-    if type(axis) is not int or dtype.kind not in "fi":
-        raise UnwritableError
-    view, out = s.view(x), s.result(y)
-    s.add(Scan(out, view, axis % len(shape), _RUNNING[call.function]))
-    return out
-
-
-def on_diagonal(s: Lowering, call: Call) -> View:
-    """Lower a matrix of zeros but for a diagonal."""
-    (x,), (y,) = call.operands, call.results
-    _, columns, offset = (call.options[name] for name in ("rows", "columns", "offset"))
-    shape, dtype = form(y)
-    if not is_array(x) or form(x)[1] != dtype or len(shape) != 2:
-        raise UnwritableError
-    out, step = s.result(y), dtype.itemsize
-    if out.strides != (columns * step, step):
-        raise UnwritableError
-    s.add(Copy(out, Literal(literal(0, dtype), dtype)))
-    source = s.view(x)
-    if not source.size:
+    def lower(s: Lowering, call: Call) -> View:
+        only(call, "axis", "include_initial")
+        axis, kind = _axis_of(call, 1), c_type(form(call.results[0])[1])
+        if call.options.get("include_initial") or form(call.results[0])[1].kind not in "fi":
+            raise UnwritableError
+        source, out = s.view(call.operands[0]), s.result(call.results[0])
+        outer = [0 if d == axis else n for d, n in enumerate(out.shape)]
+        to, given = [at(f"a{k}", x.strides) for k, x in enumerate((out, source))]
+        heads = "".join([nest((n,), d) for d, n in enumerate(outer) if n])
+        turn = (
+            f"AT({kind}, {to}) = r = i{axis} ? r {sign} AT({kind}, {given}) : AT({kind}, {given})"
+        )
+        text = f"  {heads}{{ {kind} r = 0; {nest((out.shape[axis],), axis)}{turn}; }}\n"
+        s.kernel(text, [out], [source])
         return out
-    made = s.written(out)
-    first = offset if offset >= 0 else -offset * columns
-    part = made._replace(offset=first * step, shape=source.shape, strides=((columns + 1) * step,))
-    s.add(Copy(part, source))
-    return made
+
+    return lower
 
 
-def to_a_power(s: Lowering, call: Call) -> View:
-    """Lower the operator ``**`` of an array and a number, as NumPy takes it."""
-    (x, p), (y,) = call.operands, call.results
-    if not is_array(x) or form(x)[1].kind != "f" or type(p) not in (int, float) or p == 0:
-        raise UnwritableError
-    ufunc = _POWERS.get(float(p))
-    if ufunc is not None:
-        return s.elementwise(y, ufunc, (x,))
-    return s.elementwise(y, np.power, (x, float(p)))
-
-
-def triangle(lower: bool) -> Callable[[Lowering, Call], View]:
-    """Return how a triangle is lowered: zeros, and a part of each row."""
-
-    def lowered(s: Lowering, call: Call) -> View:
-        only(call, "k")
-        x, (y,) = call.operands[0], call.results
-        k = argument_of(call, 1, "k", 0)
-        if not is_array(x) or form(x) != form(y) or len(form(x)[0]) < 2 or type(k) is not int:
-            raise UnwritableError
-        (*_, rows, columns), dtype = form(x)
-        if rows > _ROWS or not math.prod(form(x)[0]):
-            raise UnwritableError
-        source, out = s.view(x), s.result(y)
-        s.add(Copy(out, Literal(literal(0, dtype), dtype)))
-        made = s.written(out)
-        for i in range(rows):
-            cut = min(max(i + k + (1 if lower else 0), 0), columns)
-            first, last = (0, cut) if lower else (cut, columns)
-            if first == last:
-                continue
-            part, given = [
-                view._replace(
-                    offset=view.offset + i * view.strides[-2] + first * view.strides[-1],
-                    shape=(*view.shape[:-2], last - first),
-                    strides=(*view.strides[:-2], view.strides[-1]),
-                )
-                for view in (made, source)
-            ]
-            s.add(Copy(part, given))
-        return made
-
-    return lowered
-
-
-_ROWS = 128
-"""Of so many rows a triangle is taken in C."""
-
-
-def converted(s: Lowering, call: Call) -> View:
+def _converted(s: Lowering, call: Call) -> View:
     """Lower a conversion; what may not fit is left to NumPy."""
+    only(call, "dtype", "copy")
     x, (y,) = call.operands[0], call.results
-    if type(x) is not Value or set(call.options) - {"dtype", "copy"} or len(call.operands) > 2:
+    if type(x) is not Value or len(call.operands) > 2:
         raise UnwritableError
     given, wanted = form(x)[1], form(y)[1]
     if given.kind == "f" and wanted.kind in "iu":
         raise UnwritableError
-    if wanted.kind == "c" and given.kind == "f":
-        view = s.widened(x, wanted)
-        if view.strides != s.result(y).strides:
-            raise UnwritableError
-        return view
-    text = "{0} != 0" if wanted.kind == "b" else "{0}"
-    return s.computed(y, (x,), text, [given])
+    return s.computed(y, (x,), "{0} != 0" if wanted.kind == "b" else "{0}", [given])
 
 
-REARRANGED: dict[Any, Any] = {
-    **dict.fromkeys((v.tril, np.tril), triangle(True)),
-    **dict.fromkeys((v.triu, np.triu), triangle(False)),
-    v.roll: rolled,
-    np.roll: rolled,
-    v.from_diagonal: on_diagonal,
-    v.astype: converted,
-    np.ndarray.astype: converted,
-    **dict.fromkeys(_RUNNING, accumulated),
+def _clipped(s: Lowering, call: Call) -> View:
+    only(call)
+    (y,), dtype = call.results, form(call.operands[0])[1]
+    kinds = [form(x)[1] if type(x) is Value else type(x) for x in call.operands]
+    if (
+        len(kinds) != 3
+        or dtype.kind != "f"
+        or form(y)[1] != dtype
+        or not {*kinds} <= {dtype, int, float}
+    ):
+        raise UnwritableError
+    least = "({0} > {1} || {0} != {0} ? {0} : {1})"
+    return s.computed(
+        y, call.operands, f"{least} < {{2}} || {least} != {least} ? {least} : {{2}}", [dtype] * 3
+    )
+
+
+REARRANGED: dict[Any, Callable[[Lowering, Call], View]] = {
+    **dict.fromkeys((v.tril, np.tril), _triangle("<=")),
+    **dict.fromkeys((v.triu, np.triu), _triangle(">=")),
+    **dict.fromkeys((v.roll, np.roll), _rolled),
+    **dict.fromkeys((v.cumulative_sum, np.cumsum), _accumulated("+")),
+    **dict.fromkeys((v.cumulative_prod, np.cumprod), _accumulated("*")),
+    **dict.fromkeys((v.astype, np.ndarray.astype), _converted),
+    **dict.fromkeys((v.clip, np.clip), _clipped),
+    v.from_diagonal: _diagonal,
 }

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.lowering import Lowering, form, is_array
+from chainrules_compile.c.contractions import contracted
+from chainrules_compile.c.lowering import Lowering, form, is_array, only
 from chainrules_compile.c.memory import UnwritableError, View
-from chainrules_compile.c.products import multiplied, product, stood_up, transposed
-from chainrules_compile.c.rearranged import only
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
@@ -42,6 +41,10 @@ def _right(s: Lowering, b: Any, n: int) -> View:
     if len(shape) > 2 or shape[:1] != (n,) or not view.size:
         raise UnwritableError
     return view
+
+
+def _transposed(view: View) -> View:
+    return view._replace(shape=view.shape[::-1], strides=view.strides[::-1])
 
 
 def _columns(view: View) -> int:
@@ -74,7 +77,7 @@ def _cholesky(s: Lowering, call: Call) -> View:
 def _factors(s: Lowering, view: View) -> tuple[View, bool]:
     """Return the factors of a matrix, and whether they are those of its transpose."""
     turned = view.strides[0] < view.strides[1]
-    matrix, (n, _) = transposed(view) if turned else view, view.shape
+    matrix, (n, _) = _transposed(view) if turned else view, view.shape
     key = "factors", matrix.version, matrix.offset, matrix.strides
     found = s.known(key)
     if found is None:
@@ -88,7 +91,7 @@ def _inverse(s: Lowering, call: Call) -> View:
     only(call)
     (x,), (y,) = call.operands, call.results
     (factors, turned), out = _factors(s, _matrix(s, x)), s.result(y)
-    lies = _lies(0, transposed(out) if turned else out)
+    lies = _lies(0, _transposed(out) if turned else out)
     s.kernel(f"  *s = small_inverse(a1, {lies}, {out.shape[0]});\n", [out], [factors], True)
     return out
 
@@ -133,7 +136,7 @@ def _layout(view: View) -> tuple[int, ...]:
 def _solve_pull(s: Lowering, call: Call) -> View:
     """Lower -A⁻ᵀ Ȳ Yᵀ."""
     (y_bar, a, y, vector), (a_bar,) = call.operands, call.results
-    view = transposed(_matrix(s, a))
+    view = _transposed(_matrix(s, a))
     n = view.shape[0]
     b, solution = _right(s, y_bar, n), _right(s, y, n)
     if vector != (len(b.shape) == 1) or b.shape != solution.shape:
@@ -141,9 +144,8 @@ def _solve_pull(s: Lowering, call: Call) -> View:
     right = _solved(s, view, b, s.new(b.shape, _DOUBLE))
     minus = Value("", np.ndarray, b.shape, _DOUBLE, layout=_layout(right))
     s.views[minus] = s.elementwise(minus, np.negative, (s.held(right),))
-    if vector:
-        return multiplied(s, a_bar, stood_up(s.view(minus)), solution)
-    return product(s, a_bar, s.view(minus), transposed(solution))
+    of_b, of_solution = [(axis,) if vector else (axis, "k") for axis in "ij"]
+    return contracted(s, a_bar, s.view(minus), of_b, solution, of_solution, ("i", "j"))
 
 
 def _pulled(s: Lowering, call: Call) -> View:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Finite
 from chainrules_compile.c.lowering import Lowering, form, kind_of, resolved
 from chainrules_compile.c.memory import UnwritableError, View
+from chainrules_compile.c.sums import reduce, times
 from chainrules_compile.calls import is_finite
 from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
@@ -30,22 +30,15 @@ def _strong(s: Lowering, call: Call) -> View:
 
 
 def _finite(s: Lowering, call: Call) -> View:
+    """Lower the question whether all elements are finite: their squares have a finite sum."""
     (x,), (y,) = call.operands, call.results
-    s.asked[y] = x
-    return _asked(s, x, s.result(y))
-
-
-def _asked(s: Lowering, x: Value, out: View) -> View:
-    """Lower the question whether all elements are finite, as BLAS sums their squares."""
-    _, dtype = form(x)
-    if dtype.kind != "f" or dtype.itemsize not in (4, 8):
+    view, (shape, dtype) = s.view(x), form(x)
+    if dtype.kind != "f":
         raise UnwritableError
-    source = s.view(x)
-    if source.shape and not source.is_whole:
-        source = s.copy(source)
-    char = dtype.char
-    s.add(Finite(out, source, s.loop(np.matmul, f"{char}{char}->{char}")))
-    return out
+    if shape:
+        x = Value("", dtype.type, (), dtype)
+        s.views[x] = reduce(s, np.add, times(s, view, view), x, tuple(range(len(shape))))
+    return s.computed(y, (x,), "fabs({0}) < INFINITY", [dtype])
 
 
 STRONG: dict[Any, Callable[[Lowering, Call], View]] = {

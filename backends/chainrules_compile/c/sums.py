@@ -7,74 +7,59 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Operation, Reduction
-from chainrules_compile.c.lowering import BLOCK, Lowering, argument, form, is_array
-from chainrules_compile.c.memory import Shape, UnwritableError, View, axes_in_order
+from chainrules_compile.c.items import Operation
+from chainrules_compile.c.kernels import at, head, nest
+from chainrules_compile.c.lowering import BLOCK, Lowering, argument, form, is_array, only
+from chainrules_compile.c.memory import (
+    Shape,
+    UnwritableError,
+    View,
+    axes_in_order,
+    contiguous,
+    together,
+)
 from chainrules_compile.c.text import c_type, literal
-from chainrules_compile.passes.values import axes_of, contiguous
+from chainrules_compile.calls import dot_to, sum_to
+from chainrules_compile.passes.values import axes_of
+from chainrules_py import vocabulary as v
 from chainrules_py.program import Call, Value
 
-_STARTS: dict[Any, int] = {np.add: 0, np.multiply: 1}
+_INF = np.inf
+_STARTS: dict[Any, float] = {np.add: 0, np.multiply: 1, np.maximum: -_INF, np.minimum: _INF}
+_STARTS |= {np.logical_or: 0, np.logical_and: 1}
 
 
 def reduced(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
     """Return how a reduction by a ufunc is lowered."""
 
     def lower(s: Lowering, call: Call) -> View:
+        only(call, "axis", "keepdims")
         (x,), (y,) = call.operands, call.results
-        axis = call.options.get("axis")
-        if set(call.options) - {"axis", "keepdims"} or type(x) is not Value:
+        if type(x) is not Value or form(x)[1] != form(y)[1] or form(x)[1].kind not in "fi":
             raise UnwritableError
-        if not form(x)[0]:
-            return _of_one(s, ufunc, x, y)
-        return reduce(s, ufunc, s.view(x), y, axes_of(axis, len(form(x)[0])))
+        if not form(x)[0]:  # a sum begins with a zero, which takes the sign of one
+            return s.computed(y, (x,), "0 + {0}" if ufunc is np.add else "{0}", [form(x)[1]])
+        return reduce(s, ufunc, s.view(x), y, axes_of(call.options.get("axis"), len(form(x)[0])))
 
     return lower
 
 
-def _of_one(s: Lowering, ufunc: np.ufunc, x: Value, y: Value) -> View:
-    """Lower the reduction of a number: a sum begins with a zero, which takes the sign of one."""
-    dtype = form(x)[1]
-    if form(y) != ((), dtype) or dtype.char not in "fdlq":
-        raise UnwritableError
-    return s.computed(y, (x,), "0 + {0}" if ufunc is np.add else "{0}", [dtype])
-
-
-def counted(s: Lowering, call: Call) -> View:
-    """Lower how many elements are not zero."""
-    (x,), (y,) = call.operands, call.results
-    if set(call.options) - {"axis", "keepdims"} or not is_array(x) or form(y)[1] != np.int64:
-        raise UnwritableError
-    ones = _truths(s, s.view(x), np.dtype(np.int64))
-    return reduce(s, np.add, ones, y, axes_of(call.options.get("axis"), len(form(x)[0])))
-
-
-def _truths(s: Lowering, view: View, dtype: np.dtype[Any]) -> View:
-    """Lower whether each element is not zero."""
-    out = s.new(view.shape, dtype)
-    axes = axes_in_order(out.shape, out.strides)
-    text, kind = "{0} != 0", c_type(view.dtype)
-    s.operate(Operation(out, [argument(view, axes)], text, types=(kind,)), out.size)
-    return out
-
-
-def truth(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
-    """Return how the question is lowered whether any elements are true, or all."""
+def counted(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
+    """Return how what is not zero is counted, or asked of whether it is any, or all."""
 
     def lower(s: Lowering, call: Call) -> View:
-        (x, *rest), (y,) = call.operands, call.results
-        if rest or set(call.options) - {"axis", "keepdims"} or not is_array(x):
+        only(call, "axis", "keepdims")
+        (x,), (y,) = call.operands, call.results
+        dtype = np.dtype(np.int64 if ufunc is np.add else np.bool_)
+        if not is_array(x) or form(y)[1] != dtype:
             raise UnwritableError
-        view, axis = s.view(x), call.options.get("axis")
-        if form(y)[1] != np.bool_ or not view.size:
-            raise UnwritableError
-        if view.dtype != np.bool_:
-            view = _truths(s, view, np.dtype(np.bool_))
-        loop = s.loop(ufunc, "??->?")
-        start = "1" if ufunc is np.logical_and else "0"
-        out = s.result(y)
-        s.add(Reduction(out, view, axes_of(axis, len(view.shape)), loop, start))
-        return out
+        view = s.view(x)
+        if view.dtype != dtype:
+            out, text = s.new(view.shape, dtype), "{0} != 0"
+            given = argument(view, axes_in_order(out.shape, out.strides))
+            s.operate(Operation(out, [given], text, types=(c_type(view.dtype),)), out.size)
+            view = out
+        return reduce(s, ufunc, view, y, axes_of(call.options.get("axis"), len(view.shape)))
 
     return lower
 
@@ -82,29 +67,57 @@ def truth(ufunc: np.ufunc) -> Callable[[Lowering, Call], View]:
 def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, ...]) -> View:
     """Lower a reduction along axes."""
     _, dtype = form(y)
-    if dtype != view.dtype or dtype.char not in ("fdlqFD" if ufunc is np.add else "fdlq"):
+    start = _STARTS[ufunc]
+    if dtype != view.dtype or (abs(start) == _INF and not view.size):
         raise UnwritableError
-    start = (
-        None
-        if ufunc not in _STARTS
-        else "0"
-        if dtype.kind == "c"
-        else literal(_STARTS[ufunc], dtype)
-    )
-    if start is None and view.size == 0:
-        raise UnwritableError
-    loop = s.loop(ufunc, f"{dtype.char}{dtype.char}->{dtype.char}")
-    out = s.result(y)
-    everything = len(set(axes)) == len(view.shape)
-    if ufunc is np.add and dtype.kind == "f" and everything and view.size > BLOCK:
-        order = axes_in_order(view.shape, view.strides)
-        given = argument(view, order)
-        if given.is_flat:
-            total = Operation(out, [given], is_total=True)
-            s.operate(total, view.size)
-            return out
-    s.add(Reduction(out, view, axes, loop, start))
+    if abs(start) == _INF and dtype.kind != "f":
+        start = np.iinfo(dtype).min if start < 0 else np.iinfo(dtype).max
+    out, order = s.result(y), axes_in_order(view.shape, view.strides)
+    is_sum, everything = ufunc is np.add and dtype.kind == "f", len({*axes}) == len(view.shape)
+    if is_sum and everything and view.size > BLOCK and argument(view, order).is_flat:
+        s.operate(Operation(out, [argument(view, order)], is_total=True), view.size)
+        return out
+    keeps = len(out.shape) == len(view.shape)
+    kept = iter([t for d, t in enumerate(out.strides) if not (keeps and d in axes)])
+    into = [0 if d in axes else next(kept) for d in range(len(view.shape))]
+    dims = tuple([view.shape[d] for d in order])
+    steps = [tuple([view.strides[d] for d in order]), tuple([into[d] for d in order])]
+    kind, size = c_type(dtype), dtype.itemsize
+    dims, (given, to) = together(dims, steps) if view.size != 1 else ((1,), [(0,), (0,)])
+    text = f"  for (I i = 0; i < {out.size}; i++) (({kind}*)a0)[i] = {literal(start, dtype)};\n"
+    if view.size and is_sum:
+        text += _added(dims, given, to, kind, size)
+    elif view.size:
+        loop, n = s.loop(ufunc, f"{dtype.char * 2}->{dtype.char}"), dims[-1]
+        x, z = at("a1", given[:-1]), at("a0", to[:-1])
+        call = f"call2(L, {loop}, {z}, {to[-1]}, {x}, {given[-1]}, {z}, {to[-1]}, {n}L);"
+        text += f"  {nest(dims[:-1])}{call}\n"
+    s.kernel(text, [out], [view])
     return out
+
+
+_REGISTERS = 16
+
+
+def _added(dims: Shape, steps: Shape, into: Shape, kind: str, size: int) -> str:
+    """Write a sum: of rows in pairs, of a few columns in registers."""
+    *outer, n = dims
+    k, step, to, given = len(outer), steps[-1], at("a0", into[:-1]), at("a1", steps[:-1])
+    if not into[-1]:
+        text = f"AT({kind}, {to}) += pairwise{size}({given}, {n}L, {step});"
+        if n < 8:
+            each = f"for (I k = 0; k < {n}; k++) r += AT({kind}, {given} + k * {step});"
+            text = f"{{ {kind} r = ({kind})-0.0; {each} AT({kind}, {to}) += r; }}"
+        return f"  {nest(tuple(outer))}{text}\n"
+    if n > _REGISTERS or not outer or into[-2]:
+        return f"  {nest(dims)}AT({kind}, {at('a0', into)}) += AT({kind}, {at('a1', steps)});\n"
+    last = max([d for d in range(k) if into[d]], default=-1) + 1
+    to = at("a0", into[:last]) + f" + i{k} * {into[k]}"
+    rows, columns = nest(dims[last:k], last), f"UNROLLED {head(k, n)}"
+    begin = f"{kind} r[{n}]; {columns}r[i{k}] = AT({kind}, {to});"
+    add = f"{rows}{columns}r[i{k}] += AT({kind}, {at('a1', steps)});"
+    end = f"{columns}AT({kind}, {to}) = r[i{k}];"
+    return f"  {nest(dims[:last])}{{ {begin}\n  {add}\n  {end} }}\n"
 
 
 def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
@@ -113,27 +126,37 @@ def spread_sum(of_product: bool) -> Callable[[Lowering, Call], View]:
     def lower(s: Lowering, call: Call) -> View:
         (y,), (t, *rest) = call.results, call.operands
         result, shape = call.options["result"], call.options["shape"]
-        dtype = form(y)[1]
-        if not all([is_array(x) and form(x)[1] == dtype for x in (t, *rest)]):
-            raise UnwritableError
-        if form(t)[0] != result or dtype.char not in "fd":
+        if not all(map(is_array, call.operands)) or form(t)[0] != result:
             raise UnwritableError
         view = s.view(t)
         if of_product:
             view = times(s, view, s.view(rest[0]).broadcast(result))
-        return reduce(s, np.add, view, y, _summed(result, shape))
+        extra = len(result) - len(shape)
+        axes = [i for i, n in enumerate(result) if i < extra or n != shape[i - extra]]
+        return reduce(s, np.add, view, y, tuple(axes))
 
     return lower
 
 
-def _summed(result: Shape, shape: Shape) -> Shape:
-    """Return the axes along which an array is summed to a shape that was broadcast to its own."""
-    extra = len(result) - len(shape)
-    return tuple([i for i, n in enumerate(result) if i < extra or n != shape[i - extra]])
-
-
 def times(s: Lowering, a: View, b: View) -> View:
     """Lower a product of each element, in C order."""
-    layout = contiguous(a.shape, a.dtype.itemsize)
+    if a.dtype != b.dtype:
+        raise UnwritableError
+    layout = tuple(
+        [t for n, t in zip(a.shape, contiguous(a.shape, a.dtype.itemsize), strict=True) if n > 1]
+    )
     y = Value("", np.ndarray, a.shape, a.dtype, layout=layout)
     return s.computed(y, (s.held(a), s.held(b)), "{0} * {1}", [a.dtype] * 2)
+
+
+SUMS: dict[Any, Callable[[Lowering, Call], View]] = {
+    **dict.fromkeys((v.sum, np.sum), reduced(np.add)),
+    **dict.fromkeys((v.max, np.max), reduced(np.maximum)),
+    **dict.fromkeys((v.min, np.min), reduced(np.minimum)),
+    **dict.fromkeys((v.prod, np.prod), reduced(np.multiply)),
+    **dict.fromkeys((v.any, np.any), counted(np.logical_or)),
+    **dict.fromkeys((v.all, np.all), counted(np.logical_and)),
+    **dict.fromkeys((v.count_nonzero, np.count_nonzero), counted(np.add)),
+    sum_to: spread_sum(False),
+    dot_to: spread_sum(True),
+}

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.composed import COMPOSED, shared
 from chainrules_compile.c.contractions import CONTRACTIONS
 from chainrules_compile.c.items import RAISES, Copy, Guard, Literal
 from chainrules_compile.c.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_compile.c.memory import UnwritableError, View, strides_of
-from chainrules_compile.c.places import PLACES, gathered, nonzero
-from chainrules_compile.c.products import PRODUCTS
-from chainrules_compile.c.rearranged import REARRANGED, to_a_power
+from chainrules_compile.c.places import PLACES, gathered
+from chainrules_compile.c.rearranged import REARRANGED, part
 from chainrules_compile.c.small import LOG_DETERMINANTS, SMALL
 from chainrules_compile.c.strong import STRONG
-from chainrules_compile.c.sums import counted, reduced, spread_sum, truth
+from chainrules_compile.c.sums import SUMS
 from chainrules_compile.c.text import c_type, expression, literal
 from chainrules_compile.calls import (
     Gathered,
-    dot_to,
     expect,
     expect_form,
     laid_out,
-    sum_to,
 )
 from chainrules_compile.passes.lifetimes import Into
 from chainrules_compile.passes.values import axes_of
@@ -127,8 +125,6 @@ def _expect(s: Lowering, call: Call) -> None:
     if kind is operator.index and (dtype.kind not in "iu" or type(answer) is not int):
         raise UnwritableError
     s.add(Guard(s.view(x), answer))
-    if x in s.asked and not answer:
-        s.infinite.add(s.asked[x])
 
 
 # ------------------------------------------------------------------------------------ numbers
@@ -162,8 +158,6 @@ def _operator(s: Lowering, call: Call) -> View:
     *wanted, given = resolved(ufunc, tuple([kind_of(x) for x in xs]))
     if given != form(y)[1]:
         raise UnwritableError
-    if wanted[0].kind == "c" and y.type is np.ndarray:
-        return s.elementwise(y, ufunc, xs)
     text = expression(ufunc, tuple(wanted))
     if text is None:
         raise UnwritableError
@@ -192,19 +186,23 @@ def _of_doubles(function: Any, kinds: tuple[Any, ...]) -> str | None:
     return expression(ufunc, found[:-1]) if set(found) == {double} else None
 
 
+_POWERS = {2.0: np.square, 0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}
+"""What the operator ``**`` calls of arrays, for numbers of Python's as exponents."""
+
+
 @lowers(operator.pow, v.pow)
 def _power(s: Lowering, call: Call) -> View:
-    (y,), xs = call.results, call.operands
-    if is_array(xs[0]):
-        return to_a_power(s, call)
-    if not all([(x.type if type(x) is Value else type(x)) in (float, int, np.float64) for x in xs]):
+    (y,), (x, p) = call.results, call.operands
+    kinds = [each.type if type(each) is Value else type(each) for each in (x, p)]
+    if is_array(x):
+        if form(x)[1].kind != "f" or kinds[1] not in (int, float) or type(p) is Value or p == 0:
+            raise UnwritableError
+        ufunc = _POWERS.get(float(p))
+        return s.elementwise(y, ufunc or np.power, (x,) if ufunc else (x, float(p)))
+    if not {*kinds} <= {float, int, np.float64} or form(y) != ((), np.dtype(np.float64)):
         raise UnwritableError
-    if form(y) != ((), np.dtype(np.float64)):
-        raise UnwritableError
-    double = np.dtype(np.float64)
-    plain = all([(x.type if type(x) is Value else type(x)) in (float, int) for x in xs])
-    check = RAISES if plain else None
-    return s.computed(y, xs, "power({0}, {1})", [double, double], check=check)
+    check = RAISES if _PLAIN.issuperset(kinds) else None
+    return s.computed(y, (x, p), "power({0}, {1})", [np.dtype(np.float64)] * 2, check=check)
 
 
 # -------------------------------------------------------------------------------------- views
@@ -328,12 +326,14 @@ def _where(s: Lowering, call: Call) -> View:
     return s.computed(y, (c, a, b), "{0} ? {1} : {2}", [np.dtype(np.bool_), dtype, dtype])
 
 
-@lowers(np.zeros)
-def _zeros(s: Lowering, call: Call) -> View:
-    (y,) = call.results
-    _, dtype = form(y)
-    out = s.result(y)
-    s.add(Copy(out, Literal(literal(0, dtype), dtype)))
+@lowers(np.zeros, v.full_like, v.zeros_like)
+def _full(s: Lowering, call: Call) -> View:
+    _, dtype = form(call.results[0])
+    fill = call.options.get("fill", 0)
+    if type(fill) not in (int, float, bool):
+        raise UnwritableError
+    out = s.result(call.results[0])
+    s.add(Copy(out, Literal(literal(fill, dtype), dtype)))
     return out
 
 
@@ -341,27 +341,6 @@ def _zeros(s: Lowering, call: Call) -> View:
 def _empty(s: Lowering, call: Call) -> View:
     """Take memory that is written to, in all its parts, before it is read."""
     return s.result(call.results[0])
-
-
-@lowers(v.full_like, v.zeros_like)
-def _full(s: Lowering, call: Call) -> View:
-    (y,) = call.results
-    _, dtype = form(y)
-    fill = call.options.get("fill", 0)
-    if type(fill) not in (int, float, bool):
-        raise UnwritableError
-    text = Literal(literal(fill, dtype), dtype)
-    out = s.result(y)
-    s.add(Copy(out, text))
-    return out
-
-
-@lowers(v.conj)
-def _conjugate(s: Lowering, call: Call) -> View:
-    (x,), (y,) = call.operands, call.results
-    if not is_array(x) or form(x)[1].kind != "c":
-        raise UnwritableError
-    return s.elementwise(y, np.conjugate, (x,))
 
 
 @lowers(v.divide)
@@ -380,47 +359,28 @@ def _tie_share(s: Lowering, call: Call) -> View:
     return s.computed(y, (z, x, other), text, [dtype] * 3)
 
 
-def _parts(call: Call) -> tuple[Any, ...]:
-    """Return the operands of what joins arrays: words take these one by one, NumPy a sequence."""
-    return (call.operands,) if isinstance(function_of(call), Primitive) else call.operands
+_STACKS = (np.stack, v.stack)
 
 
-@lowers(np.concatenate, v.concat)
+@lowers(np.concatenate, v.concat, *_STACKS)
 def _joined(s: Lowering, call: Call) -> View:
-    parts, *rest = _parts(call)
-    (y,) = call.results
+    (y,), function = call.results, function_of(call)
+    of_word = isinstance(function, Primitive)  # words take arrays one by one, NumPy a sequence
+    parts, *rest = (call.operands,) if of_word else call.operands
     axis = rest[0] if rest else call.options.get("axis", 0)
-    shape, dtype = form(y)
-    one = type(parts) in (tuple, list) and type(axis) is int
-    if not one or not all([is_array(x) and form(x)[1] == dtype for x in parts]):
+    if type(parts) not in (tuple, list) or type(axis) is not int:
         raise UnwritableError
-    axis %= len(shape)
-    found, out, at = [s.view(x) for x in parts], s.result(y), 0
-    for part in found:
-        if not part.size:
-            continue
-        offset = at * out.strides[axis]
-        s.add(Copy(out._replace(offset=offset, shape=part.shape), part))
-        at += part.shape[axis]
-    return out
-
-
-@lowers(np.stack, v.stack)
-def _stacked(s: Lowering, call: Call) -> View:
-    parts, *rest = _parts(call)
-    (y,) = call.results
-    axis = rest[0] if rest else call.options.get("axis", 0)
-    shape, dtype = form(y)
-    one = type(parts) in (tuple, list) and type(axis) is int
-    if not one or not all([type(x) is Value and form(x)[1] == dtype for x in parts]):
+    if any([type(x) is not Value or form(x)[1] != form(y)[1] for x in parts]):
         raise UnwritableError
-    axis %= len(shape)
-    found, out = [s.view(x) for x in parts], s.result(y)
-    rest_of = (*shape[:axis], *shape[axis + 1 :])
-    steps = (*out.strides[:axis], *out.strides[axis + 1 :])
-    for i, part in enumerate(found):
-        target = out._replace(offset=i * out.strides[axis], shape=rest_of, strides=steps)
-        s.add(Copy(target, part))
+    views, out, at = [s.view(x) for x in parts], s.result(y), 0
+    axis %= len(out.shape)
+    for view in views:
+        if function in _STACKS:
+            shape, strides = [(*of[:axis], 1, *of[axis:]) for of in (view.shape, view.strides)]
+            view = view._replace(shape=shape, strides=strides)
+        if view.size:
+            s.add(Copy(part(out, axis, at, view.shape[axis]), view))
+        at += view.shape[axis]
     return out
 
 
@@ -451,31 +411,16 @@ def _spread(s: Lowering, call: Call) -> View:
 
 @lowers("mean_transpose_numpy")
 def _spread_shares(s: Lowering, call: Call) -> View:
-    return _spread(s, shared(s, call))
+    """Lower the shares of a mean's cotangent, spread as a sum's are."""
+    (y_bar, x), (y,) = call.operands, call.results
+    if type(y_bar) is not Value or form(y_bar)[1].kind != "f" or 0 in form(y)[0]:
+        raise UnwritableError
+    n = math.prod(form(y)[0]) // math.prod(form(y_bar)[0])
+    share = dataclasses.replace(y_bar, name="")
+    s.views[share] = s.computed(share, (y_bar,), f"{{0}} / {n}", [form(y_bar)[1]])
+    return _spread(s, Call(call.function, (share, x), call.options, (y,)))
 
 
-_REDUCTIONS: dict[Any, Any] = {
-    np.add: (v.sum, np.sum),
-    np.maximum: (v.max, np.max),
-    np.minimum: (v.min, np.min),
-    np.multiply: (v.prod, np.prod),
-}
-for _ufunc, _functions in _REDUCTIONS.items():
-    WORDS.update(dict.fromkeys(_functions, reduced(_ufunc)))
-WORDS |= dict.fromkeys((v.any, np.any), truth(np.logical_or))
-WORDS |= dict.fromkeys((v.all, np.all), truth(np.logical_and))
-WORDS |= dict.fromkeys((v.count_nonzero, np.count_nonzero), counted)
-WORDS[sum_to] = spread_sum(False)
-WORDS[dot_to] = spread_sum(True)
-for _table in (
-    COMPOSED,
-    CONTRACTIONS,
-    SMALL,
-    PLACES,
-    PRODUCTS,
-    REARRANGED,
-    STRONG,
-):
+for _table in (CONTRACTIONS, PLACES, REARRANGED, SMALL, STRONG, SUMS):
     WORDS |= _table
 SEVERAL |= LOG_DETERMINANTS
-SEVERAL |= dict.fromkeys((np.nonzero, np.ndarray.nonzero), nonzero)

@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_compile.c import calls
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
-from chainrules_compile.c.items import Copy, Group, Item, Product, views_of
+from chainrules_compile.c.items import Copy, Group, Item, views_of
 from chainrules_compile.c.looped import Turning, spec_of, with_turnings
 from chainrules_compile.c.lowering import Lowering, dense, form
 from chainrules_compile.c.memory import Buffer, Shape, UnwritableError, View, strides_of
@@ -253,6 +253,4 @@ class _Made:
 def _elements(item: Item) -> int:
     if isinstance(item, Group):
         return item.size * len(item.operations)
-    if isinstance(item, Product):
-        return item.a.size * item.out.shape[-1]
     return sum([view.size for views in views_of(item) for view in views])

@@ -1,7 +1,6 @@
-"""Real programs that compute with complex numbers between: in C where these have no gaps."""
+"""Programs that compute with complex numbers between, which stay lines of NumPy."""
 
 import itertools
-import re
 import warnings
 
 import numpy as np
@@ -68,13 +67,13 @@ def test_bits_are_those_of_the_function(case):
         assert "native" in compiled.source
 
 
-def test_arithmetic_of_what_has_no_gaps_is_in_c():
+def test_arithmetic_of_what_has_no_gaps():
     def f(x):
         z = np.exp(1j * x) * (x + 2j) - np.conj(x * 1j) / (x + (1.0 - 2j))
         return np.abs(z) + z.real, np.sin(z).imag, z == -z, x.astype(complex) * z
 
-    check_whole(f, X)
-    check_whole(f, np.linspace(-3.0, 2.0, 5000).reshape(50, 100))
+    check_whole(f, X, whole=False)
+    check_whole(f, np.linspace(-3.0, 2.0, 5000).reshape(50, 100), whole=False)
 
 
 @pytest.mark.nightly
@@ -98,7 +97,7 @@ def test_none_is_refused(maker, monkeypatch):
             compile(f, target="c")(X)
 
 
-def test_products_and_sums_are_in_c():
+def test_products_and_sums():
     def f(x):
         z = x + 1j * x[::-1]
         products = z @ z.T, z @ z[0], z[0] @ z[1], z[None] @ z.T, z.T[:, ::2] @ z[::2, :2]
@@ -107,7 +106,6 @@ def test_products_and_sums_are_in_c():
     g = compile(f, target="c")
     for x in (X, -X, np.asfortranarray(X), X * -0.0, X.astype(np.float32)):
         assert near(g(x), f(x))
-    assert not re.search(r"matmul|\bsum", g.source), g.source
 
 
 @pytest.mark.slow

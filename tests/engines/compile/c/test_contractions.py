@@ -1,4 +1,4 @@
-"""Words that NumPy computes in several steps have its bits, and leave nothing to it."""
+"""Products along any axes, and words of several steps, leave nothing to NumPy."""
 
 import numpy as np
 import pytest
