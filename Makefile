@@ -140,7 +140,7 @@ test-development:
 test-newcomers: $(VENV)/.stamp-test
 	$(BIN)/python -m tests.house.newcomers $(PAGES)
 
-# Wheel and sdist, checked, installed under each Python, and used as the pages say (docs/releases.md).
+# Wheel and sdist, checked, installed under each Python, and used as the pages say (docs/versions.md).
 release: $(VENV)/.stamp-test
 	$(PIP) --group release
 	$(BIN)/python -m tests.house.release $(ARGS)

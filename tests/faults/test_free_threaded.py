@@ -1,7 +1,7 @@
 """Threads of a free-threaded CPython, if there is one that has NumPy and what the core needs.
 
 ``CHAINRULES_FREE_THREADED`` names it, or it is in the path or among the versions of pyenv. The
-project claims nothing of it (`docs/threads.md`), so that its absence is no failure.
+project claims nothing of it (`docs/promises.md`), so that its absence is no failure.
 """
 
 from __future__ import annotations

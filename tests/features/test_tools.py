@@ -392,7 +392,7 @@ OTHERS = [
 ]
 
 
-@feature("27", "functions that users of ChainRules.jl look for", page="rulesets",
+@feature("27", "functions that users of ChainRules.jl look for", page="features",
          best="ChainRules.jl: 92 groups of functions")  # fmt: skip
 @pytest.mark.parametrize("k", range(len(OTHERS)))
 def test_functions_of_arrays(k):

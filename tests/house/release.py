@@ -2,7 +2,7 @@
 
 Wheel and sdist are built into ``dist``, and checked by twine. The wheel is installed into a new
 environment of each Python that is found; what that takes is written into docs/installs.csv, which
-docs/releases.md shows. Then the pages of `tests.house.newcomers` are followed with this wheel.
+docs/versions.md shows. Then the pages of `tests.house.newcomers` are followed with this wheel.
 ``python -m tests.house.release --installs`` stops before the pages.
 """
 

@@ -1,4 +1,4 @@
-"""docs/rulesets.md has each export of ChainRulesCore.jl, and names what exists here."""
+"""docs/features.md has each export of ChainRulesCore.jl, and names what exists here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import chainrules_py
 from chainrules_py import extend
 
-PAGE = Path(__file__).parents[2] / "docs" / "rulesets.md"
+PAGE = Path(__file__).parents[2] / "docs" / "features.md"
 EXPORTS = [
     "frule",
     "rrule",

@@ -1,9 +1,9 @@
-"""Pages of docs: what they name exists.
+"""Pages of docs: they are few and short, and what they name exists.
 
 Every dotted path in backticks that begins with a package of this project can be imported or looked
-up, every path of a file or folder exists, every import in a code block succeeds in naming what is
-there; every design page has its header, and docs/design/index.md lists it so; docs/words.md has at
-most 30 entries; pages import nothing of the core but the face, the door, the words and the judge.
+up, every path of a file or folder exists, every link leads to a page and a heading, every import in
+a code block names what is there. Every design page has its header, and docs/design/index.md lists
+it so; docs/words.md has at most 30 entries. Pages import nothing of the core but its public names.
 """
 
 from __future__ import annotations
@@ -119,6 +119,36 @@ def test_files_and_folders_exist(page):
         places = expand(path.rstrip("/"))
         missing += [one for one in places if not any([*base.glob(one)] for base in bases)]
     assert not missing
+
+
+def anchors_of(page):
+    """What links may name: labels, and headings in the form that MyST and Git hosts give them."""
+    text = re.sub(r"^```.*?^```", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    slugs = [re.sub(r"[^\w\- ]", "", h.lower().strip()).replace(" ", "-") for h in headings]
+    return {*slugs, *re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_a_page_and_a_heading(page):
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    broken = []
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose):
+        file, _, anchor = target.partition("#")
+        path = page.parent / file if file else page
+        if not path.exists() or (anchor and anchor not in anchors_of(path)):
+            broken.append(target)
+    assert not broken
+
+
+def test_pages_are_few():
+    assert len([*DOCS.glob("*.md")]) <= 40
+    assert len(DESIGN) <= 12
+
+
+@pytest.mark.parametrize("page", DESIGN, ids=name_of)
+def test_a_design_page_has_300_to_800_words(page):
+    assert 300 <= len(re.findall(r"\S*[^\W_]\S*", text_of(page))) <= 800
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

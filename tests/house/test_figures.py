@@ -65,9 +65,9 @@ def figures():
     lowerings = {found for n in rows for found in map(home, aliases[n].lower.values()) if found}
     shared = [found for found in lowerings if found[0] in SHARED]
     return {
-        "rows of NumPy's functions, ufuncs and methods": len(rows),
-        "lines of tables for each row": sum(map(lines_of_rows, TABLES)) / len(rows),
-        "words with a rule": len(words),
+        "aliases of NumPy's functions, ufuncs and methods": len(rows),
+        "lines of tables for each alias": sum(map(lines_of_rows, TABLES)) / len(rows),
+        "operations with a rule": len(words),
         "lines of code for each of them, both modes": sum(map(lines_of_code, rules)) / len(words),
         "the same, with docstrings, comments and blank lines": sum(map(length, rules)) / len(words),
         "lowerings that families share": len(shared),
@@ -99,7 +99,7 @@ def length(path):
 def on_the_page():
     """Name, figure and aim of each row of its first table."""
     text = (ROOT / "docs" / "design" / "coverage.md").read_text(encoding="utf-8")
-    for line in text.partition("## Rows are read")[0].splitlines():
+    for line in text.partition("## Tables are read")[0].splitlines():
         name, figure, aim = (
             [cell.strip() for cell in line.split("|")[1:4]] if "|" in line else [""] * 3
         )
@@ -114,7 +114,7 @@ def test_page_has_the_figures():
 
 
 # A row with keywords is broken by the formatter, one keyword to a line.
-MISSED = {"lines of tables for each row": 2.1, "lines of code for each of them, both modes": 12.4}
+MISSED = {"lines of tables for each alias": 2.1, "lines of code for each of them, both modes": 12.4}
 
 
 def test_aims_are_kept():

@@ -1,6 +1,6 @@
 """Functions that users of ChainRules.jl look for, written in NumPy's: each has its derivatives.
 
-They take arrays, numbers and traced values. docs/rulesets.md tells, file by file of ChainRules.jl,
+They take arrays, numbers and traced values. docs/features.md says, file by file of ChainRules.jl,
 what each function is here.
 """
 

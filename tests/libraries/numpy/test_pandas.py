@@ -12,7 +12,7 @@ from chainrules_py import NotDifferentiableError
 from chainrules_tape import grad, value_and_grad
 
 pd = pytest.importorskip("pandas")
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "pandas.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "sparse.md"
 
 X = np.array([0.5, 1.5, 2.5])
 S = pd.Series([1.0, 2.0, 3.0], index=list("abc"), name="s")

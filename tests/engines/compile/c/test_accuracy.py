@@ -23,7 +23,7 @@ def table():
 
 
 def is_this_machine():
-    return accuracy.made_with() in " ".join((DOCS / "accuracy.md").read_text("utf-8").split())
+    return accuracy.made_with() in " ".join((DOCS / "native.md").read_text("utf-8").split())
 
 
 def check(dtype, columns, every):
