@@ -29,7 +29,6 @@ extensions = [
     "coverage_table",
     "libraries_table",
     "messages_table",
-    "obstacles_table",
     "rule_book",
     "scipy_texts",
     "outputs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import timeit
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from chainrules_compile.calls import expect, expect_form
@@ -20,7 +21,7 @@ def explained(program: CompiledProgram, name: str) -> str:
     """Return a text of a program: its arguments, its passes, its guards, and its bytes."""
     facts = ", ".join([f"{name}: {fact}" for name, fact in program.facts])
     lines = [f"{name}({facts})"]
-    lines += [f"  {title:12s} {n:6d} calls" for title, n in program.steps]
+    lines += [f"  {title:13s}{n:6d} calls" for title, n in program.steps]
     lines += [f"  guard        {text}" for text in guarding(program.guards)]
     lines += [f"  {text}" for text in guards(program)]
     for title, each in zip(("recorded", "written"), program.calls, strict=True):
@@ -67,7 +68,8 @@ def allocated(program: Program) -> tuple[int, int]:
 def guarding(guards: Guards) -> Iterator[str]:
     """Yield a line for each guard, and what all take in a call."""
     for x in guards.lookups:
-        yield f"{x.name} {'==' if isinstance(x.value, PLAIN) else 'is'} {repr(x.value)[:40]}"
+        value = f"module {x.value.__name__}" if isinstance(x.value, ModuleType) else repr(x.value)
+        yield f"{x.name} {'==' if isinstance(x.value, PLAIN) else 'is'} {value[:40]}"
     scope, made = Scope(), dict[str, Any]()
     exec(f"def test():\n    {guards.line(scope)}\n", scope.data, made)  # noqa: S102
     yield f"all guards take {timeit.timeit(made['test'], number=2000) * 500:.2f} us"

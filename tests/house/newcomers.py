@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.house import pages
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300
 PAGES = {
@@ -27,42 +29,15 @@ PAGES = {
     "coming-from": "coming from autograd and others",
     "gallery": "whole programs",
 }
-CELL = re.compile(r"^```\{code-cell\} python3\n((?::[^\n]*\n)*)(.*?)^```", re.MULTILINE | re.DOTALL)
 INSTALL = re.compile(r"pip install \"?chainrules-py(?:\[([\w,]+)\])?\"?((?: [a-z][\w-]*)*)")
-DRIVER = """\
-import linecache
-space = {"__name__": "__main__"}
-for i, (tags, text) in enumerate(CELLS):
-    name = f"<block {i}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    try:
-        exec(compile(text, name, "exec"), space)
-    except Exception as error:
-        if "raises-exception" not in tags:
-            raise
-    else:
-        assert "raises-exception" not in tags, text
-"""
-
-
-def text_of(page: str) -> str:
-    """What stands on a page."""
-    return (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
 
 
 def installed(page: str) -> tuple[str, list[str]]:
     """The extras in the line that installs, and what else it names; without one KeyError."""
-    found = INSTALL.search(text_of(page))
+    found = INSTALL.search(pages.text_of(page))
     if found is None:
         raise KeyError(page)
     return found[1] or "", found[2].split()
-
-
-def cells(page: str, hidden: bool = False) -> list[tuple[str, str]]:
-    """Tags and text of the blocks that a reader sees, or of all."""
-    plain = re.sub(r"^%.*$", "", text_of(page), flags=re.MULTILINE)  # a notebook's own commands
-    found = [(tags.strip(), text.lstrip("\n")) for tags, text in CELL.findall(plain)]
-    return [(tags, text) for tags, text in found if hidden or "remove-cell" not in tags]
 
 
 def build(into: Path) -> Path:
@@ -87,13 +62,12 @@ def follow(page: str, wheel: Path, folder: Path) -> tuple[float, str]:
         return time.perf_counter() - start, done.stderr
     work = folder / "work"  # the page's own name would hide a library's
     work.mkdir(exist_ok=True)
-    script = work / "blocks.py"
-    script.write_text(f"CELLS = {cells(page)!r}\n{DRIVER}", encoding="utf-8")
     shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
-    done = subprocess.run(
-        [python, str(script)], cwd=work, capture_output=True, text=True, check=False
-    )
-    return time.perf_counter() - start, done.stderr if done.returncode else ""
+    try:
+        pages.run([block for block in pages.blocks(page) if not block.hidden], work, python, work)
+    except RuntimeError as error:
+        return time.perf_counter() - start, str(error)
+    return time.perf_counter() - start, ""
 
 
 def main(wanted: list[str], wheel: Path | None = None) -> int:

@@ -11,7 +11,7 @@ import pytest
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 SECTIONS = re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]
-CELL = re.compile(r"^```\{code-cell\} python3\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEAD = CELL.search(TEXT)[1]
 
 

@@ -12,7 +12,7 @@ PAGES = sorted(DOCS.glob("*.md"))
 # A time, a multiple of one, or a table of results.
 FIGURE = re.compile(
     r"\d ?(µs|ms|ns)\b|processor time|^\|.*×.*\| *[\d.]"
-    r"|^:file: \w+\.csv|^```\{(libraries|adapters)\}",
+    r"|^:file: \w+\.csv|^<!-- table: [\w-]+\.csv|^```\{(libraries|adapters)\}",
     re.MULTILINE,
 )
 DATE = re.compile(r"20\d\d-\d\d-\d\d|\{kept\['date'\]\}")

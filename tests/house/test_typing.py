@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import newcomers
+from tests.house import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SNIPPETS = Path(__file__).with_name("typing_snippets.py")
@@ -33,7 +33,7 @@ LYNX = ROOT / "examples" / "lynx.py"
 
 def programs(folder: Path) -> list[Path]:
     """Whole programs, without types of their own, as files."""
-    cells = [text for _, text in newcomers.cells("gallery")]
+    cells = [block.code for block in pages.blocks("gallery")]
     last = next(i for i, text in enumerate(cells) if "import lynx" in text)
     written = folder / "programs.py"
     written.write_text("# pyright: basic\n" + "\n".join(cells[:last]), encoding="utf-8")
