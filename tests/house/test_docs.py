@@ -26,6 +26,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
 ]
+LINKING = [*PAGES, *(ROOT / f"{n}.md" for n in ("CHANGELOG", "SECURITY", "examples/README"))]
 DESIGN = sorted(p for p in (DOCS / "design").glob("*.md") if p.name != "index.md")
 PACKAGES = ["chainrules_py", *sorted(p.name for p in (ROOT / "backends").glob("chainrules_*"))]
 # What a page tells people to make.
@@ -129,11 +130,11 @@ def anchors_of(page):
     return {*slugs, *re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
 def test_links_lead_to_a_page_and_a_heading(page):
     prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
     broken = []
-    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose):
+    for target in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", prose):
         file, _, anchor = target.partition("#")
         path = page.parent / file if file else page
         if not path.exists() or (anchor and anchor not in anchors_of(path)):

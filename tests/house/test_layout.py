@@ -190,20 +190,6 @@ def test_commands_of_a_page_exist(page):
     assert named <= targets()
 
 
-def test_files_that_pages_link_to_exist():
-    link = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
-    # pullback[1](2.0) is no link.
-    code = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-    missing = [
-        f"{page.relative_to(ROOT)}: {target}"
-        for page in text_files()
-        if page.suffix == ".md"
-        for target in link.findall(code.sub("", page.read_text(encoding="utf-8")))
-        if not (page.parent / target).exists()
-    ]
-    assert not missing
-
-
 def test_no_text_names_a_registry_or_a_content_network():
     """Installers know their registry; pages are complete without a network."""
     found = [
