@@ -1,8 +1,8 @@
 """What compiles a program and its gradient, beside the same by hand in NumPy.
 
 ``python -m benchmarks.compilers`` measures, each engine in a process of its own, which takes some
-ten minutes; with ``--keep`` it is kept in ``benchmarks/results/compilers.csv``, from which
-``python -m benchmarks.compilers --write`` writes the table of docs/native.md.
+five minutes. ``make bench ARGS=--keep`` keeps it in ``benchmarks/results/compilers.csv`` and writes
+the table of docs/native.md.
 """
 
 from __future__ import annotations
@@ -19,22 +19,20 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.by_numba import BY_NUMBA, by_numba
+from benchmarks.first import JIT, form
 from benchmarks.native import compiled
 from benchmarks.peers import differs, figure
 from benchmarks.programs import PROGRAMS, engine, leaves
 from benchmarks.tables import between
 from benchmarks.timing import medians
 
-BEGIN = "<!-- compilers: begin (python -m benchmarks.compilers --write writes what follows) -->"
+BEGIN = "<!-- compilers: begin (make bench ARGS=--keep writes what follows) -->"
 END = "<!-- compilers: end -->"
 KEPT = machine.ROOT / "benchmarks" / "results" / "compilers.csv"
 PAGE = machine.ROOT / "docs" / "native.md"
 HAND = "NumPy by hand"
-COLUMNS = (
-    *("compiled, C", "numba, by hand", "torch.compile, 1 thread"),
-    *("JAX, jit", "JAX, jit, scan", "PyTensor, C"),
-)
-LIMIT = 300.0
+COLUMNS = ("compiled, C", "numba, by hand", "torch.compile, 1 thread", JIT, "PyTensor, C")
+LIMIT = 90.0
 """So many seconds an engine has for a program."""
 Row = tuple[str, str, str, str]
 
@@ -48,7 +46,7 @@ def prepared(name: str, by: str) -> Callable[[], Any]:
         return lambda: run(*arguments)
     if by.startswith("numba"):
         return by_numba(name, arguments)
-    return engine(by, program, arguments)
+    return engine(form(program) if by == JIT else by, program, arguments)
 
 
 def cell(name: str, by: str) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def cell(name: str, by: str) -> dict[str, Any]:
     off = differs(program, leaves(hand()), answer)
     if off:
         return {"said": f"wrong: {off}"}
-    times = medians({"hand": hand, "run": run}, rounds=25, limit=8.0, pick=min)
+    times = medians({"hand": hand, "run": run}, rounds=25, limit=2.0, pick=min)
     return {"ratio": times["run"] / times["hand"], "first": first}
 
 
@@ -97,17 +95,13 @@ def table(rows: Sequence[Row]) -> str:
         if name == "measured":
             continue
         cells.setdefault(name, {})[by] = ratio, first
-    shown = [by for by in COLUMNS if by != "JAX, jit, scan"]
-    lines = [f"| | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
-    logs: dict[str, list[float]] = {by: [] for by in shown}
+    lines = [f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+    logs: dict[str, list[float]] = {by: [] for by in COLUMNS}
     for name, found in cells.items():
         texts = []
-        for by in shown:
+        for by in COLUMNS:
             ratio, first = found.get(by, ("–", ""))
-            if by == "JAX, jit":  # the form that is faster
-                each = [found[k] for k in (by, "JAX, jit, scan") if is_number(found.get(k))]
-                ratio, first = min(each, key=lambda pair: float(pair[0]), default=(ratio, first))
-            if not is_number((ratio, first)):
+            if not ratio[:1].isdigit():
                 texts.append(ratio if ratio.startswith("over") else "–")
                 continue
             logs[by].append(math.log(float(ratio)))
@@ -126,41 +120,34 @@ def digits(x: float) -> str:
     return f"{x:.3f}" if x < 0.1 else figure(x)
 
 
-def is_number(pair: tuple[str, str] | None) -> bool:
-    """Tell whether a cell was measured."""
-    return pair is not None and pair[0][:1].isdigit()
-
-
 def rewritten(text: str) -> str:
     """Return the page with the table of what was kept."""
     return between(text, BEGIN, END, table(kept()))
 
 
-def main(words: list[str]) -> None:
-    """Measure, keep, or write."""
-    if words[:1] == ["--cell"]:
-        print(json.dumps(cell(*words[1:])))
-        return
-    if "--write" not in words:
-        rows: list[Row] = []
-        for name in BY_NUMBA:
-            for by in COLUMNS:
-                rows.append(measured(name, by))
-                print(*rows[-1], sep=" | ", flush=True)
-        versions = [f"{k} {importlib.metadata.version(k.lower())}" for k in ("numba", "PyTensor")]
-        found = machine.describe()
-        said = (
-            f"Measured on {machine.sentence(found)}, {', '.join(versions)}; load {found['load']}."
-        )
-        rows.append(("measured", "", said, ""))
-        print(table(rows))
-        if "--keep" not in words:
-            return
-        with KEPT.open("w", newline="", encoding="utf-8") as file:
-            head = ("program", "by", "times that by hand, or why not", "seconds of the first call")
-            csv.writer(file, lineterminator="\n").writerows([head, *rows])
+def measure() -> list[Row]:
+    """Measure every engine on every program; the last row says what they were measured with."""
+    rows: list[Row] = []
+    for name in BY_NUMBA:
+        for by in COLUMNS:
+            rows.append(measured(name, by))
+            print(*rows[-1], sep=" | ", flush=True)
+    versions = [f"{k} {importlib.metadata.version(k.lower())}" for k in ("numba", "PyTensor")]
+    said = f"Measured on {machine.sentence(machine.describe())}, {', '.join(versions)}."
+    return [*rows, ("measured", "", said, "")]
+
+
+def keep() -> None:
+    """Measure, and write the file of results and the page."""
+    rows = measure()
+    with KEPT.open("w", newline="", encoding="utf-8") as file:
+        head = ("program", "by", "times that by hand, or why not", "seconds of the first call")
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])
     PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--cell"]:
+        print(json.dumps(cell(*sys.argv[2:])))
+    else:
+        print(table(measure()))

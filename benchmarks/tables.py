@@ -32,8 +32,8 @@ makes | | |
 | importing it | {import, ratio} × `import numpy` | | |
 | kept per operation of a deep program | {bytes per operation} bytes | | |"""
 REPRODUCE = """\
-Measured on {sentence}. NumPy on one thread; JAX takes all cores. Medians of interleaved rounds;
-gradients are compared first.{clock} `make bench` measures them on your machine in ten minutes."""
+Measured on {sentence}. NumPy on one thread; JAX takes all cores. Engines take turns;
+gradients are compared first.{clock} `make bench` measures them on your machine in five minutes."""
 PAGE = machine.ROOT / "docs" / "benchmarks.md"
 COLUMNS = (OURS, "autograd", "MyGrad", "PyTorch, 1 thread", "PyTorch, 2 threads")
 

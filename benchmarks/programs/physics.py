@@ -143,6 +143,21 @@ def heat(xp: Any) -> Callable[..., Any]:
     return loss
 
 
+def heat_scanned(jax: Any) -> Callable[..., Any]:
+    """Build the same misfit, the loop over the steps a scan."""
+    xp = jax.numpy
+
+    def loss(a: Any, u: Any, wanted: Any) -> Any:
+        def step(u: Any, _: None) -> tuple[Any, None]:
+            flux = a * (xp.roll(u, -1) - u)
+            return u + 0.2 * (flux - xp.roll(flux, 1)), None
+
+        u, _ = jax.lax.scan(step, u, None, length=100)
+        return xp.sum((u - wanted) ** 2)
+
+    return loss
+
+
 def heat_by_hand(a: Any, u: Any, wanted: Any) -> tuple[Any, tuple[Any, ...]]:
     """Compute the misfit of temperatures and its gradient."""
     kept = []
@@ -273,7 +288,17 @@ def flow_inputs() -> tuple[Any, ...]:
 BODIES = Program("20 bodies, 5 steps", bodies_inputs, 2, bodies, bodies_by_hand, 3, 2, 1200)
 ATOMS = Program("Lennard-Jones, 64 atoms", atoms_inputs, 1, atoms, atoms_by_hand, 2, 1.5, 6048)
 SPINS = Program("mean field of 40 spins", spins_inputs, 2, spins, spins_by_hand, 3, 2, 1600)
-HEAT = Program("heat on a ring of 200, 100 steps", heat_inputs, 1, heat, heat_by_hand, 3, 2, 200)
+HEAT = Program(
+    "heat on a ring of 200, 100 steps",
+    heat_inputs,
+    1,
+    heat,
+    heat_by_hand,
+    3,
+    2,
+    200,
+    scanned=heat_scanned,
+)
 WAVES = Program("waves on 48 x 48, 30 steps", waves_inputs, 1, waves, waves_by_hand, 2, 1.5, 2304)
 FLOW = Program(
     "Burgers flow on 40 x 40, 10 steps", flow_inputs, 2, flow, flow_by_hand, 2, 1.5, 1600

@@ -38,7 +38,7 @@ CHAIN = "chain of 1000 operations, length 4"
 
 
 def entry(ratio):
-    return {"seconds": 1e-3 * ratio, "ratio": ratio, "low": ratio, "high": ratio, "rounds": 9}
+    return {"seconds": 1e-3 * ratio, "ratio": ratio, "rounds": 9}
 
 
 def measured(**changes):
@@ -115,7 +115,7 @@ def test_an_engine_that_computes_another_gradient_is_not_timed(monkeypatch):
     assert found["MyGrad"] == {"reason": "not installed"}
     assert found["JAX, jit"] == {"reason": "a reason"}
     assert found["NumPy by hand"]["ratio"] == 1.0
-    assert found[OURS]["low"] <= found[OURS]["ratio"] <= found[OURS]["high"]
+    assert found[OURS]["ratio"] > 0.0
     lines = list(peers.claims({"programs": {SMALL.name: found}}))
     assert any("autograd computes a wrong gradient" in line for line in lines)
 
