@@ -257,9 +257,6 @@ from chainrules_py.tangents.boundary import (
     own_all,
     project_exactly,
 )
-from chainrules_py.tangents.hidden import (
-    kept,
-)
 from chainrules_py.tangents.linear_map import (
     PullInto,
 )
@@ -640,7 +637,6 @@ __all__ = [
     "is_structure_type",
     "joined",
     "joining_composites",
-    "kept",
     "kind_of",
     "knows",
     "later",

@@ -48,7 +48,7 @@ def _riccati(
     A step solves Lyapunov's equation of the closed loop A - B K.
     """
     x = known = solve(*[y if y is None else readable(y) for y in operands], balanced)
-    arrays = [y if y is None else np.atleast_2d(array_of(y)) for y in operands]
+    arrays: list[Any] = [y if y is None else np.atleast_2d(array_of(y)) for y in operands]
     a, b, q, r, e, s = arrays
     s = np.zeros(b.shape) if s is None else s
     if e is not None:  # X of the equation that is multiplied by E⁻ᴴ and E⁻¹

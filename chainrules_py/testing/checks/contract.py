@@ -176,8 +176,8 @@ def check_accumulation(case: Case) -> None:
     recipe = rule.reverse.recipe
     if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
         m: Any = recipe.function(*operands, **options)[1][0]
-        if type(m) is LinearMap and m.pull_into is not None:
-            adders.append(lambda buffer: m.pull_into(buffer, y_bar, *m.saved))
+        if type(m) is LinearMap and (add_pull := m.pull_into) is not None:
+            adders.append(lambda buffer: add_pull(buffer, y_bar, *m.saved))
     for add in adders:
         buffer = first.tangent(np.arange(1.0, first.size + 1))
         if not isinstance(getattr(buffer, "_array", buffer), np.ndarray):
