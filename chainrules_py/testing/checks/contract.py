@@ -170,7 +170,7 @@ def check_accumulation(case: Case) -> None:
     adders: list[Callable[[Any], Any]] = []
     bound = bind(rule, types, tuple([i == 0 for i in range(len(types))]), "reverse")
     into: Any = None if bound is None else bound.pull_into
-    if into is not None:
+    if bound is not None and into is not None:
         saved = bound.run(None, *operands, **options)[1][2:]
         adders.append(lambda buffer: into(buffer, y_bar, *saved))
     recipe = rule.reverse.recipe
