@@ -182,7 +182,7 @@ class GeneralRecipe(_Written, SharedRun):
                     and y_dot.shape[batch:] == y.shape
                 ):
                     return y_dot
-                of = space(y)
+                of = y if is_zero(y) else known_space(y)
                 return of if is_zero(of) else spread_given(y_dot, of, tangents, batch=batch)
 
             return push
