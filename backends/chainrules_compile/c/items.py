@@ -1,4 +1,4 @@
-"""Items of a native program: groups of elementwise operations, copies, texts of C, guards."""
+"""Items of a native program: groups of elementwise operations, texts of C, guards."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Operand: TypeAlias = Argument | Literal
 
 @final
 class Operation:
-    """One operation on each element: an expression, a loop of NumPy's, or the sum of all.
+    """One operation on each element: an expression, a loop of NumPy's, or sums.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Operation:
     out : View
         What it gives.
     is_total : bool
-        Whether it is the sum of all elements of its operand.
+        Whether it gives the sums of the blocks of its operand.
     types : tuple of str
         The types of C that the operands of an expression are converted to.
     vector : str or None
@@ -111,26 +111,6 @@ class Group:
 
 
 @final
-class Copy:
-    """Elements of one array written to the places of another: as they are, added, subtracted.
-
-    Attributes
-    ----------
-    source : View or Literal
-        What is written; a view is spread over the target.
-    expression : str
-        What is written, of the target's element ``{0}`` and the source's ``{1}``.
-    """
-
-    __slots__ = ("expression", "source", "target")
-
-    def __init__(self, target: View, source: View | Literal, expression: str = "{1}") -> None:
-        self.target = target
-        self.source = source
-        self.expression = expression
-
-
-@final
 class Kernel:
     """Text of C of its own: a sum, a product, a factor, places of a mask.
 
@@ -164,7 +144,7 @@ class Guard:
         self.answer = answer
 
 
-Item: TypeAlias = Group | Copy | Kernel | Guard
+Item: TypeAlias = Group | Kernel | Guard
 
 
 def views_of(item: Item) -> tuple[list[View], list[View]]:
@@ -172,8 +152,6 @@ def views_of(item: Item) -> tuple[list[View], list[View]]:
     if isinstance(item, Group):
         read = [x.view for op in item.operations for x in op.operands if isinstance(x, Argument)]
         return read, [op.out for op in item.operations]
-    if isinstance(item, Copy):
-        return ([item.source] if isinstance(item.source, View) else []), [item.target]
     if isinstance(item, Kernel):
         return item.given, item.outs
     return [item.view], []

@@ -46,40 +46,21 @@ class Kernels:
         self.threads = threads
         self.scratch = scratch
         self.statements: list[str] = []
-        self._texts: dict[tuple[str, str], str] = {}
-        self._functions: dict[tuple[str, str], str] = {}
+        self._texts: dict[str, str] = {}
 
-    def call(self, body: str, pointers: Iterable[str], numbers: Iterable[str] = ()) -> None:
-        """Call a kernel of this text, whose pointers are ``a0``, ... and numbers ``z0``, ..."""
-        pointers, numbers = list(pointers), list(numbers)
-        parameters = ["void** L", "char* s"]
-        parameters += [f"char* a{i}" for i in range(len(pointers))]
-        parameters += [f"const double z{i}" for i in range(len(numbers))]
-        self.call_text(", ".join(parameters), body, ["L", "w", *pointers, *numbers])
-
-    def function(self, parameters: str, body: str) -> str:
-        """Return the name of a function that kernels call."""
-        key = parameters, body
-        return self._functions.setdefault(key, f"{self._name}_loop{len(self._functions)}")
-
-    def call_text(self, parameters: str, body: str, given: list[str]) -> None:
-        """Call a kernel."""
-        name = self._texts.setdefault((parameters, body), f"{self._name}_{len(self._texts)}")
+    def call(self, body: str, pointers: Iterable[str]) -> None:
+        """Call a kernel of this text, whose pointers are ``a0``, ``a1`` and so on."""
+        given = ["L", "w", *pointers]
+        parameters = "".join([f", char* a{i}" for i in range(len(given) - 2)])
+        text = f"(void** L, char* s{parameters}) {{\n{body}}}"
+        name = self._texts.setdefault(text, f"{self._name}_{len(self._texts)}")
         self.statements.append(f"{name}({', '.join(given)});")
 
     def text(self) -> str:
         """Return all kernels, and the function that calls them."""
-        lines, name = [], self._name
-        for (parameters, body), function in self._functions.items():
-            lines.append(f"NOINLINE void {function}({parameters}) {{\n{body}}}")
-        for (parameters, body), kernel in self._texts.items():
-            before, _, inside = body.rpartition("/*BODY*/")
-            lines.append(before.replace("KERNEL", kernel))
-            lines.append(
-                f"NOINLINE void {kernel}({parameters}) {{\n{inside.replace('KERNEL', kernel)}}}"
-            )
+        lines = [f"NOINLINE void {kernel}{text}" for text, kernel in self._texts.items()]
         statements = rolled(self.statements)
-        lines += _tabled(name, statements) or _straight(name, statements)
+        lines += _tabled(self._name, statements) or _straight(self._name, statements)
         return "\n".join(lines)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from chainrules_compile.c.calls import ARRAY, BOOL, FLOAT, SCALAR, Spec, loop_of, program
 from chainrules_compile.c.emit import emit
-from chainrules_compile.c.items import Copy
 from chainrules_compile.c.lowering import Lowering, dense, form
 from chainrules_compile.c.memory import UnwritableError, View, contiguous, span_of, strides_of
 from chainrules_compile.c.vectors import text_of
@@ -101,7 +100,7 @@ class Turning:
             lies = view.in_c_order if strides is None else view.strides == strides
             if not own or not lies:
                 copy = lowering.new(view.shape, view.dtype, strides)
-                lowering.add(Copy(copy, view))
+                lowering.write(copy, view)
                 view = copy
             buffers.add(view.version.buffer)
             found.append(view)

@@ -11,7 +11,6 @@ import numpy as np
 from chainrules_compile.c.calls import loop_of
 from chainrules_compile.c.items import (
     Argument,
-    Copy,
     Group,
     Item,
     Kernel,
@@ -19,6 +18,7 @@ from chainrules_compile.c.items import (
     Operand,
     Operation,
 )
+from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.memory import (
     Buffer,
     Shape,
@@ -31,6 +31,7 @@ from chainrules_compile.c.memory import (
     numpy_order,
     span_of,
     strides_of,
+    together,
 )
 from chainrules_compile.c.text import c_type, expression, literal, raw_type
 from chainrules_compile.c.vectors import is_there, name_of
@@ -132,10 +133,6 @@ class Lowering:
         buffer = Buffer(math.prod(shape) * dtype.itemsize if shape else dtype.itemsize)
         return View(Version(buffer, len(self.items)), 0, shape, strides, dtype)
 
-    def add(self, item: Item) -> None:
-        """Append an item, which is the last."""
-        self.items.append(item)
-
     def written(self, view: View) -> View:
         """Return a view as it is after the next item has written to its buffer."""
         view.version.is_written_over = True
@@ -144,8 +141,29 @@ class Lowering:
     def copy(self, view: View) -> View:
         """Copy a view, to C order."""
         made = self.new(view.shape, view.dtype)
-        self.add(Copy(made, view))
+        self.write(made, view)
         return made
+
+    def write(self, target: View, source: View | Literal, expression: str = "{1}") -> None:
+        """Write elements, spread over a target.
+
+        They are written as they are; or an expression is, of what is there, ``{0}``, and ``{1}``.
+        """
+        if not target.size:
+            return
+        views = [target]
+        if isinstance(source, View):
+            views.append(source.broadcast(target.shape))
+        moves = expression == "{1}" and len(views) > 1
+        kind = raw_type(target.dtype) if moves else c_type(target.dtype)
+        axes = axes_in_order(target.shape, target.strides)
+        steps = [tuple([view.strides[d] for d in axes]) for view in views]
+        dims, steps = together(tuple([target.shape[d] for d in axes]), steps)
+        texts = [f"AT({kind}, {at(f'a{k}', step)})" for k, step in enumerate(steps)]
+        given = source.text if isinstance(source, Literal) else texts[1]
+        loops = f"{nest(dims[:-1])}IVDEP {nest(dims[-1:], len(dims) - 1)}" if dims else ""
+        text = f"  {loops}{texts[0]} = {expression.format(texts[0], given)};\n"
+        self.kernel(text, views[:1], views[1:])
 
     def laid_out(self, view: View, y: Value) -> View:
         """Return a view as the result of a call, in the layout that NumPy gave that."""
@@ -153,7 +171,7 @@ class Lowering:
         pairs = zip(view.shape, view.strides, out.strides, strict=True)
         if all([n == 1 or one == two for n, one, two in pairs]):
             return view._replace(strides=out.strides)
-        self.add(Copy(out, view))
+        self.write(out, view)
         return out
 
     def kernel(
@@ -162,7 +180,7 @@ class Lowering:
         """Append a text of C, which writes to memory that is new, or written to once more."""
         for view in outs:
             view.version.item = len(self.items)
-        self.add(Kernel(text, outs, given, may_miss))
+        self.items.append(Kernel(text, outs, given, may_miss))
 
     def know(self, key: Any, views: list[View]) -> None:
         """Remember what the last item has made, under a key."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Copy, Literal
+from chainrules_compile.c.items import Literal
 from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.lowering import Lowering, argument_of, form, is_array, only
 from chainrules_compile.c.memory import UnwritableError, View
@@ -179,7 +179,7 @@ def _target(s: Lowering, call: Call) -> View:
     if type(call.function) is Into and own:
         return view
     out = s.result(y)
-    s.add(Copy(out, view))
+    s.write(out, view)
     return out
 
 
@@ -224,7 +224,7 @@ def _writes(expression: str) -> Callable[[Lowering, Call], View]:
         part = _part(s, made, pattern)
         if isinstance(source, View):
             source = _without_ones(source, part)
-        s.add(Copy(part, source, expression))
+        s.write(part, source, expression)
         return made
 
     return lower

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_compile.c.items import Copy
 from chainrules_compile.c.kernels import at, nest
 from chainrules_compile.c.lowering import Lowering, argument_of, form, is_array, only
 from chainrules_compile.c.memory import UnwritableError, View
@@ -76,7 +75,7 @@ def _rolled(s: Lowering, call: Call) -> View:
     shift %= n
     for first, to, length in ((n - shift, 0, shift), (0, shift, n - shift)):
         if length:
-            s.add(Copy(part(out, axis, to, length), part(source, axis, first, length)))
+            s.write(part(out, axis, to, length), part(source, axis, first, length))
     return out
 
 

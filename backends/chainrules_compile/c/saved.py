@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c.emit import emit
-from chainrules_compile.c.items import Copy, Literal
+from chainrules_compile.c.items import Literal
 from chainrules_compile.c.lowering import Lowering, form
 from chainrules_compile.c.memory import Buffer, UnwritableError, Version, View, contiguous
 from chainrules_compile.c.text import c_type, headed, literal
@@ -88,14 +88,14 @@ class _Saving:
                 raise RecordingError(msg)
             c_type(view.dtype)
             own = lowering.new(view.shape, view.dtype)
-            lowering.add(Copy(own, view))
+            lowering.write(own, view)
             return own
         if type(x) not in (int, float, bool) and not isinstance(x, np.generic):
             msg = f"the program gives {x!r}, which is no array; {REMEDY}"
             raise RecordingError(msg)
         dtype = np.asarray(x).dtype
         own = lowering.new((), dtype)
-        lowering.add(Copy(own, Literal(literal(x, dtype), dtype)))
+        lowering.write(own, Literal(literal(x, dtype), dtype))
         return own
 
 

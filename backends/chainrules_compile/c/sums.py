@@ -75,8 +75,9 @@ def reduce(s: Lowering, ufunc: np.ufunc, view: View, y: Value, axes: tuple[int, 
     out, order = s.result(y), axes_in_order(view.shape, view.strides)
     is_sum, everything = ufunc is np.add and dtype.kind == "f", len({*axes}) == len(view.shape)
     if is_sum and everything and view.size > BLOCK and argument(view, order).is_flat:
-        s.operate(Operation(out, [argument(view, order)], is_total=True), view.size)
-        return out
+        blocks = s.new((-(-view.size // BLOCK),), dtype)
+        s.operate(Operation(blocks, [argument(view, order)], is_total=True), view.size)
+        view, axes, order = blocks, (0,), (0,)
     keeps = len(out.shape) == len(view.shape)
     kept = iter([t for d, t in enumerate(out.strides) if not (keeps and d in axes)])
     into = [0 if d in axes else next(kept) for d in range(len(view.shape))]

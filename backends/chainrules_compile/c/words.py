@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.c.contractions import CONTRACTIONS
-from chainrules_compile.c.items import RAISES, Copy, Guard, Literal
+from chainrules_compile.c.items import RAISES, Guard, Literal
 from chainrules_compile.c.lowering import Lowering, dense, form, is_array, kind_of, resolved
 from chainrules_compile.c.memory import UnwritableError, View, strides_of
 from chainrules_compile.c.places import PLACES, gathered
@@ -124,7 +124,7 @@ def _expect(s: Lowering, call: Call) -> None:
     c_type(dtype)
     if kind is operator.index and (dtype.kind not in "iu" or type(answer) is not int):
         raise UnwritableError
-    s.add(Guard(s.view(x), answer))
+    s.items.append(Guard(s.view(x), answer))
 
 
 # ------------------------------------------------------------------------------------ numbers
@@ -225,7 +225,7 @@ def _view(s: Lowering, call: Call) -> View:
     made = _through(view, call, rest)
     if made is None and function_of(call) is v.broadcast_to:
         out = s.result(y)  # NumPy's way to a small one is a copy
-        s.add(Copy(out, view.broadcast(out.shape)))
+        s.write(out, view.broadcast(out.shape))
         return out
     if made is None:
         made = _through(s.copy(view), call, rest)
@@ -311,7 +311,7 @@ def _duplicate(s: Lowering, call: Call) -> View:
     if type(x) is not Value:
         raise UnwritableError
     view, out = s.view(x), s.result(y)
-    s.add(Copy(out, view))
+    s.write(out, view)
     return out
 
 
@@ -333,7 +333,7 @@ def _full(s: Lowering, call: Call) -> View:
     if type(fill) not in (int, float, bool):
         raise UnwritableError
     out = s.result(call.results[0])
-    s.add(Copy(out, Literal(literal(fill, dtype), dtype)))
+    s.write(out, Literal(literal(fill, dtype), dtype))
     return out
 
 
@@ -379,7 +379,7 @@ def _joined(s: Lowering, call: Call) -> View:
             shape, strides = [(*of[:axis], 1, *of[axis:]) for of in (view.shape, view.strides)]
             view = view._replace(shape=shape, strides=strides)
         if view.size:
-            s.add(Copy(part(out, axis, at, view.shape[axis]), view))
+            s.write(part(out, axis, at, view.shape[axis]), view)
         at += view.shape[axis]
     return out
 
@@ -405,7 +405,7 @@ def _spread(s: Lowering, call: Call) -> View:
     if not dense(shape, strides_of(shape, y.layout, dtype), dtype):
         return view  # as NumPy spreads it
     out = s.result(y)
-    s.add(Copy(out, view))
+    s.write(out, view)
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from chainrules_compile.c import calls
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.emit import emit
-from chainrules_compile.c.items import Copy, Group, Item, views_of
+from chainrules_compile.c.items import Group, Item, views_of
 from chainrules_compile.c.looped import Turning, spec_of, with_turnings
 from chainrules_compile.c.lowering import Lowering, dense, form
 from chainrules_compile.c.memory import Buffer, Shape, UnwritableError, View, strides_of
@@ -224,7 +224,7 @@ class _Made:
         strides = strides_of(shape, x.layout, dtype) if shape else ()
         if 0 in strides or dense(shape, strides, dtype):
             own = lowering.new(shape, dtype, None if 0 in strides else strides)
-            lowering.add(Copy(own, view))
+            lowering.write(own, view)
             return own
         if not alone or view.strides != strides:
             raise UnwritableError

@@ -194,7 +194,7 @@ SOMETIMES void load##N(char* to, const char* from, I b, I n, int nd, const I* di
     }                                                                                     \
 }
 typedef struct { uint64_t re, im; } two_words;
-LOAD(1, uint8_t) LOAD(2, uint16_t) LOAD(4, uint32_t) LOAD(8, uint64_t) LOAD(16, two_words)
+LOAD(1, uint8_t) LOAD(2, uint16_t) LOAD(4, uint32_t) LOAD(8, uint64_t)
 
 /* Sums in pairs, in the order in which NumPy adds: eight at a time, in one vector. */
 #define FOLDED(r) (((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])))

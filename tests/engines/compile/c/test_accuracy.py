@@ -10,7 +10,7 @@ pytest.importorskip("mpmath")
 accuracy = pytest.importorskip("benchmarks.accuracy")
 
 pytestmark = pytest.mark.usefixtures("native")
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[4] / "docs"
 OURS = ("NumPy", "C")
 LOOSEST = 4.0
 """What the page of native programs promises of functions in C."""
