@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.memory import Shape
-from chainrules_compile.c.turns import HOLE, Line, rolled
+from chainrules_compile.c.turns import Line, rolled
 
 _CHUNK = 300
 """How many statements a function of the driver has: long ones cost compilers more than that."""
 
 
 MOST_STATEMENTS = 20_000
-"""Longer programs stay NumPy's; what is a loop, or in a table, counts once."""
-
-_FEWEST_IN_TABLE = 2000
-"""Compilers take a half of a millisecond for a statement, a row of the table 3 ns in each run."""
-
-_MOST_FORMS = 1000
-"""A function of more cases takes compilers longer than the statements."""
-
-_MOST_OF_INT = 2**31
+"""Longer programs stay NumPy's; the turns of a loop count once."""
 
 _QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
 _DRIVEN = "char** I, char** O, char* w, void** L"
@@ -59,13 +50,12 @@ class Kernels:
     def text(self) -> str:
         """Return all kernels, and the function that calls them."""
         lines = [f"NOINLINE void {kernel}{text}" for text, kernel in self._texts.items()]
-        statements = rolled(self.statements)
-        lines += _tabled(self._name, statements) or _straight(self._name, statements)
+        lines += _driver(self._name, rolled(self.statements))
         return "\n".join(lines)
 
 
-def _straight(name: str, statements: list[Line]) -> list[str]:
-    """Write a driver that says each statement."""
+def _driver(name: str, statements: list[Line]) -> list[str]:
+    """Write the function that says each statement."""
     size = sum([line.size for line in statements])
     if size > MOST_STATEMENTS:
         msg = f"a program of {size} statements is too long for a compiler of C"
@@ -91,65 +81,6 @@ def _chunks(statements: list[Line]) -> list[list[Line]]:
         chunks[-1].append(line)
         room -= line.size
     return chunks
-
-
-def _tabled(name: str, statements: list[Line]) -> list[str]:
-    """Write a driver that reads from a table which statement is next, and its numbers.
-
-    A form of statements is compiled once. Nothing is written where there are few statements, or
-    too many forms of them.
-    """
-    if sum([line.size for line in statements]) < _FEWEST_IN_TABLE:
-        return []
-    floats: dict[str, int] = {}
-    cases: dict[str, int] = {}
-    known: dict[str, tuple[int, list[int | None]]] = {}
-    rows, longest, size = [], 0, 0
-    for line in statements:
-        found = known.get(line.form)
-        if found is None:
-            text, order = _with_places(line, floats)
-            case = cases.setdefault(text, len(cases))
-            size += line.size if case == len(cases) - 1 else 0
-            if size > _MOST_FORMS:
-                return []
-            found = known[line.form] = case, order
-        case, order = found
-        numbers = iter(line.numbers)
-        row = [case, *[next(numbers) if x is None else x for x in order]]
-        longest = max(longest, *row)
-        rows.append(",".join(map(str, row)))
-    table, kind = ",\n".join(rows), "int" if longest < _MOST_OF_INT else "I"
-    lines = [
-        f"static const {kind} {name}_rows[] = {{\n{table}}};",
-        f"static const double {name}_floats[] = {{{', '.join([*floats, '0'])}}};",
-        f"{_QUICKLY} int {name}_steps({_DRIVEN}) {{",
-        f"  const {kind}* p = {name}_rows; const double* D = {name}_floats;",
-        f"  const {kind}* end = p + sizeof({name}_rows) / sizeof({kind});",
-        "  while (p < end) switch (*p) {",
-    ]
-    for text, case in cases.items():
-        lines.append(f"  case {case}: {{ {text} }} p += {text.count('p[') + 1}; break;")
-    lines.append("  }\n  return 0;\n}")
-    return [*lines, f"int {name}({_DRIVEN}) {{ return {name}_steps(I, O, w, L); }}"]
-
-
-_HELD = re.compile(rf"({HOLE}|-?0x[0-9a-f.]+p[+-]\d+f?)")
-
-
-def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int | None]]:
-    """Return a statement that reads numbers from a row, and those of which the place is known."""
-    if line.size > 1:
-        return line.text, []
-    text, *pieces = _HELD.split(line.form)
-    order: list[int | None] = []
-    for held, after in zip(pieces[::2], pieces[1::2], strict=True):
-        order.append(None if held == HOLE else floats.setdefault(held, len(floats)))
-        place = f"p[{len(order)}]"
-        if held != HOLE:
-            place = f"({'float' if held.endswith('f') else 'double'})D[{place}]"
-        text += place + after
-    return text, order
 
 
 def nest(dims: Shape, first: int = 0) -> str:

@@ -31,7 +31,7 @@ class Storage:
             read, written = views_of(item)
             inside = {view.version for view in written} if isinstance(item, Group) else set()
             self.outside |= {view.version for view in (*read, *written)} - inside
-            for view in (*read, *written):
+            for view in (*written, *read):  # so that numbers of turns stand in a row
                 first.setdefault(view.version.buffer, i)
                 last[view.version.buffer] = i
             if isinstance(item, Group):

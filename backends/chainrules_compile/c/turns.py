@@ -8,6 +8,8 @@ Compilers take a second for ten thousand statements, and none for the loop.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,20 +96,19 @@ class _Tries:
         self._first = first
         self._flat = flat
         self._known = kinds.tolist()
-        self._later = _later(kinds).tolist()
+        self._later = [_later(each).tolist() for each in (_windows(kinds), kinds)]
         self._left = _TRIES
 
     def best(self, i: int) -> tuple[int, int]:
         """Return the period and the turns of the loop from a statement on of most statements."""
-        best, kinds, j = (1, 1), self._known, i
+        best, kinds = (1, 1), self._known
         if not self._left:
             return best
         self._left -= 1
-        for _ in range(_NEXT):
-            j = self._later[j]
+        for j in chain.from_iterable([self._places(later, i) for later in self._later]):
             period = j - i
             if i + _FEWEST * period > len(kinds):
-                break
+                continue
             # Most are none, and the first and second of a turn tell that.
             if not kinds[i] == kinds[j + period] == kinds[j + 2 * period]:
                 continue
@@ -117,6 +118,13 @@ class _Tries:
             if turns * period > best[0] * best[1] and turns >= _FEWEST:
                 best = period, turns
         return best
+
+    def _places(self, later: list[int], i: int) -> Iterator[int]:
+        """Yield some places where what stands at one stands again."""
+        for _ in range(_NEXT):
+            if (i := later[i]) == len(later):
+                return
+            yield i
 
     def _turns(self, i: int, period: int) -> int:
         """Count the turns of a period from a statement on."""
@@ -141,6 +149,15 @@ class _Tries:
 def _before(wrong: Any) -> int:
     """Count what is before the first that is wrong."""
     return int(wrong.argmax()) if wrong.any() else len(wrong)
+
+
+def _windows(kinds: Any) -> Any:
+    """Return kinds of eight statements that follow each other: turns of many begin alike."""
+    found = kinds
+    for step in (1, 2, 4):
+        after = np.concatenate([found[step:], np.full(min(step, len(found)), -1)])
+        found = np.unique(found * (found.max(initial=0) + 2) + after, return_inverse=True)[1]
+    return found
 
 
 def _later(kinds: Any) -> Any:
