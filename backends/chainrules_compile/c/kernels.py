@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from chainrules_compile.c.compilers import CompilerError
 from chainrules_compile.c.memory import Shape
-from chainrules_compile.c.turns import Line, rolled
+from chainrules_compile.c.turns import HOLE, Line, rolled
 
 _CHUNK = 300
 """How many statements a function of the driver has: long ones cost compilers more than that."""
 
 
 MOST_STATEMENTS = 20_000
-"""Longer programs stay NumPy's; the turns of a loop count once."""
+"""Longer programs stay NumPy's; what is a loop, or in a table, counts once."""
+
+_FEWEST_IN_TABLE = 2000
+"""Compilers take a half of a millisecond for a statement, a row of the table 3 ns in each run."""
+
+_MOST_FORMS = 1000
+"""A function of more cases takes compilers longer than the statements."""
 
 _QUICKLY = 'NOINLINE __attribute__((optimize("O1")))'
 _DRIVEN = "char** I, char** O, char* w, void** L"
@@ -50,11 +57,12 @@ class Kernels:
     def text(self) -> str:
         """Return all kernels, and the function that calls them."""
         lines = [f"NOINLINE void {kernel}{text}" for text, kernel in self._texts.items()]
-        lines += _driver(self._name, rolled(self.statements))
+        statements = rolled(self.statements)
+        lines += _tabled(self._name, statements) or _straight(self._name, statements)
         return "\n".join(lines)
 
 
-def _driver(name: str, statements: list[Line]) -> list[str]:
+def _straight(name: str, statements: list[Line]) -> list[str]:
     """Write the function that says each statement."""
     size = sum([line.size for line in statements])
     if size > MOST_STATEMENTS:
@@ -81,6 +89,56 @@ def _chunks(statements: list[Line]) -> list[list[Line]]:
         chunks[-1].append(line)
         room -= line.size
     return chunks
+
+
+def _tabled(name: str, statements: list[Line]) -> list[str]:
+    """Write a driver that reads from a table which statement is next, and its numbers.
+
+    A form of statements is compiled once. Nothing is written where there are few statements, or
+    too many forms of them.
+    """
+    if sum([line.size for line in statements]) < _FEWEST_IN_TABLE:
+        return []
+    floats: dict[str, int] = {}
+    cases: dict[str, tuple[int, int]] = {}
+    rows = []
+    for line in statements:
+        text, row = _with_places(line, floats)
+        case, _ = cases.setdefault(text, (len(cases), line.size))
+        rows.append(",".join(map(str, [case, *row])))
+    if sum([size for _, size in cases.values()]) > _MOST_FORMS:
+        return []
+    table = ",\n".join(rows)
+    return [
+        f"static const long {name}_rows[] = {{\n{table}}};",
+        f"static const double {name}_floats[] = {{{', '.join([*floats, '0'])}}};",
+        f"{_QUICKLY} int {name}_steps({_DRIVEN}) {{",
+        f"  const long* p = {name}_rows; const double* D = {name}_floats;",
+        f"  while (p < {name}_rows + sizeof({name}_rows) / sizeof(long)) switch (*p) {{",
+        *[
+            f"  case {case}: {{ {text} }} p += {text.count('p[') + 1}; break;"
+            for text, (case, _) in cases.items()
+        ],
+        "  }\n  return 0;\n}",
+        f"int {name}({_DRIVEN}) {{ return {name}_steps(I, O, w, L); }}",
+    ]
+
+
+_HELD = re.compile(rf"({HOLE}|-?0x[0-9a-f.]+p[+-]\d+f?)")
+
+
+def _with_places(line: Line, floats: dict[str, int]) -> tuple[str, list[int]]:
+    """Return a statement that reads numbers from a row, and the row."""
+    if line.size > 1:
+        return line.text, []
+    text, *pieces = _HELD.split(line.form)
+    numbers, row = iter(line.numbers), list[int]()
+    for held, after in zip(pieces[::2], pieces[1::2], strict=True):
+        row.append(next(numbers) if held == HOLE else floats.setdefault(held, len(floats)))
+        place = f"p[{len(row)}]"
+        kind = "float" if held.endswith("f") else "double"
+        text += (place if held == HOLE else f"({kind})D[{place}]") + after
+    return text, row
 
 
 def nest(dims: Shape, first: int = 0) -> str:

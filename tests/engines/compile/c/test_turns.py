@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import RecordingWarning, compile
+from chainrules_compile.c import kernels
 from chainrules_compile.c.turns import rolled
 from chainrules_tape import value_and_grad
 from tests.engines.compile.c.near import near
@@ -91,6 +92,19 @@ def without_order(n, seed, dtype=np.float64):
         return values[-1] + values[-2]
 
     return f
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_statements_in_a_table_say_the_same(monkeypatch, dtype):
+    monkeypatch.setattr(kernels, "_FEWEST_IN_TABLE", 1)
+    f = value_and_grad(without_order(60, 3, dtype), (0, 1, 2))
+    g, row = compile(f, target="c"), np.linspace(0, 1, 5).astype(dtype)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", RecordingWarning)
+        for x, y in ((0.3, 0.7), (-2.0, 5.5), (0.0, 1.0), (np.inf, 2.0)):
+            xs = dtype(x), dtype(y), row * dtype(x)
+            assert near(g(*xs), f(*xs)), g.source
 
 
 @pytest.mark.slow
