@@ -30,10 +30,6 @@ def expect(x: Any, answer: Any, *, kind: Callable[[Any], Any]) -> None:
         raise MissError
 
 
-def needed(_x: Any) -> None:
-    """Need a power, so that it is computed: it may be too large, and the function handles that."""
-
-
 def made_again(_begins: bool, /) -> None:
     """Mark where calls begin, or end, that a checkpoint makes again so as not to keep values."""
 
@@ -162,12 +158,6 @@ def _in_one(xs: Any, width: Shape) -> Any:
     return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
 
-# The functions themselves, that do not look for arrays of other libraries first.
-_einsum: Any = getattr(np.einsum, "_implementation", np.einsum)
-_count: Any = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
-_vdot: Any = getattr(np.vdot, "_implementation", np.vdot)
-
-
 def laid_out(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Copy an array to memory where the axes have this order, the outermost first."""
     inverse = sorted(range(len(axes)), key=axes.__getitem__)
@@ -187,11 +177,6 @@ class Through:
         self.function = function
         self.place = place
         self.index = index
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return f"{name_of(self.function)}_through"
 
     def operands(self, x: Any, rest: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return what the function is given that gives the view."""
@@ -219,11 +204,6 @@ class Written:
         self.function = function
         self.keywords = keywords
 
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return f"{name_of(self.function)}_written"
-
     def __call__(self, x: Any, *rest: Any) -> Any:
         """Copy the array, and have the copy written to."""
         z = copied(x)
@@ -242,11 +222,6 @@ class Apart:
         self.function = function
         self.tree = tree
 
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return name_of(self.function)
-
     def __call__(self, *leaves: Any) -> Any:
         """Put the arguments together, and call the function."""
         operands, options = unflatten(self.tree, leaves)
@@ -261,11 +236,6 @@ class Gathered:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return name_of(self.function)
 
     def __call__(self, /, *operands: Any, **options: Any) -> Any:
         """Take apart what the function gives."""
@@ -288,7 +258,7 @@ def name_of(function: Any) -> str:
     """Return the name of a function, or of that which it stands for, as an identifier."""
     while not hasattr(function, "__name__"):
         held = getattr(function, "func", None) if isinstance(function, functools.partial) else None
-        inner = getattr(function, "__wrapped__", held)
+        inner = getattr(function, "function", getattr(function, "__wrapped__", held))
         if inner is None:
             break
         function = inner

@@ -26,13 +26,12 @@ from chainrules_compile.errors import (
     warn,
 )
 from chainrules_compile.explaining import explained
-from chainrules_compile.guards import SHARED
 from chainrules_compile.host import listen
 from chainrules_compile.making import CompiledProgram, Setting, recorded
 from chainrules_compile.noted import Noted
 from chainrules_compile.passes import passes_of
 from chainrules_compile.reasons import none_fits, why_in_a_row
-from chainrules_compile.results import close, moved_results, tried
+from chainrules_compile.results import close, moved_results
 from chainrules_compile.save import module_of, unchanged, write_module, written
 from chainrules_compile.scans import with_scans
 from chainrules_compile.writers import writer_of
@@ -51,14 +50,6 @@ IN_A_ROW = 3
 def is_traced(x: Any) -> bool:
     """Tell whether a structure holds what is differentiated, or noted for another program."""
     return any([isinstance(leaf, (Noted, Tracer)) for leaf in flatten(x)[0]])
-
-
-def static_instead(error: BaseException, found: list[BaseException]) -> frozenset[str]:
-    """Return the arguments that have to be static for what was refused, if they are small."""
-    names: frozenset[str] = frozenset()
-    for each in (error, *found):
-        names |= {*getattr(each, "arguments", ())}
-    return names
 
 
 @final
@@ -107,7 +98,6 @@ class Compiled(Generic[P, R]):
         self._unused: tuple[CompiledProgram, ...] = ()  # those recorded since one was used again
         self._static: frozenset[str] = frozenset()  # arguments that turned out to be static
         self._changed: set[str] = set()
-        self._drew = False
         self._looks = False  # into objects among its arguments
         self._told: set[str] = set()
         self.programs: tuple[CompiledProgram, ...] = ()
@@ -179,10 +169,14 @@ class Compiled(Generic[P, R]):
         except Exception as error:
             said = refusals.refusal(self.__name__, error, lambda: f(*args, **keywords))
             return self._as_before(said, args, keywords)
-        y, raised = tried(made.run, args, keywords, made.recorded.functions)
+        y, raised = MISS, None
+        try:
+            y = made.run(*args, **keywords)
+        except Exception as error:
+            raised = error
         made.guards.again()
         expected = f(*args, **keywords)
-        if written := made.guards.written(drawn=False):  # words draw again in the program
+        if written := made.guards.written():
             return self._changing(written, expected)
         if is_traced(expected):  # by what an argument holds
             return expected
@@ -263,14 +257,10 @@ class Compiled(Generic[P, R]):
                 make = functools.partial(recorded, setting, self._f, args, keywords)
                 try:
                     made, self._rolling = with_scans(make, self._rolling, found)
-                except Written as changes:
-                    if self._drew or not {*changes.names} <= SHARED:
-                        raise
-                    self._drew = True  # as a library may that is imported meanwhile
-                    found.clear()
                 except Exception as error:
                     blame(error, found)
-                    names = static_instead(error, found) - self._static
+                    small = [getattr(each, "arguments", ()) for each in (error, *found)]
+                    names = frozenset().union(*small) - self._static
                     if self._strict or not names:
                         raise
                     self._static |= names

@@ -174,7 +174,8 @@ class Entry:
             if cls in (list, tuple) or kind == "namedtuple":
                 where = f"{path}[{i}]"
             elif cls is dict:
-                where = f"{path}[{self._text(key)}]"
+                plain = type(key) in (str, int)
+                where = f"{path}[{repr(key) if plain else self._scope.name(key, 'key')}]"
             elif kind == "fields":
                 where = f"{path}.{key}"
             else:
@@ -255,17 +256,12 @@ class Entry:
             noted = self._recorder.opaque(x, name)
             self._names[noted.current] = name
             return noted
-        if type_info(cls).is_array and not isinstance(x, self._scope.arrays):
-            theirs = _LIBRARIES[_root(self._scope.arrays)]
-            if _root(cls) not in _LIBRARIES:
-                msg = (
-                    f"{name} is an array of {_root(cls)}, and programs compute with {theirs}'s; "
-                    f"where that is meant, call or export the function itself"
-                )
-                raise Unfit(msg, once=True, tell=True)
-            is_, compute = f"{name} is {describe(x)}", f"programs compute with {theirs}'s arrays"
-            msg = f"{is_}, and {compute}; convert it"
-            raise RecordingError(msg)
+        if type_info(cls).is_array and not isinstance(x, np.ndarray):
+            msg = (
+                f"{name} is {describe(x)}, and programs compute with NumPy's arrays; convert it, "
+                f"or export the function itself"
+            )
+            raise Unfit(msg, once=True, tell=True)
         if type_info(cls).is_array:
             if type_info(cls).library.namespace is None:
                 msg = (
@@ -284,9 +280,7 @@ class Entry:
         texts = [f"{name}.__class__ is not {self._class(type(x))}"]
         texts.append(f"{name}.shape != {x.shape} or {name}.dtype != {dtype}")
         strides = None if x.flags.c_contiguous else x.strides
-        if not isinstance(x, np.ndarray):
-            pass  # in what order elements are added, devices choose
-        elif strides is not None:
+        if strides is not None:
             texts.append(f"{name}.strides != {strides}")
         elif x.ndim:
             texts.append(f"not {name}.flags.c_contiguous")
@@ -333,19 +327,9 @@ class Entry:
             self.static[name] = _shown(x)
         return x
 
-    def _text(self, key: Any) -> str:
-        return repr(key) if type(key) in (str, int) else self._scope.name(key, "key")
-
 
 _STATIC = (np.bool_, np.integer, np.character)
 """Numbers of NumPy's that are no inputs."""
-_LIBRARIES = {"numpy": "NumPy", "cupy": "CuPy"}
-"""Those whose arrays programs compute with, by the roots of their modules."""
-
-
-def _root(cls: type) -> str:
-    root = cls.__module__.partition(".")[0]
-    return {"jaxlib": "jax"}.get(root, root)
 
 
 def _shown(x: Any) -> str:

@@ -10,7 +10,7 @@ import functools
 import operator
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -115,16 +115,6 @@ def is_foreign(function: Any) -> bool:
         return function is not read and not _is_ours(function, _computing(function))
     home = getattr(getattr(function, "__objclass__", function), "__module__", None) or ""
     return not (home.partition(".")[0] in _HOMES or is_settled(function))
-
-
-def may_draw(functions: Iterable[Any]) -> bool:
-    """Tell whether a word that another library computes is among functions: it may draw."""
-    for function in functions:
-        while hasattr(function, "function"):  # which is called otherwise
-            function = function.function
-        if isinstance(function, Primitive) and is_foreign(function):
-            return True
-    return False
 
 
 def _computing(word: Any) -> Any:

@@ -27,7 +27,6 @@ GROWING = (list, dict, set, deque)  # whose length is noted while the function i
 HELD = (dict, list, tuple)  # owners that are asked by a key, not by an attribute
 MOST_BYTES = 1 << 26  # of an array that is put back
 MOST = 32  # elements of a container whose arrays and numbers are compared
-SHARED = {"np.random", "Python's random"}  # generators that all share
 _NUMPYS: Any = np.random.get_state.__self__  # type: ignore[attr-defined]
 _PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
 EACH = 4  # elements along an axis of an array that are compared, about
@@ -226,12 +225,11 @@ class Guards:
         parts = {name: seen for name, _, seen in others.samples}
         return found | {name for name, _, seen in self.samples if parts.get(name) != seen}
 
-    def written(self, drawn: bool = True) -> list[str]:
+    def written(self) -> list[str]:
         """Return the names of what the function has written to, appended to, or drawn from."""
         found = [name for name, n in self._lengths.items() if len(self._growing[name]) != n]
         found += [name for name, x, before in self._contents if x.tobytes() != before]
-        now = self._drawing() if drawn else {}
-        found += [name for name, state in now.items() if state != self._states[name]]
+        found += [name for name, state in self._drawing().items() if state != self._states[name]]
         return [*dict.fromkeys([*self.changed(), *found])]
 
     def put_back(self) -> None:

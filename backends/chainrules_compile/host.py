@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,12 @@ import numpy as np
 
 from chainrules_compile.calls import made_again
 from chainrules_compile.errors import RecordingError, Unfit
-from chainrules_compile.facts import is_foreign
 from chainrules_compile.noted import Noted
 from chainrules_compile.recorder import Recorder, shares
 from chainrules_compile.scans import rolled_scan
 from chainrules_kit import listeners
 from chainrules_py import Primitive, vocabulary
-from chainrules_py.extend import flatten, plain, register_host, states
+from chainrules_py.extend import flatten, plain, register_host
 from chainrules_py.program import Call
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, report
 from chainrules_py.vocabulary.higher_order import scanning
@@ -35,8 +35,6 @@ def host(
     compute = implementation
     if implementation is word._fallback or (implementation is word.__wrapped__ and not word.opaque):
         return lambda *operands, **options: inline(word, compute, operands, options)
-    if not word.opaque and is_foreign(word):
-        compute = drawing_again(compute)
 
     def call(*operands: Any, **options: Any) -> Any:
         recorder = recorder_of(operands)
@@ -48,25 +46,6 @@ def host(
         if options.keys() != word.options.keys():
             operands, options = word.normalise(operands, options)
         return recorder.compute(function, compute, operands, options)
-
-    return call
-
-
-def drawing_again(compute: Any) -> Callable[..., Any]:
-    """Return what computes a word, with what it draws at random to be drawn again.
-
-    SciPy estimates norms so: a program calls the word, which draws at each call.
-    """
-
-    def call(*operands: Any, **options: Any) -> Any:
-        if any(map(callable, operands)):  # people's
-            return compute(*operands, **options)
-        put_back = states((), shared=True)
-        try:
-            return compute(*operands, **options)
-        finally:
-            for put in put_back:
-                put()
 
     return call
 
@@ -109,13 +88,8 @@ def recorder_of(operands: tuple[Any, ...]) -> Recorder | None:
     """
     for x in operands:
         if isinstance(x, Noted):
-            found: Recorder = x.recorder
-            return found
-    for x in flatten(operands)[0]:
-        if isinstance(x, Noted):
-            within: Recorder = x.recorder
-            return within
-    return None
+            return x.recorder  # type: ignore[no-any-return]
+    return next((x.recorder for x in flatten(operands)[0] if isinstance(x, Noted)), None)
 
 
 def mark_again(given: Any, begins: bool) -> None:
@@ -125,13 +99,9 @@ def mark_again(given: Any, begins: bool) -> None:
         recorder.calls.append(Call(made_again, (begins,), {}, ()))
 
 
+@functools.cache
 def listen() -> None:
     """Have calls of words on noted values come here."""
-    if Noted not in _listening:
-        listeners.append(mark_again)
-        scanning.append(rolled_scan)
-        _listening.add(Noted)
-        register_host(Noted, host)
-
-
-_listening: set[type] = set()
+    listeners.append(mark_again)
+    scanning.append(rolled_scan)
+    register_host(Noted, host)

@@ -11,12 +11,11 @@ this module's take and give them: `rows_of` and `stacked_rows`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
 
-from chainrules_py.program import Call, Program, Value
+from chainrules_py.program import Program
 
 
 @final
@@ -61,35 +60,6 @@ class Loop:
         """Return what is carried, and what is kept, of outputs or results."""
         return xs[: self.carried], xs[self.carried :]
 
-    def __call__(self, *operands: Any) -> Any:
-        """Run all turns, call by call; writers do better."""
-        same, first, sequences = self.split(operands)
-        carried: Any = first
-        ways = zip(sequences, self.backwards, strict=True)
-        rows = [reversed(x) if back else iter(x) for x, back in ways]
-        kept: list[list[Any]] = [[] for _ in self.body.outputs[self.carried :]]
-        for each in zip(*rows, strict=True) if rows else [()] * self.turns:
-            found = run(self.body, (*same, *carried, *each))
-            carried, new = self.outputs(found)
-            for values, x in zip(kept, new, strict=True):
-                values.append(x)
-        results: list[Any] = [*carried, *kept]
-        return tuple(results) if len(results) > 1 else results.pop()
-
-
-def run(program: Program, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run a program call by call, as the turn of a loop; raise for a guard that fails."""
-    found: dict[Value, Any] = dict(zip(program.inputs, given, strict=True))
-    found.update(program.constants)
-    for call in program:
-        operands = call.replaced(found).operands
-        y = call.function(*operands, **call.options)
-        if len(call.results) == 1:
-            found[call.results[0]] = y
-        else:
-            found.update(zip(call.results, y, strict=True) if call.results else ())
-    return Call(None, program.outputs, {}, ()).replaced(found).operands
-
 
 def rows_of(x: Any, *, first: int, last: int) -> list[Any]:
     """Return the rows of an array from one on to before another, as they lie."""
@@ -118,11 +88,3 @@ def stacked_rows(*parts: Any, back: bool) -> Any:
     *first, kept = parts
     rows = [*first, *kept][:: -1 if back else 1]
     return np.stack(rows) if type(rows[0]) is np.ndarray else np.array(rows)
-
-
-def nested(program: Program) -> Iterator[Program]:
-    """Give the program, and those that its loops run, at any depth."""
-    yield program
-    for call in program:
-        if type(call.function) is Loop:
-            yield from nested(call.function.body)

@@ -152,7 +152,6 @@ class Making:
         self.f = f
         self.scope = scope = Scope()
         scope.threads = setting.threads
-        scope.arrays = getattr(setting.write, "arrays", np.ndarray)
         self.name = setting.name if setting.name.isidentifier() else "program"
         scope[self.name] = None  # nothing else is called so
         self._lock = threading.RLock()  # of the names, which two writers may ask for at once

@@ -9,7 +9,6 @@ derivative is taken at this level, and nothing that leaves derivatives behind le
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 from weakref import ref
@@ -24,7 +23,6 @@ from chainrules_py.extend import (
     describe,
     element_methods,
     flatten,
-    is_library,
     is_structure_type,
     type_info,
     unflatten,
@@ -202,15 +200,7 @@ class Subscripts:
         x: Any = self
         self.recorder.write(x, where, value)
 
-    # -- what CuPy asks: whose operators it leaves to the other, and who takes its ufuncs
-
     __array_priority__ = 1000
-
-    def __cupy_override_elementwise_kernel__(self, f: Any, *operands: Any, **options: Any) -> Any:
-        x: Any = self
-        out = options.pop("out", None) or operands[f.nin :]
-        given = {"out": out, **options} if out else options
-        return x.__array_ufunc__(f, "__call__", *operands[: f.nin], **given)
 
 
 class Reading:
@@ -311,41 +301,13 @@ def refuse(x: Noted, kind: str) -> NoReturn:
     ------
     RecordingError
         With the line to write.
-    Unfit
-        If it is an installed library that wants it, of which nobody is going to write a line.
     """
-    who = _library_that_asks(sys._getframe(2))
-    if who is not None:
-        msg = (
-            f"{who} makes {kind} of {describe(x.payload)}, which is another at the next call, and "
-            f"no program would see it"
-        )
-        raise Unfit(msg, arguments=x.recorder.arguments_of(x))
     msg = (
         f"{describe(x.payload)} of a function that is being compiled does not become "
         f"{kind}: it is another at the next call, and the program would not see it; "
         f"{_INSTEAD[kind]}; or name the argument in static="
     )
     raise RecordingError(msg, arguments=x.recorder.arguments_of(x))
-
-
-_FOR_SOMEBODY = ("numpy", "chainrules_numpy", "chainrules_py", "chainrules_compile")
-"""NumPy's functions, and what stands for them, ask for whoever calls them."""
-
-
-def _library_that_asks(frame: Any) -> str | None:
-    """Return which installed library wants something plain, and where it was called; or None."""
-    found = list[str]()
-    while frame is not None and is_library(module := frame.f_globals.get("__name__", "")):
-        root = module.partition(".")[0]
-        if root not in _FOR_SOMEBODY:
-            found.append(root)
-        frame = frame.f_back
-    if not found:
-        return None
-    theirs = [root for root in found if not root.startswith("chainrules_")] or found
-    where = "" if frame is None else f" in line {frame.f_lineno} of {frame.f_code.co_name}"
-    return f"{theirs[-1]}{where}"
 
 
 # ------------------------------------------------------------------------------------- operators

@@ -17,10 +17,10 @@ import numpy as np
 
 from chainrules_compile.calls import Apart, Gathered, as_now, expect, expect_form
 from chainrules_compile.errors import RecordingError, Unfit, refused
-from chainrules_compile.facts import classes, has_form, is_foreign, is_settled, opaque_class
+from chainrules_compile.facts import classes, has_form, is_foreign, opaque_class
 from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import CLASSES, Noted, Reading, holds_noted, plain, simple
-from chainrules_compile.passes.values import call_of, changed, contiguous, size, value_of
+from chainrules_compile.passes.values import call_of, changed, size, value_of
 from chainrules_compile.refusals import check_leaves, check_nothing, parts_of, recordable
 from chainrules_compile.scope import SMALL, constant_name, count_in
 from chainrules_py import Primitive
@@ -44,13 +44,6 @@ _PLAIN = frozenset(
 )
 """Classes of what stands in a call as it is."""
 NUMBERS = (float, complex)
-TOTAL = frozenset(
-    (
-        *(operator.add, operator.sub, operator.mul, operator.neg),
-        *(np.add, np.multiply, np.subtract, np.negative, np.divide),
-    )
-)
-"""The most frequent of those whose results have a form of their own."""
 
 
 class Notes:
@@ -254,15 +247,6 @@ class Notes:
         taken = self._taken(operands, options)
         if taken is not None:
             y = by(*taken[1], **options)
-            cls = type(y)
-            if cls is float or cls is np.float64:
-                if function in TOTAL or (function is not operator.pow and is_settled(function)):
-                    return self._new_number(function, taken, options, y)
-            elif cls is np.ndarray and y.base is None and not any([y is x for x in taken[1]]):
-                flags = y.flags
-                new = flags.c_contiguous and flags.writeable and y.size
-                if new and (function in TOTAL or has_form(function, taken[2])):
-                    return self._new(function, taken, options, y)
             return self.note(function, operands, options, y, taken)
         y = by(*map(plain, operands), **{k: plain(x) for k, x in options.items()})
         return self.note(function, operands, options, y)
@@ -339,28 +323,6 @@ class Notes:
                     self.calls.append(Call(expect, (value, type(x)), {"kind": type}, ()))
                 made_all.append(x)
         return unflatten(tree, made_all)
-
-    def _new(self, function: Any, taken: Any, options: dict[str, Any], y: Any) -> Any:
-        """Note a call that gave a new array, by the shortest way."""
-        self._count += 1
-        shape, dtype = y.shape, y.dtype
-        layout = contiguous(shape, dtype.itemsize)
-        value = value_of(f"v{self._count}", np.ndarray, shape, dtype, None, layout)
-        self.calls.append(call_of(function, taken[0], options, (value,), taken[2]))
-        made = classes[np.ndarray](y, self, value)
-        self._owners[id(y)] = weakref.ref(made)
-        return made
-
-    def _new_number(self, function: Any, taken: Any, options: dict[str, Any], y: Any) -> Any:
-        """Note a call that gave a number, by the shortest way."""
-        self._count += 1
-        cls, name = type(y), f"v{self._count}"
-        if cls is float:
-            value = value_of(name, cls, None, None, None, None)
-        else:
-            value = value_of(name, cls, (), y.dtype, None, None)
-        self.calls.append(call_of(function, taken[0], options, (value,), taken[2]))
-        return classes[cls](y, self, value)
 
     def _taken(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Return what stands for operands, their payloads, and the values; None for structures."""

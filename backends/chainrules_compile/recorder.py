@@ -22,8 +22,8 @@ from chainrules_compile.layouts import is_compact, layout_of
 from chainrules_compile.noted import Noted, Reading, plain
 from chainrules_compile.notes import UNSURE, Notes
 from chainrules_compile.passes.values import flat
-from chainrules_compile.refusals import of_library, parts_of
-from chainrules_py.extend import flatten, type_info, unflatten
+from chainrules_compile.refusals import parts_of
+from chainrules_py.extend import flatten, type_info
 from chainrules_py.program import Call, Value
 from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
 
@@ -354,8 +354,6 @@ def watched(function: Any) -> Any:
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
-            if of_library(function) and not _writes(function, operands, options):
-                return function(*operands, **options)
             msg = (
                 f"{name_of(function)} writes to an array that it is given, in a function that is "
                 f"being compiled; use what it gives, or name the array in out="
@@ -367,19 +365,6 @@ def watched(function: Any) -> Any:
         return y
 
     return call
-
-
-def _writes(function: Any, operands: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Tell whether a function changes an array that it is given, by calling it with copies.
-
-    Some of SciPy's ask for arrays that can be written to, and do not.
-    """
-    leaves, tree = flatten((operands, options))
-    copies = [np.array(x, order="K") if type(x) is np.ndarray else x for x in leaves]
-    args, keywords = unflatten(tree, copies)
-    function(*args, **keywords)
-    pairs = [(x, y) for x, y in zip(leaves, copies, strict=True) if type(x) is np.ndarray]
-    return not all([x.tobytes() == y.tobytes() for x, y in pairs])
 
 
 def read_only(x: Any) -> Any:

@@ -170,11 +170,6 @@ def _split(xs: Leaves, *counts: int) -> Iterator[Leaves]:
     yield xs
 
 
-def _leaves(f: Any, carry: Leaves, rows: Leaves) -> Leaves:
-    """Return the leaves of what a function captured, of what is carried, and of rows."""
-    return (*(flatten(f)[0] if is_structure_type(type(f)) else ()), *carry, *rows)
-
-
 def _parted(f: Any) -> tuple[Leaves, Callable[[Leaves], Any]]:
     """Return what a function captured, and what makes it around other values."""
     if not is_structure_type(type(f)):

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 SMALL = 1000
 """Arguments of at most so many elements are static by value, where they have to be static."""
 
@@ -37,12 +35,8 @@ class Scope(UserDict[str, Any]):
         The names themselves, a plain dict: of another Python looks up names slowly.
     recipes : dict
         By a name how its object is made, where that was said.
-    computing : dict
-        Which word, of operands of which classes, a function computes, by its id.
     threads : int
         How many threads a program may run on.
-    arrays : type
-        The class of the arrays that programs compute with.
     fits : callable or None
         Makes a function of arrays, and lists of numbers, of their forms, which tells whether they
         have these; a writer may know a faster one than the expressions of Python.
@@ -59,9 +53,7 @@ class Scope(UserDict[str, Any]):
         self._kept: list[Any] = []
         self._counts: dict[str, int] = {}
         self.recipes: dict[str, tuple[Any, tuple[Any, ...]]] = {}
-        self.computing: dict[int, tuple[Any, tuple[type, ...]]] = {}
         self.threads = 1
-        self.arrays: type = np.ndarray
         self.fits: Callable[[list[Form]], Callable[..., bool]] | None = None
         self.save: Callable[[str, Path], None] | None = None
         self.locals: set[str] = set()

@@ -16,7 +16,6 @@ from chainrules_compile.passes.values import (
     is_contiguous,
     replaced,
     roots,
-    uses_of,
 )
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_along_axis, add_at, copy, scatter_add
@@ -24,8 +23,6 @@ from chainrules_py.vocabulary.views import duplicate, store
 
 WRITES = frozenset((store, scatter_add, add_at, add_along_axis, subtract_at, plus_at, minus_at))
 """Words whose result is their first operand, and something else in some places."""
-_NEAR = 64
-"""How many calls later a copy is looked for at most."""
 
 
 def writes(function: Any) -> bool:
@@ -42,11 +39,6 @@ class Into:
     def __init__(self, function: Any, place: int) -> None:
         self.function = function
         self.place = place
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return f"{self.function.__name__}_into_{self.place}"
 
 
 def with_buffers(program: Program) -> Program:
@@ -81,14 +73,9 @@ def _into(f: Any) -> dict[int, Into] | None:
 
 
 def without_copies(program: Program) -> Program:
-    """Return the program without copies that nobody needs.
-
-    These are of arrays that nobody else has and that die with that, and those that are read once,
-    elementwise, before anybody writes to what was copied.
-    """
+    """Return the program without copies of arrays that nobody else has and that die with that."""
     of = roots(program)
-    copies = [call.results[0] for call in program if call.function in (duplicate, copy)]
-    uses, last = uses_of(program, copies), ends(program, of)
+    last = ends(program, of)
     foreign = {of[x] for x in (*program.inputs, *program.constants)}
     instead: dict[Value, Any] = {}
     kept = []
@@ -101,32 +88,9 @@ def without_copies(program: Program) -> Program:
                 instead[y] = x
                 last[of[x]] = last[of[y]]
                 continue
-            if is_array(x) and alike(x, y) and x.layout == y.layout and uses[y]:
-                use = uses[y][-1]
-                before = uses[y][:-1]
-                if read_before_writing(program.calls[i + 1 : use + 1], of[x], of) and all(
-                    [is_elementwise(program.calls[k]) for k in before]
-                ):
-                    instead[y] = x
-                    last[of[x]] = max(last[of[x]], use)
-                    continue
         kept.append(call)
     outputs = Call(None, program.outputs, {}, ()).replaced(instead).operands
     return changed(program, calls=tuple(kept), outputs=outputs)
-
-
-def read_before_writing(calls: tuple[Call, ...], root: Value, of: dict[Value, Value]) -> bool:
-    """Tell whether the last of some calls is elementwise, and none writes to an array."""
-    if not 0 < len(calls) < _NEAR or not is_elementwise(calls[-1]):
-        return False
-    written = [call.operands[0] for call in calls if writes(call.function)]
-    return not any([type(x) is Value and of[x] is root for x in written])
-
-
-def is_elementwise(call: Call) -> bool:
-    """Tell whether a call is of a ufunc that gives one array, of the operands alone."""
-    f: Any = call.function
-    return isinstance(f, np.ufunc) and f.nout == 1 and f.signature is None and not call.options
 
 
 def _place(

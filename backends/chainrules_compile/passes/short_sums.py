@@ -5,7 +5,7 @@ NumPy begins anew for each row, which takes it as long as twenty additions.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +33,7 @@ def with_short_sums(program: Program) -> Program:
     """Return the program with other calls for sums of short rows."""
     if program.functions.isdisjoint(_SUMS) or not any(map(_is_short, program.calls)):
         return program
-    walk = _Walk()
-    calls = tuple([new for call in program.calls for new in walk.instead(call)])
+    calls = tuple([new for call in program.calls for new in _instead(call)])
     return changed(program, calls=calls)
 
 
@@ -52,31 +51,26 @@ def _is_short(call: Call) -> bool:
     return last and plain and 1 < n <= _MOST and size(y) >= _ROWS * (n - 1)
 
 
-@final
-class _Walk:
-    def __init__(self) -> None:
-        self._count = 0
+def _instead(call: Call) -> list[Call]:
+    """Return what stands in the place of a call."""
+    if not _is_short(call):
+        return [call]
+    x, (y,) = call.operands[0], call.results
+    calls: list[Call] = []
+    total, *columns = [_column(x, y, k, calls) for k in range(x.shape[-1])]
+    for column in columns:
+        before, total = total, _new(y, len(calls), None, y.layout)
+        calls.append(Call(np.add, (before, column), {}, (total,)))
+    return [*calls, Call(np.add, (total, 0.0), {}, (y,))]  # rows of -0 alone are 0
 
-    def instead(self, call: Call) -> list[Call]:
-        """Return what stands in the place of a call."""
-        if not _is_short(call):
-            return [call]
-        x, (y,) = call.operands[0], call.results
-        calls: list[Call] = []
-        total, *columns = [self._column(x, y, k, calls) for k in range(x.shape[-1])]
-        for column in columns:
-            before, total = total, self._new(y, None, y.layout)
-            calls.append(Call(np.add, (before, column), {}, (total,)))
-        return [*calls, Call(np.add, (total, 0.0), {}, (y,))]  # rows of -0 alone are 0
 
-    def _column(self, x: Value, y: Value, k: int, calls: list[Call]) -> Value:
-        shape: Any = y.shape
-        entry: Any = slice(k, k + 1) if len(shape) == len(x.shape or ()) else k
-        column = self._new(y, x.memory or x, x.layout[:-1])
-        calls.append(Call(read, (x,), {"index": Index.split((..., entry))[0]}, (column,)))
-        return column
+def _column(x: Value, y: Value, k: int, calls: list[Call]) -> Value:
+    shape: Any = y.shape
+    entry: Any = slice(k, k + 1) if len(shape) == len(x.shape or ()) else k
+    column = _new(y, len(calls), x.memory or x, x.layout[:-1])
+    calls.append(Call(read, (x,), {"index": Index.split((..., entry))[0]}, (column,)))
+    return column
 
-    def _new(self, y: Value, memory: Value | None, layout: Any) -> Value:
-        self._count += 1
-        name = f"{y.name}_short{self._count}"
-        return value_of(name, np.ndarray, y.shape, y.dtype, memory, layout)
+
+def _new(y: Value, n: int, memory: Value | None, layout: Any) -> Value:
+    return value_of(f"{y.name}_short{n}", np.ndarray, y.shape, y.dtype, memory, layout)

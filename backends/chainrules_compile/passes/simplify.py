@@ -17,7 +17,6 @@ from chainrules_compile.calls import made_again
 from chainrules_compile.passes.recall import Known
 from chainrules_compile.passes.values import (
     alike,
-    axes_of,
     bits_of,
     call_of,
     called,
@@ -84,14 +83,9 @@ _MAYBE_SAME = frozenset(
         astype,
     )
 )
-_MARK, _PRODUCT, _STRONG, _OPERATOR, _SAME, _FACTOR, _SPREADING, _CHEAPER = [
-    1 << k for k in range(8)
-]
+_MARK, _PRODUCT, _STRONG, _OPERATOR, _SAME, _FACTOR, _CHEAPER = [1 << k for k in range(7)]
 """What is asked of calls of a function: once of each function, as most are called often."""
 _OF_VECTORS = ("matmul_left_numpy", "matmul_right_numpy")
-_SPREAD = "sum_transpose_numpy"
-_LOOPS = 32
-"""How often NumPy may begin anew, along an axis that is not spread: a loop costs it 20 ns."""
 _LARGEST = 1 << 20
 """How many elements are looked at, of an array that is the same in each run."""
 
@@ -115,7 +109,6 @@ def asked_of(function: Any) -> int:
         | _OPERATOR * (function in _REWRITTEN)
         | _SAME * (function in _MAYBE_SAME)
         | _FACTOR * (function in _FACTORS)
-        | _SPREADING * (name == _SPREAD)
         | _CHEAPER * (function in (divide, power) or name in _OF_VECTORS)
     )
 
@@ -163,7 +156,6 @@ class _Walk:
         self._replaced = self.instead.keys()
         self._seen = Known()
         self._alike = {x: n for x, a in program.constants.items() if (n := uniform(a)) is not None}
-        self._even = set(self._alike)  # and what is spread: arrays that a number may stand for
 
     def take(self, call: Call) -> None:
         """Take the next call: leave it out, put another in its place, or keep it."""
@@ -190,9 +182,7 @@ class _Walk:
                 if same is not None:
                     self.instead[results[0]] = same
                     return
-            if how & _SPREADING:
-                self._even.add(results[0])
-            elif how & _CHEAPER or (self._even and not self._even.isdisjoint(call.values)):
+            if how & _CHEAPER:
                 call = self._cheaper(call)
         if call.function is np.multiply and len(call.values) == 1:
             call = negated(call)
@@ -251,8 +241,6 @@ class _Walk:
 
     def _cheaper(self, call: Call) -> Call:
         """Return a call that gives the same for less."""
-        if not self._even.isdisjoint(call.values) and isinstance(call.function, np.ufunc):
-            call = self._unspread(call) if is_array(call.results[0]) else call
         if call.function is divide and is_array(call.results[0]):
             return self._divided(call)
         if call.function is power and is_array(call.results[0]):
@@ -285,66 +273,10 @@ class _Walk:
         plain = is_array(x) and x.dtype.kind == "f" and type(p) is float and p == 2.0
         return canonical(called(call, operator.pow)) if plain and not call.options else call
 
-    def _unspread(self, call: Call) -> Call:
-        """Return an elementwise call with the number that an operand is in all its elements."""
-        (result,), xs = call.results, call.operands
-        if call.options or len(xs) != 2 or call.function.signature is not None:
-            return call
-        for i, x in enumerate(xs):
-            other = xs[1 - i]
-            if not is_array(x) or not is_array(other) or not alike(other, result):
-                continue
-            if not is_contiguous(other) or not is_contiguous(result) or x.dtype != result.dtype:
-                continue
-            number = self._number(x)
-            number = self._spread(x) if number is None else number
-            if number is not None:
-                ys = (number, other) if i == 0 else (other, number)
-                return Call(call.function, ys, {}, call.results)
-        return call
-
-    def _spread(self, x: Value) -> Value | None:
-        """Return the array that was spread along axes, if NumPy may spread it as it computes."""
-        source = self.made.get(x)
-        if source is None or not spreads(source):
-            return None
-        y_bar, axis, keepdims = (
-            source.operands[0],
-            source.options["axis"],
-            source.options["keepdims"],
-        )
-        if not is_array(y_bar) or y_bar.dtype != x.dtype or not is_contiguous(y_bar):
-            return None
-        if not (keepdims or axis == 0):
-            return None
-        shape: Any = x.shape
-        axes = () if axis is None else axes_of(axis, len(shape))
-        if not axes:
-            return None
-        last = max(axes)
-        return y_bar if math.prod(shape[: last + 1]) <= _LOOPS else None
-
-    def _number(self, x: Value) -> Any:
-        """Return the number that an array is in all its elements, or None."""
-        if x in self._alike and x.dtype == np.float64:
-            return self._alike[x]
-        source = self.made.get(x)
-        if source is None or not spreads(source):
-            return None
-        y_bar = source.operands[0]
-        if type(y_bar) is Value and (y_bar.shape != () or y_bar.dtype != x.dtype):
-            return None
-        return y_bar if type(y_bar) in (Value, np.float64) else None
-
 
 def may_be_one(call: Call) -> bool:
     """Tell whether something other than a value or a number, or the number one, is an operand."""
     return not all([type(x) is Value or (type(x) is float and x != 1.0) for x in call.operands])
-
-
-def spreads(call: Call) -> bool:
-    """Tell whether a call spreads an array along axes."""
-    return getattr(call.function, "__name__", None) == _SPREAD
 
 
 def canonical(call: Call) -> Call:

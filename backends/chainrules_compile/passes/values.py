@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 import struct
 from collections import Counter
@@ -183,12 +182,6 @@ def size(x: Value) -> int:
     for length in x.shape or ():
         n *= length
     return n
-
-
-def largest(program: Program) -> int:
-    """Return how many elements the largest result has."""
-    shapes = {y.shape for call in program.calls for y in call.results}
-    return max([math.prod(shape or ()) for shape in shapes], default=0)
 
 
 def axes_of(axis: Any, n: int) -> tuple[int, ...]:

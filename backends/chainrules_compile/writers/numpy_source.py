@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 
 from chainrules_compile.calls import (
+    MissError,
     Through,
     Written,
+    expect,
+    expect_form,
     minus_at,
     name_of,
     plus_at,
     subtract_at,
 )
+from chainrules_compile.errors import MISS
 from chainrules_compile.loops import Loop
 from chainrules_compile.passes.lifetimes import Into, writes
 from chainrules_compile.passes.values import bits_of, is_array, size
 from chainrules_compile.scope import Scope, name_of_dtype
-from chainrules_compile.writers.guards import guard_line
-from chainrules_compile.writers.loop_source import LARGE, write_loop
 from chainrules_compile.writers.nesting import COMPARISONS, last_uses, nested
 from chainrules_compile.writers.shorter import ASKING, entry_text, is_plain, takes_whole_numbers
-from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS, Speller
+from chainrules_compile.writers.spelling import OPERATORS, SPELLINGS
 from chainrules_compile.writers.writer import Body
 from chainrules_py import Primitive
 from chainrules_py.program import Call, Program, Value
@@ -40,6 +42,10 @@ _BY_NAME = (np.maximum, np.minimum)
 """Ufuncs that NumPy wants to be told by name where the result goes."""
 
 
+LARGE = 200
+"""From how many elements on the name of an array is given back when it is dead."""
+
+
 def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
     """Write a program as statements of NumPy; see `chainrules_compile.writers.writer.Writer`."""
     return NumpyWriting(program, names, scope).body()
@@ -48,7 +54,7 @@ def write(program: Program, names: Mapping[Value, str], scope: Scope) -> Body:
 write.loops = True  # type: ignore[attr-defined]
 
 
-class NumpyWriting(Speller):
+class NumpyWriting:
     """Writing of one program.
 
     Attributes
@@ -103,7 +109,7 @@ class NumpyWriting(Speller):
     def _statement(self, call: Call, uses: Mapping[Value, list[int]], dying: list[Value]) -> None:
         """Write one call, at which some values die."""
         if type(call.function) is Loop:
-            write_loop(self, call, dying)
+            _LoopWriting(self, call, dying).write()
         elif not call.results:
             self._guard(call)
         elif len(call.results) > 1:
@@ -331,9 +337,7 @@ class NumpyWriting(Speller):
         if not isinstance(function, Primitive):
             return function
         types: Any = tuple([x.type if type(x) is Value else type(x) for x in xs])
-        found = function.implementation(types) or function
-        self.scope.computing[id(found)] = function, types
-        return found
+        return function.implementation(types) or function
 
     def bound(self, function: Any) -> str:
         """Return the name of a function in the scope."""
@@ -418,3 +422,137 @@ class NumpyWriting(Speller):
         if not entries:
             return "()"
         return self.scope.name(joined, "where", ("index", pattern))
+
+
+# --------------------------------------------------------------------- statements of several parts
+
+
+def guard_line(s: NumpyWriting, call: Call) -> str:
+    """Return the line that asks, and returns where the answer is another."""
+    miss = s.scope.name(MISS, "MISS")
+    if call.function in (expect, expect_form):
+        return f"if {test_of(s, call)}: return {miss}"
+    error = s.scope.name(MissError, "MissError")
+    return f"try: {s.call(call)}\n    except {error}: return {miss}"
+
+
+def test_of(s: NumpyWriting, call: Call) -> str:
+    """Return what is true where an answer, or the form of a value, is another than was noted."""
+    if call.function is expect:
+        x, answer = call.operands
+        kind = call.options["kind"]
+        if kind is bool:
+            return f"{'not ' if answer else ''}{s.asked(x)}"
+        if kind is type:
+            return f"{s.text(x)}.__class__ is not {s.constant(answer)}"
+        return f"{s.bound(kind)}({s.text(x)}) != {answer!r}"
+    x, (shape, dtype, *lies) = call.operands
+    text = s.text(x)
+    test = f"{text}.shape != {shape!r} or {text}.dtype != {s.constant(dtype)}"
+    if lies:
+        test = f"{text}.__class__ is not {s.constant(x.type)} or {test}"
+        is_c, strides = lies == [None], f"{text}.strides != {lies[0]!r}"
+        test += f" or {f'not {text}.flags.c_contiguous' if is_c else strides}"
+    return test
+
+
+class _LoopWriting:
+    """Writing of a call of a loop; some of its operands die at it."""
+
+    def __init__(self, writing: NumpyWriting, call: Call, dying: list[Value]) -> None:
+        self.to = writing
+        self.call = call
+        self.dying = set(dying)
+        loop: Loop = call.function
+        self.loop = loop
+        self.same, self.carried, self.each = loop.split(loop.body.inputs)
+        self.next, self.kept = loop.outputs(loop.body.outputs)
+        self.ends, self.lists = loop.outputs(call.results)
+        self.variables: list[str] = []
+        self.ranges: list[str] = []
+        self.start: list[str] = []
+
+    def write(self) -> None:
+        """Write what comes before the loop, the loop, and give back the names of one turn."""
+        to, names, loop = self.to, self.to.names, self.loop
+        same, firsts, sequences = loop.split(self.call.operands)
+        for x, operand in zip(self.same, same, strict=True):
+            names[x] = names[operand]
+        for x, first in zip(self.carried, firsts, strict=True):
+            self._carry(x, first)
+        for x in self.lists:
+            names[x] = to.unused("kept")
+            to.lines.append(f"{names[x]} = []")
+        for x, operand, back in zip(self.each, sequences, loop.backwards, strict=True):
+            self._sequence(x, operand, back)
+        outside, to.lines = to.lines, [*self.start]
+        carries = [names[x] for x in self.carried]
+        to.statements(loop.body, {*self.same, *self.carried})
+        self._end_of_turn(carries)
+        if not to.lines:
+            to.lines.append("pass")
+        inside, to.lines = to.lines, outside
+        to.lines.append(f"for {self._header()}:")
+        to.lines += ["    " + line.replace("\n", "\n    ") for line in inside]
+        for y, name in zip(self.ends, carries, strict=True):
+            names[y] = name
+        self._give_back()
+
+    def _carry(self, x: Value, first: Value) -> None:
+        """Give a carried value its name: that of the first, if nobody else needs it."""
+        to, names = self.to, self.to.names
+        alone = self.call.values.count(first) == 1 and first in self.dying
+        if alone and first.type is not list:
+            names[x] = names[first]
+        else:
+            to.lines.append(f"{to.new(x)} = {names[first]}")
+
+    def _sequence(self, x: Value, operand: Any, back: bool) -> None:
+        """Have a value be each of a sequence in turn; an array goes where the loop makes others.
+
+        So does a large one in any case: to take it from its list costs as much as a call of 20 ns.
+        """
+        to, name = self.to, self.to.new(x)
+        alone = operand in self.dying and self.call.values.count(operand) == 1
+        if alone and is_array(x) and (self.lists or size(x) > LARGE):
+            if not back:
+                to.lines.append(f"{to.names[operand]}.reverse()")
+            self.start.append(f"{name} = {to.names[operand]}.pop()")
+            return
+        text = to.names[operand]
+        self.variables.append(name)
+        self.ranges.append(f"{self._builtin(reversed)}({text})" if back else text)
+
+    def _builtin(self, function: Any) -> str:
+        return self.to.scope.name(function, function.__name__)
+
+    def _end_of_turn(self, carries: list[str]) -> None:
+        """Write what a turn leaves for others."""
+        to = self.to
+        for x, y in zip(self.kept, self.lists, strict=True):
+            to.lines.append(f"{to.names[y]}.append({to.text(x)})")
+        pairs = [(c, to.text(x)) for c, x in zip(carries, self.next, strict=True)]
+        if pairs := [(c, text) for c, text in pairs if c != text]:
+            left, right = zip(*pairs, strict=True)
+            to.lines.append(f"{', '.join(left)} = {', '.join(right)}")
+
+    def _header(self) -> str:
+        if not self.variables:
+            return f"{self.to.local('_')} in {self._builtin(range)}({self.loop.turns})"
+        if len(self.variables) == 1:
+            return f"{self.variables[0]} in {self.ranges[0]}"
+        zipped = f"{self._builtin(zip)}({', '.join(self.ranges)})"
+        return f"{', '.join(self.variables)} in {zipped}"
+
+    def _give_back(self) -> None:
+        """Give back the names of one turn that mean nothing any more."""
+        to, names = self.to, self.to.names
+        made = {y for call in self.loop.body for y in call.results}
+        living = {names[y] for y in self.ends}
+        for x in dict.fromkeys([y for y in (*self.next, *self.kept) if y in made]):
+            name = names[x]
+            if name in living or name in to.free:
+                continue
+            if is_array(x) and size(x) > LARGE:
+                to.lines.append(f"{name} = None")
+            to.free.append(name)

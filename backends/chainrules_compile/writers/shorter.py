@@ -11,7 +11,6 @@ import numpy as np
 from chainrules_compile.passes.values import is_array, is_contiguous, size
 from chainrules_py.program import Call, Value
 
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _WHOLE = "bhilqpBHILQP"
 ASKING = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 """Ufuncs whose numbers are of the dtype of what they are compared with."""

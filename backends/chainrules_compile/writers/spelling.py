@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,8 +90,6 @@ OPERATORS = {
 SPELLINGS: dict[Any, Spelling] = {}
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _LONG = 4096
-_FEW, _MANY = 512, 4
-"""Of how many elements arrays are asked at once whether they are finite, and of how many arrays."""
 
 
 def spells(*functions: Any) -> Callable[[Spelling], Spelling]:
@@ -312,8 +310,6 @@ def _where(s: Speller, call: Call) -> str | None:
 
 @spells(is_finite)
 def _finite(s: Speller, call: Call) -> str | None:
-    import math
-
     (x,) = call.operands
     if not is_array(x):
         return f"{s.bound(math.isfinite)}({s.text(x)})"
@@ -327,12 +323,6 @@ def _finite(s: Speller, call: Call) -> str | None:
         flat = s.local("flat")
         return f"{s.bound(math.isfinite)}({name}({flat} := {text}, {flat}))"
     return f"{s.bound(math.isfinite)}({name}({text}, {text}))"
-
-
-def small(xs: Sequence[Value]) -> list[Value]:
-    """Return the small arrays among values, if there are many: they are asked at once."""
-    found = [x for x in xs if is_array(x) and size(x) <= _FEW and x.dtype.kind == "f"]
-    return found if len(found) >= _MANY else []
 
 
 @spells(sum_to)

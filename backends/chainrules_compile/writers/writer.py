@@ -33,11 +33,8 @@ class Body(NamedTuple):
 class Writer(Protocol):
     """Writer of programs for a target.
 
-    It may have ``passes``, the titles of those that it wants alone, and ``keeps_bits``, which is
-    false where a program rounds otherwise than NumPy whatever is asked for; and ``threads``, which
-    is true where programs can run on several; and ``loops``, which is true where calls of a `Loop`
-    may stand in them, as a scan gives of which one turn was recorded; and ``arrays``, the class of
-    the arrays that they compute with, where that is not NumPy's.
+    It may have ``threads``, which is true where programs can run on several. It may have ``loops``,
+    which is true where calls of a `Loop` may stand in them, as a scan gives of one turn.
     """
 
     def __call__(self, program: Program, names: Mapping[Value, str], scope: Scope) -> Body:

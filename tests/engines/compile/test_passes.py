@@ -20,7 +20,7 @@ from chainrules_compile.passes.simplify import simplified
 from chainrules_compile.writers.shorter import is_matrix
 from chainrules_py.program import Call, Program, Value
 from chainrules_py.vocabulary import add_at, matrix_transpose
-from chainrules_py.vocabulary.views import Index, duplicate, read, read_whole, store
+from chainrules_py.vocabulary.views import Index, duplicate, read, store
 from chainrules_tape import value_and_grad
 
 F8 = np.dtype(float)
@@ -92,24 +92,6 @@ def test_copies_of_what_dies_are_left_out():
     assert functions(with_buffers(program([X], calls, [B]))) == [np.sin]
     assert functions(with_buffers(program([X], calls, [A, B]))) == [np.sin, duplicate]
     assert functions(with_buffers(program([A], calls[1:], [B]))) == [duplicate]
-
-
-@pytest.mark.parametrize("way", ["read", "written to between", "used twice", "laid otherwise"])
-def test_what_is_read_once_before_anybody_writes_is_not_copied(way):
-    layout = () if way == "laid otherwise" else X.layout
-    part = Value("part", X.type, X.shape, X.dtype, A, layout)
-    write = Call(store, (A, 0.0), {"index": read_whole}, (D,))
-    calls = [
-        Call(np.sin, (X,), {}, (A,)),
-        Call(read, (A,), {"index": read_whole}, (part,)),
-        Call(duplicate, (part,), {}, (B,)),
-        *([write] if way == "written to between" else []),
-        Call(np.cos, (B,), {}, (C,)),
-        *([] if way == "written to between" else [write]),
-    ]
-    outputs = [C, D, *([B] if way == "used twice" else [])]
-    found = functions(with_buffers(program([X], calls, outputs)))
-    assert (duplicate in found) == (way != "read")
 
 
 def test_signs_of_zeros_are_kept():
