@@ -133,11 +133,6 @@ def backward_class(function: Any) -> Any:
     return getattr(function, "_backward_cls", Absent("torch.autograd:Function._backward_cls"))
 
 
-def has_hooks() -> bool:
-    """Tell whether hooks on what is saved are set, or may be."""
-    return isinstance(_top_hooks, Absent) or _top_hooks(True) is not None
-
-
 _top_hooks = _name("torch:_C._autograd._top_saved_tensors_default_hooks")
 _pop_hooks = _name("torch:_C._autograd._pop_saved_tensors_default_hooks")
 _push_hooks = _name("torch:_C._autograd._push_saved_tensors_default_hooks")

@@ -15,15 +15,13 @@ were, connected. Where a rule saved something else, it is run again on these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
 from typing import Any
 
 import torch
 from torch.autograd.function import Function
 
-from chainrules_py import NoRuleError, Primitive
+from chainrules_py import NoRuleError
 from chainrules_py.extend import (
-    AbstractZero,
     Bound,
     brought_home,
     check_result,
@@ -31,7 +29,7 @@ from chainrules_py.extend import (
     map_leaves,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.call import AnyCall, Plan, spaces_of
+from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.compilers import is_writing_down, unseen
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import (
@@ -41,8 +39,7 @@ from chainrules_torch.engine.functorch import (
     refuse_rewritten,
 )
 from chainrules_torch.engine.halves import or_by_numpy
-from chainrules_torch.engine.kept import Again, Constant, Record
-from chainrules_torch.engine.maps import PLAIN, holds_nothing
+from chainrules_torch.engine.kept import Again, Record, is_open
 from chainrules_torch.engine.outputs import another, owned, split, wrap
 from chainrules_torch.engine.vmap import Mapped
 
@@ -74,61 +71,38 @@ def kept(
     y: Any,
 ) -> Any:
     """Keep what a rule saved, whatever it is, and return the value as PyTorch's functions do."""
-    if not all(map(_is_open, record[2:])):
+    if not all(map(is_open, flatten(record[2:])[0])):
         # A closure that has the result leads back to itself, by a way that only PyTorch sees.
-        mine, before = set(map(id, leaves)), flatten(y)[0]
+        mine = set(map(id, leaves))
         y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else another(x, leaves), y)
-        ctx.record = saved = Record(call, bound, record, leaves, needs, y)
-        closures = [x for x in record[2:] if not _is_open(x)]
-        seen = [*zip(leaves, leaves, strict=True), *zip(before, flatten(y)[0], strict=True)]
-        saved.note_versions(seen, closures)
-    else:
-        ctx.record = saved = Record(call, bound, record, leaves, needs, y)
+    ctx.record = saved = Record(call, bound, record, leaves, needs, y)
     ctx.save_for_backward(*saved.tensors)
     saved.tensors = []  # an output here would keep its own graph alive
-    if isinstance(y, Tensor):
-        return y
-    ctx.set_materialize_grads(False)
+    if not isinstance(y, Tensor):
+        ctx.set_materialize_grads(False)
     return wrap(y)
-
-
-def _is_open(x: Any) -> bool:
-    """Tell whether all that a saved value holds can be seen: it is no closure, and has none."""
-    cls = type(x)
-    if cls is tuple or cls is list or cls is dict:
-        return all(map(_is_open, x.values() if cls is dict else x))
-    plain = cls in PLAIN or isinstance(x, (Tensor, Primitive, AbstractZero))
-    return plain or (isinstance(x, FunctionType) and holds_nothing(x))
 
 
 def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bool]) -> Any:
     """Run the rule of a call, and keep what it saved."""
     plan = call.plan
-    if is_writing_down() or plan.of_numpy is not None:
-        return _later(ctx, call, leaves)
-    operands = call.operands(leaves)
-    error = None
     try:
         bound = plan.bound("reverse", call.wanted(needs), again=False)
-    except NoRuleError as missing:  # an error where the mode is asked for
+    except NoRuleError:  # an error where the mode is asked for
         if not plan.states("forward"):
             raise
-        bound, error = None, missing
-    if bound is not None:
-        of = bound
-        if plan.solves:
-            y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
-        else:
-            run = lambda: of.run(None, *operands, **plan.options)
-            found = or_by_numpy(call, None, run, lambda _: None)
-            if found is None:
-                return _later(ctx, call, leaves)
-            y, record = found
+        bound = None
+    if bound is None or is_writing_down():
+        return _later(ctx, call, leaves)
+    of = bound
+    if plan.solves:
+        y, record = _watched(plan, bound, call.operands(list(map(_detached, leaves))))
         return kept(ctx, call, bound, record, leaves, needs, map_leaves(outside, y))
-    y = plan.run(plan.compute, *operands, **plan.options)
-    ctx.record = Constant(spaces_of(leaves, needs), error)
-    ctx.set_materialize_grads(False)
-    return wrap(y)
+    run = lambda: of.run(None, *call.operands(leaves), **plan.options)
+    found = or_by_numpy(call, None, run, lambda _: None)
+    if found is None:
+        return _later(ctx, call, leaves)
+    return kept(ctx, call, bound, found[1], leaves, needs, map_leaves(outside, found[0]))
 
 
 class Plain(Function):
@@ -194,8 +168,8 @@ def transforming(of: AnyCall | None) -> Any:
             finally:
                 computing.set(before)
             outputs = (out,) if isinstance(out, Tensor) else out
-            if plan_of(call).is_own:
-                others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
+            others = [x for x in outputs[:-1] if not isinstance(x, Tensor)]
+            if others and plan_of(call).is_own:
                 check_result(brought_home(others, tuple(leaves)))
             # A derivative of a view would have to be a view as well.
             found = tuple([owned(x, leaves) for x in outputs])

@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-import weakref
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, final
 
 import torch
 
-from chainrules_py import MutationError, NoRuleError, Primitive
-from chainrules_py.extend import (
-    AbstractZero,
-    Bound,
-    TreeDef,
-    flatten,
-    knows,
-)
-from chainrules_torch import _private
+from chainrules_py import Primitive
+from chainrules_py.extend import AbstractZero, Bound, TreeDef, flatten, partition, unflatten
 from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
-from chainrules_torch.engine.config import in_forward_mode
+from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.halves import Half, or_by_numpy, pull, push
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
-from chainrules_torch.engine.outputs import cotangent, written
+from chainrules_torch.engine.outputs import cotangent
 from chainrules_torch.engine.vmap import Mapped
 
 Tensor = torch.Tensor
-
-
-@final
-class Constant:
-    """Record of a call through which nothing flows back, or in a mode that nobody stated."""
-
-    __slots__ = ("error", "spaces")
-    call = None
-
-    def __init__(self, spaces: list[Any], error: NoRuleError | None) -> None:
-        self.spaces = spaces
-        self.error = error
-
-    def pull(self, *_: Any) -> list[Any]:
-        """Zeros, for what can be perturbed."""
-        if self.error is not None:
-            raise self.error
-        return [written(None, of) for of in self.spaces]
 
 
 @final
@@ -90,15 +62,11 @@ class Again:
         return found[0] if self.treedef is None else (*found, None)
 
 
-@final
-class Slot:
-    """Stands for a tensor that PyTorch keeps."""
-
-    def __repr__(self) -> str:
-        return "tensor"
-
-
-SLOT = Slot()
+def is_open(x: Any) -> bool:
+    """Tell whether a value holds no tensor that cannot be seen: it is no closure, nor an object."""
+    if isinstance(x, (Tensor, Primitive, AbstractZero)) or type(x) in PLAIN:
+        return True
+    return isinstance(x, FunctionType) and holds_nothing(x)
 
 
 @final
@@ -120,14 +88,11 @@ class Record:
         "bound",
         "call",
         "exact",
-        "given",
         "half",
-        "saved",
+        "layout",
         "spaces",
         "tensors",
         "treedef",
-        "versions",
-        "watched",
     )
 
     def __init__(
@@ -139,127 +104,41 @@ class Record:
         needs: Sequence[bool],
         y: Any,
     ) -> None:
-        self.call = call
-        self.bound = bound
-        self.half = record[0]
-        outputs: Sequence[Any] = (y,)
-        self.treedef = None
-        if not isinstance(y, Tensor):
-            outputs, self.treedef = flatten(y)
-        self.watched = {id(x) for x in (*leaves, *outputs)}
-        self.given = {id(x) for x in leaves}
-        self.tensors: list[Any] = []
+        self.call, self.bound, self.half = call, bound, record[0]
+        self.spaces = spaces_of(leaves, needs)
+        outputs, treedef = flatten(y)
+        self.treedef = None if isinstance(y, Tensor) else treedef
+        self.tensors, self.layout = partition(record[2:], is_tensor)
+        given = {id(x) for x in leaves}
+        known = given.union(map(id, outputs))
+        self.exact = all([id(x) in known for x in self.tensors])
+        for x in flatten(record[2:])[0]:
+            # A person's rule may have computed a number from operands.
+            computed = call.plan.is_own and type(x) in NUMBERS and id(x) not in given
+            self.exact = self.exact and is_open(x) and not computed
         self.again: Again | None = None
-        exact = True
-        saved = []
-        for x in record[2:]:
-            if isinstance(x, Tensor):
-                exact = exact and id(x) in self.watched
-                self.tensors.append(x)
-                saved.append(SLOT)
-            elif type(x) in PLAIN:
-                exact = exact and not self._is_computed(x)
-                saved.append(x)
-            else:
-                x, all_watched = self._without(x)
-                exact = exact and all_watched
-                saved.append(x)
-        self.saved = saved
-        self.spaces = None
-        if bound.may_be_zero or call is not call.plan or bound.wanted != needs:
-            self.spaces = spaces_of(leaves, needs)
-        self.exact = exact
         # A half that computes with NumPy runs on them; whether it does, its first run tells.
-        if not (exact and call.plan.is_proven):
+        if not (self.exact and call.plan.is_proven):
             self.again = Again(call, leaves, outputs, self.treedef)
             self.tensors += [x for x in (*leaves, *outputs) if isinstance(x, Tensor)]
-        self.versions: list[tuple[Any, int | None]] = []
-
-    def note_versions(self, seen: Sequence[tuple[Any, Any]], closures: Sequence[Any]) -> None:
-        """Note the versions of operands and results that closures of the rule's hold by themselves.
-
-        PyTorch checks those that it keeps, unless `torch.autograd.graph` has them kept otherwise.
-        Beside each stands the tensor that is outside.
-        """
-        if _private.has_hooks():
-            tensors = [(x, y) for x, y in seen if isinstance(x, Tensor) and not x.is_inference()]
-            held = [y for x, y in tensors if knows(closures, functools.partial(operator.is_, x))]
-            self.versions = [(weakref.ref(x), _private.version(x)) for x in held]
-
-    def _check_versions(self) -> None:
-        for known, version in self.versions:
-            x = known()
-            if x is not None and _private.version(x) != version:
-                msg = (
-                    f"an operand of {self.call.plan.primal.__name__}, or its result, was written "
-                    f"to after the call, and the pullback of its rule holds it, where PyTorch "
-                    f"cannot exchange it: write to a copy, or state the rule by scalar_rule, rule "
-                    f"or custom_vjp"
-                )
-                raise MutationError(msg)
-
-    def _without(self, x: Any) -> tuple[Any, bool]:
-        """Strip a saved value of its tensors; tell whether all in it are inputs or outputs."""
-        cls = type(x)
-        if isinstance(x, Tensor):
-            self.tensors.append(x)
-            return SLOT, id(x) in self.watched
-        if cls is tuple or cls is list or cls is dict:
-            parts = [self._without(part) for part in (x.values() if cls is dict else x)]
-            made = [part for part, _ in parts]
-            exact = all([of for _, of in parts])
-            return dict(zip(x, made, strict=True)) if cls is dict else cls(made), exact
-        if cls is FunctionType:
-            return x, holds_nothing(x)
-        return x, not self._is_computed(x) and (
-            cls in PLAIN or isinstance(x, (Primitive, AbstractZero))
-        )
-
-    def _is_computed(self, x: Any) -> bool:
-        """Tell whether a person's rule may have computed a number from operands."""
-        return self.call.plan.is_own and type(x) in NUMBERS and id(x) not in self.given
 
     def pull(self, tensors: Sequence[Any], bars: Sequence[Any], needs: Sequence[bool]) -> Any:
         """Pull back by what was saved; by the rule run again, where derivatives may be asked."""
-        again, call = self.again, self.call
-        self._check_versions()
-        if not self.exact and again is not None and (torch.is_grad_enabled() or in_forward_mode()):
-            return again.pull(tensors[len(tensors) - again.count :], bars, needs)
-        y_bar = bars[0] if self.treedef is None else cotangent(bars, self.treedef)
-        rest = iter(tensors)
-        saved = [next(rest) if x is SLOT else _with(x, rest) for x in self.saved]
-        placed = functools.partial(self._placed, y_bar, saved)
-        if not call.plan.is_own:
-            return placed()
-        if again is None:
-            return or_by_numpy(call, (*tensors, *bars), placed, _raised)
-        leaves, y = again.restored(tensors[len(tensors) - again.count :])
-        half = Half(call, "reverse", leaves, y, bars, needs)
-        return or_by_numpy(call, (*tensors, *bars), placed, half.by_numpy)
+        again, call, instead = self.again, self.call, _raised
+        if again is not None:
+            whole = tensors[len(tensors) - again.count :]
+            if not self.exact and (torch.is_grad_enabled() or in_forward_mode()):
+                return again.pull(whole, bars, needs)
+            leaves, y = again.restored(whole)
+            instead = Half(call, "reverse", leaves, y, bars, needs).by_numpy
+        y_bar = cotangent(bars, self.treedef)
+        saved = unflatten(self.layout, tensors[: self.layout.num_leaves])
 
-    def _placed(self, y_bar: Any, saved: Sequence[Any]) -> Any:
-        call = self.call
-        answer = call.plan.run(self.half, y_bar, *saved)
-        if self.spaces is not None:
-            return call.placed(self.bound, answer, self.spaces)
-        wanted = self.bound.wanted
-        if len(wanted) == 1:
-            return (answer,)
-        answers = iter(answer if wanted.count(True) > 1 else (answer,))
-        return [next(answers) if w else None for w in wanted]
+        def pulled() -> Any:
+            return call.placed(self.bound, call.plan.run(self.half, y_bar, *saved), self.spaces)
+
+        return or_by_numpy(call, (*tensors, *bars), pulled, instead)
 
 
 def _raised(error: Exception) -> Any:
     raise error
-
-
-def _with(x: Any, tensors: Any) -> Any:
-    """Put its tensors back into a saved value."""
-    cls = type(x)
-    if cls is Slot:
-        return next(tensors)
-    if cls is tuple or cls is list:
-        return cls([_with(part, tensors) for part in x])
-    if cls is dict:
-        return {key: _with(part, tensors) for key, part in x.items()}
-    return x
