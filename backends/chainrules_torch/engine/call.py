@@ -37,7 +37,6 @@ from chainrules_py.extend import (
 )
 from chainrules_torch.engine.callback import BY_METHODS, called_back, of_body
 from chainrules_torch.engine.config import config, floats
-from chainrules_torch.engine.maps import kept_of, plain_pulls, pull_each, pull_plain
 from chainrules_torch.engine.outputs import cotangent, joined, tangents, wrap, written
 from chainrules_torch.engine.reuse_value import ReusedValue, known_value
 
@@ -79,9 +78,9 @@ class AnyCall(abc.ABC):
         """Run the rule, and pull the cotangents of a known result back to the leaves."""
         plan, operands = self.plan, self.operands(leaves)
         bound = plan.bound("reverse", self.wanted(needs), again=True)
-        spaces = spaces_of(leaves, needs)
+        wanted = [x if needed else None for x, needed in zip(leaves, needs, strict=True)]
         if bound is None:
-            return [written(None, of) for of in spaces]
+            return [written(None, of) for of in wanted]
 
         def pulled() -> Any:
             _, record = bound.run(None, *operands, **plan.options)
@@ -89,7 +88,7 @@ class AnyCall(abc.ABC):
 
         known = ReusedValue(plan.primal, operands, plan.options, joined(*y))
         answer = plan.run(known.within, pulled) if plan.solves else known.within(pulled)
-        return self.placed(bound, answer, spaces)
+        return self.placed(bound, answer, wanted)
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
         """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
@@ -311,47 +310,6 @@ class Plan(AnyCall):
             return super().value(leaves)
         y = self.compute(*leaves, **self.options)
         return y if isinstance(y, Tensor) else wrap(y)
-
-    def pull(
-        self, leaves: Sequence[Any], y: Outputs, bars: Sequence[Any], needs: Sequence[bool]
-    ) -> list[Any]:
-        """Run the rule, and pull cotangents back: by maps, if it gives these."""
-        needs = tuple(needs)
-        bound = self.bound("reverse", needs, again=True)
-        if bound is None or y[1] is not None or self.solves:
-            return super().pull(leaves, y, bars, needs)
-        if bound.maps is None and (bound.may_be_zero or bound.wanted != needs):
-            return super().pull(leaves, y, bars, needs)
-        known = ReusedValue(self.primal, tuple(leaves), self.options, y[0][0])
-        pull = self._by_formula if bound.maps is None else self._by_maps
-        found = known.within(pull, bound, tuple(leaves), bars[0])
-        if len(found) == len(leaves):
-            return list(found)
-        rest = iter(found)
-        places = zip(leaves, needs, bound.wanted, strict=True)
-        return [
-            next(rest) if wanted else written(None, space(x) if needed else None)
-            for x, needed, wanted in places
-        ]
-
-    def _by_formula(self, bound: Bound, operands: tuple[Any, ...], y_bar: Any) -> Sequence[Any]:
-        _, record = bound.run(None, *operands, **self.options)
-        answer = record[0](y_bar, *record[2:])
-        return answer if bound.wanted.count(True) > 1 else (answer,)
-
-    def _by_maps(self, bound: Bound, operands: tuple[Any, ...], y_bar: Any) -> Sequence[Any]:
-        assert bound.maps is not None
-        _, maps = bound.maps(operands, self.options)
-        places = [i for i, wanted in enumerate(bound.wanted) if wanted]
-        tensors: list[Any] = []
-        pulls = plain_pulls(maps, operands, places, None, tensors)
-        if pulls is not None:
-            answer = pull_plain(pulls, y_bar, *tensors)
-            return answer if len(pulls) > 1 else (answer,)
-        each = [(maps[i], operands[i]) for i in places]
-        bars = pull_each(y_bar, *[kept_of(m, x, bound) for m, x in each])
-        bars = bars if type(bars) is tuple else (bars,)
-        return [written(bar, space(x)) for bar, (_, x) in zip(bars, each, strict=True)]
 
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Themselves."""

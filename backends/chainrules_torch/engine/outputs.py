@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from chainrules_py import ZeroTangent, is_zero
+from chainrules_py import ZeroTangent, is_zero, space
 from chainrules_py.extend import (
     Space,
     TreeDef,
@@ -76,9 +76,10 @@ def _dense(t: Any, leaf: Any) -> Any:
 
 
 def written(bar: Any, of: Any) -> Any:
-    """Return the cotangent of a leaf with this space: where it is zero, a tensor of zeros."""
+    """Return the cotangent of a leaf, or of one with this space: zeros are written out."""
     if isinstance(bar, Tensor) or of is None:
         return bar if of is not None else None
+    of = space(of) if isinstance(of, Tensor) else of
     if bar is None or is_zero(bar):
         return of.zeros() if type(of) is Space else None
     return torch.full(of.shape, deliver(bar), dtype=of.dtype, device=of.device)
