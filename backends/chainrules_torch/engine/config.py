@@ -311,23 +311,26 @@ class TorchConfig(Config):
 
     def vjp(self, f: Callable[..., Any], /, *operands: Any) -> tuple[Any, Callable[..., Any]]:
         """Return the value and pullback of f in the form that `plugins.hosted` asks for."""
-        alone = not _transforms_active()  # elsewhere what is around may be differentiated
-        with torch.enable_grad() if watching.get() else contextlib.nullcontext():
-            y, pullback = self.rrule_via_ad(f, *operands)
-        if watching.get() and alone:
-            refuse_hidden(y)
+        y, pullback = _watched(self.rrule_via_ad, f, *operands)
         return y, densely(pullback, operands)
 
     def jvp(
         self, f: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...]
     ) -> tuple[Any, Any]:
         """Return the value and tangent of f in the form that `plugins.hosted` asks for."""
-        alone = not _transforms_active()
-        with torch.enable_grad() if watching.get() else contextlib.nullcontext():
-            y, y_dot = self.frule_via_ad(tuple(tangents), f, *primals)
-        if watching.get() and alone:
-            refuse_hidden((y, y_dot))
-        return y, y_dot
+        return _watched(self.frule_via_ad, tuple(tangents), f, *primals)  # type: ignore[no-any-return]
+
+
+def _watched(run: Callable[..., Any], *operands: Any) -> Any:
+    """Differentiate where nothing is given that is differentiated, so that what is hidden shows."""
+    if not watching.get():
+        return run(*operands)
+    alone = not _transforms_active()  # elsewhere what is around may be differentiated
+    with torch.enable_grad():
+        found = run(*operands)
+    if alone:
+        refuse_hidden(found)
+    return found
 
 
 def _twice_transposed(

@@ -21,9 +21,9 @@ from chainrules_kit import (
     is_captured,
     of_own,
     own_function,
-    refuse_bare,
     refuse_numpy,
     resolved,
+    run_resolved,
 )
 from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
 from chainrules_py import vocabulary as v
@@ -200,29 +200,22 @@ class Exported:
             return uncast(self._call, operands, options)
         plans = self._plans.open()
         call = resolved(self.function, operands, options)
-        if call.word is None:
-            assert call.call is not None
-            refuse_bare(self.function, operands, options, "PyTorch")
-            return self._seen(call.call)
-        values = beside_tensors(call.operands)
-        classes = tuple(map(type, values))
-        if is_program(call.word, classes):
-            y = self._seen(functools.partial(call.word, *values, **call.options))
-            for after in call.after:
-                y = after(y)
-            return y
-        plan = plan_for(call.word, classes, call.options)
-        if plan.flat:
+
+        def run(word: Any, xs: tuple[Any, ...], static: dict[str, Any]) -> Any:
+            values = beside_tensors(xs)
+            classes = tuple(map(type, values))
+            if is_program(word, classes):
+                return self._seen(functools.partial(word, *values, **static))
+            plan = plan_for(word, classes, static)
+            if not plan.flat:
+                return applied(plan, *opened(plan, values))
             unchanged = plan.is_static and not (options or call.after or plan.imported)
             unchanged = unchanged and len(operands) == len(values)
             if unchanged and all([x is y for x, y in zip(operands, values, strict=True)]):
                 plans[plan.classes] = plan
-            y = applied(plan, plan, values)
-        else:
-            y = applied(plan, *opened(plan, values))
-        for after in call.after:
-            y = after(y)
-        return y
+            return applied(plan, plan, values)
+
+        return run_resolved(self.function, call, run, "PyTorch", _is_asked, self._seen)
 
     def _seen(self, run: Callable[[], Any]) -> Any:
         """Run code whose operations PyTorch sees, each by itself; it sees no others."""
@@ -231,8 +224,7 @@ class Exported:
                 return run()
             except Exception as error:
                 refuse_captured(error, name_of(self.function))
-                asked = any([said in str(error) for said in ASKED])
-                refuse_numpy(error, self.function, "PyTorch", asked=asked)
+                refuse_numpy(error, self.function, "PyTorch", asked=_is_asked(error))
                 raise
 
     @property
@@ -247,6 +239,10 @@ class Exported:
 
     def __repr__(self) -> str:
         return f"<{getattr(self, '__name__', self.function)} exported to PyTorch>"
+
+
+def _is_asked(error: Exception) -> bool:
+    return any([said in str(error) for said in ASKED])
 
 
 for _export in (export, chainrules_py.export):

@@ -146,7 +146,7 @@ def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]
 def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
     """List what derivatives are taken of in a result."""
     with Unlost(), _as_ours(f):
-        y = _called(_given(f, options), xs)
+        y = _given(f, options)(*xs)
     return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
 
 
@@ -170,14 +170,6 @@ def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence
         except NotImplementedError:  # PyTorch has reverse mode alone, whose transpose this is
             ys, pull = torch.func.vjp(_tensors(along), *at)[:2]
             return torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](tuple(dots))[0]
-
-
-def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
-    """Call a function again: what a module counts, and its running statistics, go on once."""
-    if not isinstance(f, torch.nn.Module) or isinstance(f, torch.jit.ScriptModule):
-        return f(*xs)
-    buffers = {name: x.clone() for name, x in f.named_buffers()}
-    return torch.func.functional_call(f, buffers, tuple(xs)) if buffers else f(*xs)
 
 
 # ------------------------------------------------------------------------------- across libraries

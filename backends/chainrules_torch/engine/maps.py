@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from chainrules_py import LinearMap, NotDifferentiableError, is_zero, space, unthunk
-from chainrules_py.extend import Bound, Space, StructureSpace, Unbroadcast, fit
+from chainrules_py import LinearMap, space, unthunk
+from chainrules_py.extend import Space, StructureSpace, Unbroadcast, fit
 from chainrules_py.vocabulary.indexing import Index
 from chainrules_torch.engine.outputs import written
 
@@ -32,13 +32,13 @@ def plain_pulls(
     maps: Sequence[Any],
     xs: Sequence[Any],
     places: Sequence[int],
-    known: Sequence[Any] | None,
+    known: Sequence[Any],
     tensors: list[Any],
 ) -> list[tuple[Any, ...]] | None:
     """Take the maps of some operands apart, for `pull_plain`; add what they saved to ``tensors``.
 
-    None where a pull keeps something from the moment it was made, or saved anything but tensors and
-    constants: of tensors those that are ``known``, if these are given.
+    None where a pull keeps something from the moment it was made, or saved anything but constants
+    and tensors that are ``known``.
     """
     pulls = []
     for i in places:
@@ -46,24 +46,19 @@ def plain_pulls(
         if type(m) is not LinearMap:
             return None
         half, saved = m.pull, m.saved
-        if type(half) is not FunctionType or half.__closure__ is not None:
-            return None
-        if half.__defaults__ or half.__kwdefaults__:
+        if type(half) is not FunctionType or not holds_nothing(half):
             return None
         statics: Sequence[tuple[Any, ...]] = ()
         for y in saved:
-            if isinstance(y, Tensor):
-                if known is not None:
-                    for z in known:
-                        if y is z:
-                            break
-                    else:
-                        return None
+            if isinstance(y, Tensor) or type(y) in NUMBERS:
+                for z in known:
+                    if y is z:
+                        break
+                else:
+                    return None
             elif type(y) not in PLAIN:
                 return None
-            else:
-                if known is not None and type(y) in NUMBERS and not any([y is z for z in known]):
-                    return None
+            if not isinstance(y, Tensor):
                 statics = [static(y) for y in saved]
         tensors += saved if not statics else [y for y in saved if isinstance(y, Tensor)]
         count = statics.count(()) if statics else len(saved)
@@ -102,28 +97,3 @@ def filled(half: Any, statics: Sequence[tuple[Any, ...]], y_bar: Any, *tensors: 
     """Pull back with saved values of which some are no tensors."""
     rest = iter(tensors)
     return half(y_bar, *[x[0] if x else next(rest) for x in statics])
-
-
-def kept_of(m: Any, x: Any, bound: Bound) -> tuple[Any, ...]:
-    """Return the pull of an operand's map, the operand's space, and what the map saved."""
-    if type(m) is not LinearMap:
-        return m, None, ()
-    if m.pull is None:
-        msg = (
-            f"{bound.statement!r} gives a LinearMap without pull; "
-            f"state that half, or use the other mode"
-        )
-        raise NotDifferentiableError(msg)
-    return m.pull, space(x), m.saved
-
-
-def _pull_each(y_bar: Any, *kept_of_each: Any) -> Any:
-    bars = [
-        half if is_zero(half) else fit(unthunk(half(y_bar, *saved)), onto)
-        for half, onto, saved in kept_of_each
-    ]
-    return bars[0] if len(bars) == 1 else tuple(bars)
-
-
-pull_each = _pull_each
-"""``pull_each(y_bar, *kept)`` pulls back by any maps: see `kept_of`."""

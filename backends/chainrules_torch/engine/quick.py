@@ -19,17 +19,9 @@ from chainrules_py.extend import Bound
 from chainrules_torch import _private
 from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.callback import NARROW
-from chainrules_torch.engine.functions import Plain, kept, pulled
+from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
 from chainrules_torch.engine.functorch import asking, refuse_rewritten
-from chainrules_torch.engine.maps import (
-    filled,
-    fitted,
-    kept_of,
-    plain_pulls,
-    pull_each,
-    pull_plain,
-    static,
-)
+from chainrules_torch.engine.maps import filled, fitted, plain_pulls, pull_plain, static
 from chainrules_torch.engine.reuse_value import ReusedValue
 
 Tensor = torch.Tensor
@@ -214,18 +206,22 @@ def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[
     """Make the forward of a rule of maps, which keeps of each the pull and what that saved."""
     options = plan.options
     active = [i for i, wanted in enumerate(bound.wanted) if wanted]
+    is_plain = True
 
     def forward(ctx: Any, *leaves: Any) -> Any:
-        y, maps = maps_of(leaves, options)
-        if isinstance(y, Tensor):
+        nonlocal is_plain
+        if is_plain:
+            y, maps = maps_of(leaves, options)
             tensors: list[Any] = []
-            pulls = plain_pulls(maps, leaves, active, (y, *leaves), tensors)
+            pulls = None
+            if isinstance(y, Tensor):
+                pulls = plain_pulls(maps, leaves, active, (y, *leaves), tensors)
             if pulls is not None:
                 ctx.half = functools.partial(pull_plain, pulls)
                 ctx.to_save = tuple(tensors)  # as save_for_backward does
                 return y
+            is_plain = False
         ctx.half = None
-        record = pull_each, None, *[kept_of(maps[i], leaves[i], bound) for i in active]
-        return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
+        return run_plain(ctx, plan, leaves, ctx.needs_input_grad)
 
     return forward

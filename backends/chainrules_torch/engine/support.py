@@ -8,11 +8,10 @@ from typing import Any
 
 import torch
 
-from chainrules_kit import Support, Transformation, supported
-from chainrules_py import NoRuleError
-from chainrules_py.extend import find_rule, primal_of, unbind
+from chainrules_kit import Support, Transformation, stated, supported
+from chainrules_py.extend import HigherOrder, primal_of, unbind
 from chainrules_torch.engine.config import config
-from chainrules_torch.engine.export import export, is_program, plan_for
+from chainrules_torch.engine.export import export, is_program
 from chainrules_torch.engine.solve import is_known
 from chainrules_torch.engine.transform import transformations
 
@@ -44,16 +43,15 @@ def supports(f: Callable[..., Any], /, *operands: Any, **options: Any) -> Suppor
     >>> supports(v.bincount, torch.ones(3, dtype=torch.int64), torch.ones(3)).jit
     False
     """
-    said = _stated(f, options)
     if not operands:
-        return said
+        return _stated(f, options)
     found = {**transformations.table, "compile": Transformation("value", _compiled)}
     return supported(
         export(f),
         operands,
         options,
         transformations._replace(table=found),
-        is_constant=not said.order,
+        is_constant=not stated(f, operands, options, config).order,
         compiled=("compile",),
     )
 
@@ -76,25 +74,9 @@ def _pulls(f: Callable[..., Any], z: Any) -> bool:
 
 def _stated(f: Callable[..., Any], options: dict[str, Any]) -> Support:
     word = primal_of(unbind(f, ())[0])
-    classes = () if word is None else (torch.Tensor,) * max(1, len(word.operands))
-    if word is None or is_program(word, classes):  # each of what it calls has its own
-        return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)
-    rule = find_rule(word, classes, config)
-    nothing = Support(grad=False, jvp=False, vmap=False, jit=False, order=0)
-    if rule is None:
-        return nothing
-    try:
-        plan = plan_for(word, classes, options)
-    except NoRuleError:
-        return nothing
-    statement = rule.reverse or rule.forward
-    constant = statement is not None and statement.recipe.is_constant
+    operands = () if word is None else (torch.zeros(()),) * max(1, len(word.operands))
+    if word is None or is_program(word, tuple(map(type, operands))):
+        return Support(grad=True, jvp=True, vmap=True, jit=True, order=math.inf)  # what it calls
     fixed = not word.shape_from_data
-    seen = not plan.solves or is_known(word)
-    return Support(
-        grad=rule.reverse is not None,
-        jvp=rule.forward is not None,
-        vmap=fixed,
-        jit=fixed and seen,
-        order=0 if constant else math.inf,
-    )
+    seen = not isinstance(word, HigherOrder) or is_known(word)
+    return stated(word, operands, options, config)._replace(vmap=fixed, jit=fixed and seen)
