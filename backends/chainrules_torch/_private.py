@@ -74,7 +74,6 @@ _OF_LEVELS = (
     *("is_batchedtensor", "is_functionaltensor", "is_functorch_wrapped_tensor"),
     *("is_gradtrackingtensor", "is_legacy_batchedtensor"),
     *("_unwrap_for_grad", "_wrap_for_grad"),
-    *("_unwrap_functional_tensor", "_wrap_functional_tensor"),
 )
 functorch: Any = types.SimpleNamespace(
     **{name.lstrip("_"): _name(f"{_LEVELS}.{name}") for name in _OF_LEVELS}
@@ -82,7 +81,6 @@ functorch: Any = types.SimpleNamespace(
 transforms_active: Callable[[], bool] = _name("torch:_C._are_functorch_transforms_active")
 
 _PYTHON = f"{FUNC}.pyfunctorch"
-dispatch_functorch = _name(f"{_PYTHON}:dispatch_functorch")
 current_interpreter = _name(f"{_PYTHON}:retrieve_current_functorch_interpreter")
 without_levels = _name(f"{_PYTHON}:temporarily_clear_interpreter_stack")
 without_level = _name(f"{_PYTHON}:temporarily_pop_interpreter_stack")
@@ -186,7 +184,6 @@ dispatched: Any = types.SimpleNamespace(
     included=_name("torch:_C._dispatch_tls_local_include_set"),
     excluded=_name("torch:_C._dispatch_tls_local_exclude_set"),
     forced=_name("torch:_C._ForceDispatchKeyGuard"),
-    sync=_name("torch:_sync"),
 )
 
 

@@ -118,25 +118,25 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: x for name, x in options.items() if x is not None}
 
 
-_OF_MEMORY = ("non_blocking", "copy", "memory_format")
-
-
-def to(self: Any, *operands: Any, **options: Any) -> Any:
+def to(
+    self: Any,
+    *operands: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Any:
     """x with another dtype, or on another device."""
-    options = {name: x for name, x in options.items() if name not in _OF_MEMORY}
     for x in operands:
         if isinstance(x, torch.dtype):
-            options["dtype"] = x
-        elif isinstance(x, (str, torch.device, int)) and not isinstance(x, bool):
-            options["device"] = x
+            dtype = x
+        elif isinstance(x, (str, torch.device)):
+            device = x
         elif not isinstance(x, bool):
-            options |= {"dtype": x.dtype, "device": x.device}
-    if not options.keys() <= {"dtype", "device"}:
-        msg = f"to() of a traced value takes a dtype and a device, got {', '.join(options)}"
-        raise UnsupportedKeywordError(msg)
-    if options.get("dtype") not in (None, self.dtype):
-        self = v.astype(self, dtype=options["dtype"])
-    device = options.get("device")
+            dtype, device = x.dtype, x.device
+    if dtype not in (None, self.dtype):
+        self = v.astype(self, dtype=dtype)
     if device is not None and torch.device(device) != self.device:
         self = v.to_device(self, device=device)
     return self

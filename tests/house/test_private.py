@@ -67,7 +67,6 @@ USED = {
         "torch:_C._functorch",
         "torch:_C._is_any_autocast_enabled",
         "torch:_C._len_torch_dispatch_stack",
-        "torch:_sync",
     },
 }
 """What stands in the module ``_private.py`` of each package: to add a name is a decision.

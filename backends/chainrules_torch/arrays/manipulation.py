@@ -129,23 +129,6 @@ def searchsorted_torch(x1: torch.Tensor, x2: torch.Tensor, *, side: str = "left"
     return torch.searchsorted(x1.contiguous(), x2.contiguous(), right=side == "right")
 
 
-@v.convolve.implement
-def convolve_torch(x1: torch.Tensor, x2: torch.Tensor, *, mode: str = "full") -> Any:
-    """PyTorch's slides without turning the second, and knows no number it has not."""
-    x1, x2 = [torch.atleast_1d(x) for x in alike(x1, x2)]
-    if len(x1) < len(x2):
-        x1, x2 = x2, x1
-    n = len(x2)
-    padding = n - 1
-    y = torch.nn.functional.conv1d(x1[None, None], x2.flip(0)[None, None], padding=padding)[0, 0]
-    if mode == "valid":
-        return y[n - 1 : len(x1)]
-    if mode == "same":
-        first = (n - 1) // 2
-        return y[first : first + len(x1)]
-    return y
-
-
 def _full(x: torch.Tensor, shape: Any, fill: Any, dtype: Any) -> torch.Tensor:
     dtype = x.dtype if dtype is None else dtype_of(dtype)
     return torch.full(tuple(shape), fill, dtype=dtype, device=x.device)

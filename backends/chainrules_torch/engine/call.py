@@ -286,10 +286,7 @@ class Plan(AnyCall):
 
     def pulls_only(self) -> bool:
         """Tell whether the rule states reverse mode alone."""
-        return self._transposes("forward")
-
-    def _transposes(self, mode: str) -> bool:
-        statement = None if self.rule is None else self.rule.statement(mode)
+        statement = None if self.rule is None else self.rule.statement("forward")
         return statement is not None and statement.transposed
 
     def run(self, f: Callable[..., Any], *operands: Any, **options: Any) -> Any:

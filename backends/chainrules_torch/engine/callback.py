@@ -148,8 +148,6 @@ def called_back(word: Primitive[..., Any], classes: tuple[type, ...]) -> Callabl
 
 
 _called_back = Cache()
-_ELEMENTWISE = ("special", "bessel", "information", "elementwise", "trigonometry", "selection")
-"""The families of words that act element by element, where PyTorch lacks one."""
 
 
 def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., Any] | None:
@@ -157,20 +155,7 @@ def _find(word: Primitive[..., Any], plain: tuple[type, ...]) -> Callable[..., A
         body = word.plain_implementation(plain)
     except NoRuleError:
         return None
-    family = word.__module__.rpartition(".")[2]
-
-    def broadcast(*operands: Any, **options: Any) -> Any:
-        """Like what NumPy gives for single elements of these dtypes."""
-        small = [np.ones((), _dtype(x)) if is_tensor(x) else x for x in operands]
-        with np.errstate(all="ignore"):
-            leaves, treedef = flatten(body(*small, **options))
-        shape = torch.broadcast_shapes(*[x.shape for x in operands if is_tensor(x)])
-        device = next(x.device for x in operands if is_tensor(x))
-        dtypes = [getattr(torch, np.asarray(y).dtype.name) for y in leaves]
-        made = [torch.empty(shape, dtype=dtype, device=device) for dtype in dtypes]
-        return unflatten(treedef, made)
-
-    return _by_numpy(word, body, broadcast if family in _ELEMENTWISE else None)
+    return _by_numpy(word, body, None)
 
 
 def _dtype(x: torch.Tensor) -> Any:
@@ -330,8 +315,6 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
     array = np.array(y)
     if array.dtype.kind not in "fciub":  # texts, and objects
         return y
-    if array.dtype.char in "gG":  # of more digits than PyTorch has
-        array = array.astype(float if array.dtype.char == "g" else complex)
     made = torch.from_numpy(array).to(device)  # which a function of NumPy's may keep
     return made.to(narrow.get(made.dtype, made.dtype))
 

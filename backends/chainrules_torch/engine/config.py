@@ -82,39 +82,27 @@ def floats(x: Any) -> bool:
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
 
-def has_no_tangent(x: torch.Tensor) -> bool:
-    """Tell whether a tensor is of `vmap` or `functionalize`: what is in it has tangents."""
-    functorch = _private.functorch
-    return bool(functorch.is_batchedtensor(x) or functorch.is_functionaltensor(x))
-
-
 def is_differentiated(x: Any) -> bool:
-    """Tell whether a value is a tensor that PyTorch differentiates here, at any level."""
-    if not isinstance(x, torch.Tensor):
-        return False
-    if x.requires_grad and torch.is_grad_enabled():
-        return True
-    if has_no_tangent(x):
-        return _is_differentiated_below(x)
-    if in_forward_mode() and _has_tangent(x):
-        return True
-    return _is_wrapped(x) and _is_differentiated_below(x)
-
-
-def _is_differentiated_below(x: torch.Tensor) -> bool:
-    """Tell whether a tensor of `torch.func` has a tangent at its own level, or is differentiated.
+    """Tell whether a value is a tensor that PyTorch differentiates here, at any level.
 
     What has a tangent at an outer level is asked there: here it is as if it had none.
     """
     functorch = _private.functorch
-    level = functorch.maybe_get_level(x)
-    with contextlib.ExitStack() as outside:
-        while (functorch.maybe_current_level() or 0) > level > 0:
-            outside.enter_context(_private.without_level())
-        dual = in_forward_mode() and not has_no_tangent(x)
-        if dual and _has_tangent(x):
-            return True
-    return is_differentiated(functorch.get_unwrapped(x))
+    with contextlib.ExitStack() as outer:
+        while isinstance(x, torch.Tensor):
+            if x.requires_grad and torch.is_grad_enabled():
+                return True
+            level = functorch.maybe_get_level(x)
+            while (functorch.maybe_current_level() or 0) > level > 0:
+                outer.enter_context(_private.without_level())
+            # What `vmap` and `functionalize` wrap has a tangent inside.
+            bare = not (functorch.is_batchedtensor(x) or functorch.is_functionaltensor(x))
+            if bare and in_forward_mode() and _has_tangent(x):
+                return True
+            if not _is_wrapped(x):
+                return False
+            x = functorch.get_unwrapped(x)
+    return False
 
 
 def varies_still(x: Any) -> bool:

@@ -25,12 +25,11 @@ from chainrules_kit import (
     resolved,
     run_resolved,
 )
-from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive, TracerError
+from chainrules_py import ChainRulesError, NotDifferentiableError, Primitive
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import (
     Cache,
     closed,
-    find_rule,
     flatten,
     looked_into,
     map_leaves,
@@ -352,31 +351,9 @@ def opened(plan: Plan, operands: tuple[Any, ...]) -> tuple[Call, list[Any]]:
                 for i, x in enumerate(found)
             ]
         operands = tuple(found)
-        _refuse_unseen(plan, operands)
         plan = plan_for(plan.primal, tuple(map(type, operands)), plan.options)
     leaves, treedef = partition(operands, is_tensor)
     return Call(plan, treedef), leaves
-
-
-def _refuse_unseen(plan: Plan, operands: tuple[Any, ...]) -> None:
-    """Raise for what can be called, and holds tensors that are differentiated, if a rule takes it.
-
-    Raises
-    ------
-    TracerError
-        It names the operand.
-    """
-    classes, primal = tuple(map(type, operands)), plan.primal
-    changed = [cls for cls, now in zip(plan.classes, classes, strict=True) if cls is not now]
-    if not changed or find_rule(primal, classes, config) is not None:
-        return
-    if find_rule(primal, plan.classes, config) is not None:
-        msg = (
-            f"{changed[0].__qualname__}, an operand of {primal.__name__}, holds a tensor that is "
-            f"being differentiated, where its rule does not see it: that gradient would be lost; "
-            f"pass the tensor as an operand, or detach it"
-        )
-        raise TracerError(msg)
 
 
 def without_numbers(x: Any, like: Tensor, *, counts: bool = True) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from chainrules_kit import refused_half
 from chainrules_py import MutationError
@@ -31,12 +30,8 @@ def asking(plan: Any, tensors: Sequence[Any]) -> Any:
 
     Until a half has run once without asking for numbers, it may ask for none at all.
     """
-    if not plan.is_proven or _transforms_active():
-        return Asking()
-    for x in tensors:
-        if isinstance(x, torch.Tensor) and varies_still(x):
-            return Asking()
-    return _NOTHING
+    asked = not plan.is_proven or _transforms_active() or any(map(varies_still, tensors))
+    return Asking() if asked else _NOTHING
 
 
 def plan_of(call: Any) -> Any:
@@ -113,52 +108,8 @@ def below(push: Callable[..., Any], tensors: Sequence[Any], dots: Sequence[Any])
 
 
 _transform: Any = _private.custom_function_call
-_NO_RULE = "Functionalize rule for custom_function_call"
-"""What PyTorch says where a function of autograd comes to the level of `functionalize`."""
 
 
 def transformed(function: Any, *leaves: Any) -> Any:
     """Apply a function of autograd, at all levels of `torch.func`."""
-    if not _transforms_active():
-        return function.apply(*leaves)
-    try:
-        return _transform(function, *leaves)
-    except RuntimeError as error:
-        if _NO_RULE not in str(error):
-            raise
-    with _Functionalized():
-        return _transform(function, *leaves)
-
-
-class _Functionalized(TorchFunctionMode):
-    """A context where functions of autograd pass levels of `functionalize`.
-
-    One of ours writes to no operand, so that it is the same function below that level.
-    """
-
-    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Have PyTorch call it."""
-        if f is not _transform:
-            return f(*args, **(kwargs or {}))
-        with self:
-            if not _transforms_active():
-                return args[0].apply(*args[1:])
-            interpreter = _private.current_interpreter()
-            if interpreter.key() != _functorch.TransformType.Functionalize:
-                return _private.dispatch_functorch(f, args, {})
-            level = interpreter.level()
-            add_back = interpreter.functionalize_add_back_views()
-
-            def lowered(x: Any) -> Any:
-                if not is_tensor(x) or _level_of(x) != level:
-                    return x
-                _private.dispatched.sync(x)
-                return _functorch.unwrap_functional_tensor(x, add_back)
-
-            with interpreter.lower():
-                found = _transform(*map(lowered, args))
-
-            def raised(x: Any) -> Any:
-                return _functorch.wrap_functional_tensor(x, level) if is_tensor(x) else x
-
-            return tuple(map(raised, found)) if type(found) is tuple else raised(found)
+    return _transform(function, *leaves) if _transforms_active() else function.apply(*leaves)

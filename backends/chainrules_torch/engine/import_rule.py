@@ -11,7 +11,6 @@ import functools
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils.dlpack import from_dlpack
 
@@ -219,21 +218,12 @@ def _tensor(x: Any, like: Any) -> Any:
     if not hasattr(x, "dtype"):
         double = torch.complex128 if isinstance(x, complex) else torch.float64
         return torch.tensor(x, dtype=double if like is None else torch.result_type(like, x))
+    if min(getattr(x, "strides", None) or (0,)) < 0:  # which would end the process
+        x = x.copy()
     try:
-        return from_dlpack(_forwards(x))
+        return from_dlpack(x)
     except (AttributeError, BufferError, RuntimeError, TypeError):  # read-only, or a scalar
         return torch.tensor(native(x))
-
-
-def _forwards(x: Any) -> Any:
-    """Copy an array with steps backwards, which PyTorch has not: it would end the process."""
-    seen = x
-    if not hasattr(x, "strides"):
-        try:
-            seen = np.from_dlpack(x)
-        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
-            return x
-    return seen.copy() if min(seen.strides or (0,)) < 0 else x
 
 
 def _back(y: torch.Tensor, home: Any) -> Any:

@@ -1,7 +1,4 @@
-"""PyTorch's older interfaces: `autograd.functional`, `gradcheck` in batches, checkpoints.
-
-And `functionalize`, which takes writes and views out of a program.
-"""
+"""PyTorch's older interfaces: `autograd.functional`, `gradcheck` in batches, checkpoints."""
 
 import itertools
 
@@ -13,8 +10,6 @@ from chainrules_py import LinearMap, export, frule, primitive, rrule, rule, scal
 from chainrules_py import vocabulary as v
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor").make_fx
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.*is deprecated:DeprecationWarning")
 
@@ -89,39 +84,7 @@ def backwards(run, x):
     return x.grad
 
 
-def slope(f):
-    """The gradient of a program that writes to what it made."""
-
-    def total(x):
-        y = x.clone()
-        y[:2].mul_(1.0)
-        return (f(y) + 1.0).sum()
-
-    return torch.func.grad(total)
-
-
-def backwards_through(f):
-    x = X.clone().requires_grad_()
-    return torch.autograd.grad(torch.func.functionalize(f)(x).sum(), x)[0]
-
-
-def along(f):
-    return lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[1]
-
-
-functionalize = torch.func.functionalize
 WAYS = {
-    "functionalize of grad": lambda f: functionalize(slope(f))(X),
-    "grad of functionalize": lambda f: torch.func.grad(lambda x: functionalize(f)(x).sum())(X),
-    "functionalize, backward": backwards_through,
-    "functionalize of jvp": lambda f: functionalize(along(f), remove="mutations_and_views")(X),
-    "jvp of functionalize": lambda f: along(functionalize(f))(X),
-    "functionalize of vmap of jvp": lambda f: functionalize(torch.vmap(along(f)))(X),
-    "vmap of functionalize": lambda f: along(torch.vmap(functionalize(f)))(X),
-    "functionalize, traced": lambda f: make_fx(functionalize(slope(f)))(X)(X),
-    "functionalize of second order": lambda f: (
-        functionalize(along(torch.func.grad(lambda x: f(x).sum())))(X) * X / 2
-    ),
     "jacobian": jacobian,
     "jacobian forwards": lambda f: jacobian(f, strategy="forward-mode"),
     "hessian": hessian,
@@ -149,32 +112,6 @@ PAIRS = [*itertools.product(WAYS, FORMS)]
 def test_every_form_runs_in_the_older_interfaces(form, way):
     found = WAYS[way](export(form(cube()), to="torch"))
     torch.testing.assert_close(found, 3 * X**2)
-
-
-def test_what_is_solved_passes_functionalize():
-    root = export(v.root, to="torch")
-    f = lambda a: root(lambda x: x**3 - a, torch.ones_like(a)).sum()
-    a = torch.tensor([8.0, 27.0], dtype=torch.float64)
-    want = 1 / (3 * a ** (2 / 3))
-    for way in (
-        functionalize(torch.func.grad(f)),
-        torch.func.grad(functionalize(f)),
-        functionalize(torch.func.jacfwd(f)),
-        lambda a: functionalize(torch.vmap(torch.func.grad(f)))(a[None])[0],
-    ):
-        torch.testing.assert_close(way(a), want)
-
-
-def test_a_view_within_functionalize_is_written_to():
-    def doubled(x, flat):
-        y = x.clone()
-        flat(y).mul_(2.0)
-        return y
-
-    x = torch.ones(2, 2, dtype=torch.float64)
-    flat = export(np.ravel, to="torch")
-    have = functionalize(lambda x: doubled(x, flat))(x)
-    torch.testing.assert_close(have, doubled(x, torch.ravel))
 
 
 # ------------------------------------------------------------------ dual numbers around solvers
