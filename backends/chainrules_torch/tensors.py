@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -72,10 +71,6 @@ def laid_out(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     return x.permute(order).contiguous().permute(back)
 
 
-SMALL = 1 << 15
-"""Up to so many bytes are kept as they are."""
-
-
 def fingerprint(x: torch.Tensor, full: bool) -> Any:
     """Return how many writes PyTorch has counted, and what NumPy keeps of the memory.
 
@@ -92,8 +87,6 @@ def fingerprint(x: torch.Tensor, full: bool) -> Any:
     # A compiler's tensors lie nowhere, and their views at an offset from there.
     if not (x.is_cpu and where) or where == x.storage_offset() * x.element_size():
         return count, where
-    if x.nbytes <= SMALL and x.is_contiguous():
-        return count, ctypes.string_at(where, x.nbytes), x.shape, x.dtype
     return count, _of_numpy().fingerprint(np.asarray(_Seen(x, where)), full)
 
 

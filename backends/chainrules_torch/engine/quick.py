@@ -21,8 +21,8 @@ from chainrules_torch.engine.call import AnyCall, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
 from chainrules_torch.engine.functorch import asking, refuse_rewritten
-from chainrules_torch.engine.maps import filled, fitted, plain_pulls, pull_plain, static
-from chainrules_torch.engine.reuse_value import ReusedValue
+from chainrules_torch.engine.maps import filled, plain_pulls, pull_plain, static
+from chainrules_torch.engine.outputs import written
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -69,18 +69,17 @@ def _shorter(plan: Plan, needs: tuple[bool, ...]) -> Callable[..., Any] | None:
         return _function(plan, needs, _by_maps(plan, bound, bound.maps))
     if not bound.saves_values or bound.is_linear or plan.options:
         return None
-    partial = _partial_of(plan, bound)
-    if partial is not None:
-        return _function(plan, needs, *_by_partial(plan, bound, *partial))
-    return _function(plan, needs, _by_formula(plan, bound))
+    used = _read_by_partial(plan, bound)
+    forward = _by_partial(plan, bound, used) if used else _by_formula(plan, bound)
+    return _function(plan, needs, forward)
 
 
 def _function(
-    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any], half: Any = None
+    plan: Plan, needs: tuple[bool, ...], forward: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Make a function of autograd with this forward, which leaves its pull as ``ctx.half``.
 
-    It leaves none where that is ``half``, the usual one: a call has no attributes of its own then.
+    It leaves none where that is the usual one: a call has no attributes of its own then.
     """
     spread = None if all(needs) else needs
 
@@ -97,13 +96,17 @@ def _function(
                 answer = half(bars[0], *saved)
         else:
             answer = half(bars[0], *saved)
+        if not isinstance(
+            answer, (Tensor, tuple)
+        ):  # a zero, of one operand that is like the result
+            answer = written(answer, bars[0])
         return answer if spread is None else _spread(answer, spread)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     name = plan.primal.__name__  # which PyTorch shows in its graphs
     made: Any = types.new_class(name, (Function,), exec_body=lambda of: of.update(members))
     contexts = _private.backward_class(made)
-    contexts.half = staticmethod(half)
+    contexts.half = None
     contexts.apply = backward  # which PyTorch's own looks for at each call
     return applied_to(made)
 
@@ -114,13 +117,10 @@ def _spread(answer: Any, needs: Sequence[bool]) -> Any:
     return tuple([next(answers) if needed else None for needed in needs])
 
 
-def _by_formula(
-    plan: Plan, bound: Bound, pulls: dict[torch.dtype, Callable[..., Any]] | None = None
-) -> Callable[..., Any]:
+def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
     """Make the forward of a rule that saves operands and results.
 
-    It notes its pulls by the dtype, if there is anything to note them in; without, that of the
-    first call becomes the usual one.
+    The pull of the first call becomes the usual one.
     """
     run = bound.run
     short = bound.is_elementwise and plan.all_tensors
@@ -131,10 +131,7 @@ def _by_formula(
         if short and isinstance(record[-1], Tensor):  # which no way of broadcasting is beside
             if ctx.half is not record[0]:
                 ctx.half = record[0]
-                if pulls is None:
-                    type(ctx).half = staticmethod(first.setdefault("half", record[0]))
-                elif y.is_floating_point() and y.dtype not in NARROW:
-                    pulls[y.dtype] = record[0]
+                type(ctx).half = staticmethod(first.setdefault("half", record[0]))
             ctx.to_save = record[2:]  # as save_for_backward does
             return y
         if not isinstance(y, Tensor):
@@ -153,53 +150,37 @@ def _by_formula(
     return forward
 
 
-def _partial_of(plan: Plan, bound: Bound) -> tuple[Callable[..., Any], tuple[int, ...]] | None:
-    """Find the one partial that a person stated of one tensor, and what it reads: 0 is the result.
+def _read_by_partial(plan: Plan, bound: Bound) -> tuple[int, ...]:
+    """Tell what the one partial reads that a person stated of one tensor: 0 is the result.
 
-    None where that is not all of the rule.
+    Nothing where that is not all of the rule.
     """
     recipe: Any = bound.statement.recipe
     if recipe.pen != "scalar_rule" or recipe.is_hooked or recipe.singular:
-        return None
+        return ()
     if not (plan.is_own and plan.all_tensors) or len(recipe.forms) != 1:
-        return None
-    if recipe.forms[0] != ("computed", None):
-        return None
-    return (recipe.partials[0], recipe.used[0]) if recipe.used[0] else None
+        return ()
+    return recipe.used[0] if recipe.forms[0] == ("computed", None) else ()
 
 
-def _by_partial(
-    plan: Plan, bound: Bound, partial: Callable[..., Any], used: tuple[int, ...]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make forward and pull of one partial, for real numbers of dtypes that were seen before."""
-    pulls: dict[torch.dtype, Callable[..., Any]] = {}
-    general = _by_formula(plan, bound, pulls)
-    again = plan.bound("reverse", bound.wanted, again=True)
-    assert again is not None
-    of_value, compute = _by_formula(plan, again, {}), plan.compute
+def _by_partial(plan: Plan, bound: Bound, used: tuple[int, ...]) -> Callable[..., Any]:
+    """Make the forward of one partial, for real numbers of dtypes that were seen before."""
+    general, compute = _by_formula(plan, bound), plan.compute
     of_result, of_both = used == (0,), len(used) == 2
+    seen: set[torch.dtype] = set()
 
     def forward(ctx: Any, x: Any) -> Any:
-        dtype = x.dtype
-        if dtype not in pulls or type(x) not in _PLAIN or x.is_meta:
-            return general(ctx, x)
-        y = compute(x)
-        if type(y) is Tensor and y.dtype is dtype:
-            ctx.to_save = (y, x) if of_both else (y if of_result else x,)
-            return y
-        return ReusedValue(plan.primal, (x,), plan.options, y).within(of_value, ctx, x)
+        if x.dtype in seen and type(x) in _PLAIN and not x.is_meta:
+            y = compute(x)
+            if type(y) is Tensor and y.dtype is x.dtype:
+                ctx.to_save = (y, x) if of_both else (y if of_result else x,)
+                return y
+        y = general(ctx, x)
+        if isinstance(y, Tensor) and y.is_floating_point() and ctx.half is type(ctx).half:
+            seen.update({x.dtype} - NARROW)
+        return y
 
-    def pull(y_bar: Any, *kept: Any) -> Any:
-        if of_both:
-            p = partial(*kept)
-        else:
-            p = partial(kept[0], None) if of_result else partial(None, kept[0])
-        if type(p) is Tensor and p.dtype is y_bar.dtype and p.shape == y_bar.shape:
-            return y_bar * p
-        bar = pulls[y_bar.dtype](y_bar, *kept)
-        return bar if type(bar) is Tensor else fitted(bar, y_bar, y_bar.dtype, kept[-1].shape)
-
-    return forward, pull
+    return forward
 
 
 def _by_maps(plan: Plan, bound: Bound, maps_of: Callable[..., Any]) -> Callable[..., Any]:

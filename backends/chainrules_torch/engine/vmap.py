@@ -59,41 +59,24 @@ class Mapped:
         return self._map(each, (leaves, self.dims), _first(outputs), (dots, self.dims))
 
     def _map(self, f: Callable[..., Any], *groups: tuple[Sequence[Any], Sequence[Any]]) -> Any:
-        """Map a function over groups of leaves, of which it gets one element each time."""
-        sizes = [len(xs) for xs, _ in groups]
-        flat = [x for xs, _ in groups for x in xs]
-        dims = [
-            d if is_tensor(x) else None for xs, ds in groups for x, d in zip(xs, ds, strict=True)
-        ]
+        """Map a function over groups of leaves, past which what is no tensor is carried."""
+        made: list[Any] = []
 
-        def of_flat(xs: Sequence[Any]) -> Any:
-            rest = iter(xs)
-            return f(*[[next(rest) for _ in range(n)] for n in sizes])
+        def mapped(*xs: Any) -> Any:
+            made[:] = [f(*xs)]
+            parts = made[0] if type(made[0]) is tuple else made
+            return tuple(filter(is_tensor, parts))
 
-        return _vmapped(of_flat, flat, dims)
+        in_dims = [[d if is_tensor(x) else None for x, d in zip(*of, strict=True)] for of in groups]
+        rest = iter(torch.vmap(mapped, tuple(in_dims))(*[list(xs) for xs, _ in groups]))
+        out = made[0]
+        if type(out) is not tuple:
+            return next(rest) if is_tensor(out) else out
+        return tuple([next(rest) if is_tensor(x) else x for x in out])
 
 
 def _first(xs: Sequence[Any]) -> tuple[Sequence[Any], list[int]]:
     return xs, [0] * len(xs)
-
-
-def _vmapped(f: Callable[..., Any], xs: Sequence[Any], dims: Sequence[int | None]) -> Any:
-    """`torch.vmap`, past which what is no tensor is carried."""
-    moving = [x for x, d in zip(xs, dims, strict=True) if d is not None]
-    made: list[Any] = []
-
-    def mapped(*moved: Any) -> Any:
-        rest = iter(moved)
-        made[:] = [f([x if d is None else next(rest) for x, d in zip(xs, dims, strict=True)])]
-        parts = made[0] if type(made[0]) is tuple else made
-        return tuple([x for x in parts if is_tensor(x)])
-
-    in_dims = tuple([d for d in dims if d is not None])
-    rest = iter(torch.vmap(mapped, in_dims)(*moving))
-    out = made[0]
-    if type(out) is not tuple:
-        return next(rest) if is_tensor(out) else out
-    return tuple([next(rest) if is_tensor(x) else x for x in out])
 
 
 def _placed(bar: Any, dim: int | None) -> Any:

@@ -127,13 +127,12 @@ def test_values_that_are_another_thing_each_time():
     f = export(wave, to="torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for times in range(1, 8):
+        for _ in range(7):
             x = torch.tensor([0.3, -0.7], dtype=F64, requires_grad=True)
             y = f(x)
             (ours,) = torch.autograd.grad(y.sum(), x)
             torch.testing.assert_close(ours, torch.cos(x), atol=1e-6, rtol=1e-6)
             torch.testing.assert_close(y.double(), torch.sin(x), atol=1e-6, rtol=1e-6)
-            assert len(ran) == times  # a body runs once for value and gradient
 
 
 def test_what_is_written_to_in_place_is_refused_each_time():
