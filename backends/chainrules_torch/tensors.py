@@ -33,7 +33,7 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
 
 
 halves: list[Any] = []
-"""The halves of rules that run here and may not ask for numbers: see `Asking`."""
+"""The halves of rules that run here and may not ask for numbers: see `chainrules_torch.engine.config.Unlost`."""
 
 
 def shown(x: torch.Tensor) -> torch.Tensor:

@@ -5,17 +5,18 @@ A call has *leaves*: the tensors, and numbers, that a function of PyTorch's take
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 import torch
 
 from chainrules_kit import (
+    cotangents_in,
     imported_from,
     lookups,
     pulled_on_arrays,
     pushed_on_arrays,
+    tangents_in,
     wanted_in,
 )
 from chainrules_py import Primitive, ZeroTangent, space, unthunk
@@ -26,6 +27,7 @@ from chainrules_py.extend import (
     bind,
     demand_rule,
     find_rule,
+    flatten,
     flatten_tangent,
     hosted,
     is_static,
@@ -45,27 +47,31 @@ Outputs: TypeAlias = tuple[Sequence[Any], TreeDef | None]
 """The leaves of a result, and their structure."""
 
 
-class AnyCall(abc.ABC):
-    """A call, as functions of PyTorch's are given it."""
+class Call:
+    """A call, as functions of PyTorch's are given it: the leaves are the tensors in its operands.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    plan : Plan
+        What is called.
+    treedef : TreeDef
+        The structure of the operands around their leaves.
+    """
+
+    __slots__ = ("plan", "treedef")
     plan: Plan
+    treedef: TreeDef
 
-    @abc.abstractmethod
+    def __init__(self, plan: Plan, treedef: TreeDef) -> None:
+        self.plan, self.treedef = plan, treedef
+
     def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Build the operands that have these leaves."""
+        return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
 
-    @abc.abstractmethod
     def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        """Which operands are, if these leaves are."""
-
-    @abc.abstractmethod
-    def tangents(self, dots: Sequence[Any]) -> list[Any]:
-        """Return the tangents of operands, from those of leaves; None is zero."""
-
-    @abc.abstractmethod
-    def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of leaves, from those of operands; None where nobody asked."""
+        """Tell which operands are, if these leaves are."""
+        return wanted_in(self.treedef, leaves)
 
     def value(self, leaves: Sequence[Any]) -> Any:
         """Compute the result, as `chainrules_torch.engine.outputs.wrap` gives it."""
@@ -92,8 +98,7 @@ class AnyCall(abc.ABC):
 
     def placed(self, bound: Bound, answer: Any, spaces: Sequence[Any]) -> list[Any]:
         """Place what a pull answered leaf by leaf; ``spaces`` has None where nobody asked."""
-        answers = iter((answer,) if bound.wanted.count(True) == 1 else answer)
-        bars = self.bars([unthunk(next(answers)) if wanted else None for wanted in bound.wanted])
+        bars = cotangents_in(self.treedef, answer, bound.wanted)
         return [written(bar, of) for bar, of in zip(bars, spaces, strict=True)]
 
     def push(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
@@ -105,8 +110,7 @@ class AnyCall(abc.ABC):
         bound = plan.bound("forward", moved, again=True)
         if bound is None:
             return tangents(ZeroTangent(), *y)
-        pairs = zip(self.tangents(dots), bound.wanted, strict=True)
-        moving = tuple([t for t, wanted in pairs if wanted])
+        moving = tangents_in(self.treedef, dots, bound.wanted)
 
         def pushed() -> Any:
             return bound.run(moving, *operands, **plan.options)[1]
@@ -126,9 +130,13 @@ class AnyCall(abc.ABC):
         primal, options, operands = self.plan.primal, self.plan.options, self.operands(leaves)
         if mode == "reverse":
             bar = cotangent(given, treedef)
-            return self.bars(pulled_on_arrays(primal, operands, options, self.wanted(needs), bar))
+            bars = pulled_on_arrays(primal, operands, options, self.wanted(needs), bar)
+            zeros = [ZeroTangent() if bar is None else bar for bar in bars]
+            return flatten_tangent(self.treedef, tuple(zeros))
         moved = self.wanted([t is not None for t in given])
-        y_dot = pushed_on_arrays(primal, operands, options, moved, self.tangents(given))
+        dots = [ZeroTangent() if t is None else t for t in given]
+        dots = list(unflatten_tangent(self.treedef, dots))
+        y_dot = pushed_on_arrays(primal, operands, options, moved, dots)
         return [y_dot] if treedef is None else flatten_tangent(treedef, y_dot)
 
     def _transposed(self, leaves: Sequence[Any], y: Outputs, dots: Sequence[Any]) -> list[Any]:
@@ -169,7 +177,7 @@ def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
     return [space(x) if needed else None for x, needed in zip(leaves, needs, strict=True)]
 
 
-class Plan(AnyCall):
+class Plan(Call):
     """A primitive for operands of some types, with options.
 
     It is its own call where each operand is a tensor or a number: these are the leaves.
@@ -225,7 +233,6 @@ class Plan(AnyCall):
         "is_stored",
         "lookups",
         "options",
-        "plan",
         "primal",
         "rule",
         "short",
@@ -237,7 +244,7 @@ class Plan(AnyCall):
     def __init__(
         self, primal: Primitive[..., Any], classes: tuple[type, ...], options: dict[str, Any]
     ) -> None:
-        self.plan = self
+        super().__init__(self, flatten(classes)[1])
         self.primal = primal
         self.classes = classes
         self.options = options
@@ -308,22 +315,6 @@ class Plan(AnyCall):
         y = self.compute(*leaves, **self.options)
         return y if isinstance(y, Tensor) else wrap(y)
 
-    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Themselves."""
-        return tuple(leaves)
-
-    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        """Return the flags of the leaves, which are the operands here."""
-        return tuple(leaves)
-
-    def tangents(self, dots: Sequence[Any]) -> list[Any]:
-        """Return the tangents of the leaves, which are the operands here; None becomes zero."""
-        return [ZeroTangent() if t is None else t for t in dots]
-
-    def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the operands, which are the leaves here."""
-        return list(bars)
-
     def __repr__(self) -> str:
         return f"<{self.primal.__name__} for {', '.join(cls.__name__ for cls in self.classes)}>"
 
@@ -338,34 +329,3 @@ def _is_called(cls: type) -> bool:
     if type_info(cls).is_array or is_structure_type(cls):
         return False
     return any(["__call__" in vars(base) for base in cls.__mro__])
-
-
-@final
-class Call(AnyCall):
-    """A call with structures among the operands: the leaves are the tensors in them."""
-
-    __slots__ = ("plan", "treedef")
-
-    def __init__(self, plan: Plan, treedef: TreeDef) -> None:
-        self.plan = plan
-        self.treedef = treedef
-
-    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """Structures around the tensors."""
-        return unflatten(self.treedef, leaves)  # type: ignore[no-any-return]
-
-    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
-        """Those that hold one."""
-        return wanted_in(self.treedef, leaves)
-
-    def tangents(self, dots: Sequence[Any]) -> list[Any]:
-        """Tangents of structures."""
-        dots = [ZeroTangent() if t is None else t for t in dots]
-        return list(unflatten_tangent(self.treedef, dots))
-
-    def bars(self, bars: Sequence[Any]) -> list[Any]:
-        """Read the entries of the cotangents at the tensors."""
-        found: list[Any] = []
-        for of, bar in zip(self.treedef.children, bars, strict=True):
-            found.extend([None] * of.num_leaves if bar is None else flatten_tangent(of, bar))
-        return found

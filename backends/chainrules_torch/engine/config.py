@@ -168,28 +168,12 @@ class Unlost(TorchFunctionMode):
     """A context where no tensor becomes something plain whose derivative is asked for.
 
     PyTorch makes a number of any tensor without a word, and an array of NumPy's of a dual number.
-    """
 
-    def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Have PyTorch call it."""
-        if f in _PLAIN:
-            loses, kind, instead = _PLAIN[f]
-            if loses(args[0]):
-                msg = (
-                    f"{describe(args[0])}, which is being differentiated, does not become {kind}: "
-                    f"its derivative would be lost; {instead}"
-                )
-                raise AskedError(msg)
-            if f in _READ and _transforms_active():  # which wrap even what is none of theirs
-                with _private.without_levels():
-                    return f(*args, **(kwargs or {}))
-        return f(*args, **(kwargs or {}))
-
-
-class Asking(TorchFunctionMode):
-    """A context for half of a person's rule, in which no tensor shows its numbers.
-
-    PyTorch gives numbers of what it transforms, and the derivative in them would be lost.
+    Parameters
+    ----------
+    in_half : bool
+        Whether this is half of a person's rule, in which no tensor shows its numbers: PyTorch gives
+        those of what it transforms.
 
     Attributes
     ----------
@@ -197,9 +181,9 @@ class Asking(TorchFunctionMode):
         By identity, what the half said to be constant (`ignore_derivatives`): that shows them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_half: bool = False) -> None:
         super().__init__()
-        self.constants: dict[int, torch.Tensor] = {}
+        self.in_half, self.constants = in_half, dict[int, torch.Tensor]()
 
     def __enter__(self) -> Any:
         halves.append(self)
@@ -211,12 +195,17 @@ class Asking(TorchFunctionMode):
 
     def __torch_function__(self, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Have PyTorch call it."""
-        if f in _PLAIN and floats(args[0]) and id(args[0]) not in self.constants:
-            msg = (
-                f"a rule asks for numbers of {describe(args[0])}, which is being differentiated; "
-                f"{_NUMBER[2]}"
-            )
-            raise AskedError(msg)
+        if f in _PLAIN:
+            (loses, kind, instead), x = _PLAIN[f], args[0]
+            if floats(x) and id(x) not in self.constants if self.in_half else loses(x):
+                msg = (
+                    f"{describe(x)}, which is being differentiated, does not become {kind}: its "
+                    f"derivative would be lost; {instead}"
+                )
+                raise AskedError(msg)
+            if f in _READ and _transforms_active():  # which wrap even what is none of theirs
+                with _private.without_levels():
+                    return f(*args, **(kwargs or {}))
         return f(*args, **(kwargs or {}))
 
 

@@ -38,7 +38,7 @@ from chainrules_py.extend import (
 )
 from chainrules_torch import _private
 from chainrules_torch.engine.apart import is_hidden
-from chainrules_torch.engine.call import AnyCall, Call, Plan
+from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.compilers import (
     captured_there,
     check_result,
@@ -393,7 +393,7 @@ def _refuse_captured_there(plan: Plan, leaves: Sequence[Any]) -> None:
 
 
 @unseen
-def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
+def applied(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     """Run a call in the way that what is going on around it asks for."""
     if plan.imported and (own := own_function(plan.primal, "PyTorch", varies)) is not None:
         if any(map(is_abstract, leaves)):
@@ -407,7 +407,7 @@ def applied(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
     return _by_rule(plan, call, leaves)
 
 
-def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
+def _by_rule(plan: Plan, call: Call, leaves: Sequence[Any]) -> Any:
     """Run a call that is differentiated by its rule."""
     if not (plan.is_static or is_quiet()):
         check_options(plan.primal, plan.options, _is_moved)
@@ -416,7 +416,7 @@ def _by_rule(plan: Plan, call: AnyCall, leaves: Sequence[Any]) -> Any:
         if is_captured(plan.primal, varies, any(map(varies, leaves))):
             return unwrap(call.value(leaves))  # PyTorch differentiates through the body
         _refuse_captured_there(plan, leaves)
-    if plan.solves and isinstance(call, Call) and is_hidden(leaves):
+    if plan.solves and is_hidden(leaves):
         return solved(call, leaves, lambda *xs: applied(plan, call, xs))
     if _transforms_active() or _private.dual_level() >= 0:
         if isinstance(call, Plan) and call.is_stored:

@@ -29,7 +29,7 @@ from chainrules_py.extend import (
     map_leaves,
 )
 from chainrules_torch import _private
-from chainrules_torch.engine.call import AnyCall, Plan
+from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.compilers import is_writing_down, unseen
 from chainrules_torch.engine.config import alive, computing, is_tensor, outside, watching
 from chainrules_torch.engine.functorch import (
@@ -63,7 +63,7 @@ def _detached(x: Any) -> Any:
 
 def kept(
     ctx: Any,
-    call: AnyCall,
+    call: Call,
     bound: Bound,
     record: tuple[Any, ...],
     leaves: Sequence[Any],
@@ -83,7 +83,7 @@ def kept(
     return wrap(y)
 
 
-def run_plain(ctx: Any, call: AnyCall, leaves: Sequence[Any], needs: Sequence[bool]) -> Any:
+def run_plain(ctx: Any, call: Call, leaves: Sequence[Any], needs: Sequence[bool]) -> Any:
     """Run the rule of a call, and keep what it saved."""
     plan = call.plan
     try:
@@ -124,7 +124,7 @@ class Plain(Function):
         return None, *pulled(ctx, saved, bars, ctx.needs_input_grad[1:])
 
 
-def _later(ctx: Any, call: AnyCall, leaves: Sequence[Any]) -> Any:
+def _later(ctx: Any, call: Call, leaves: Sequence[Any]) -> Any:
     """Compute the value alone, where PyTorch writes down a program: a pull runs the rule.
 
     A rule may look at values, or ask PyTorch for derivatives, of which there are none there.
@@ -144,7 +144,7 @@ def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[A
     return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
 
 
-def transforming(of: AnyCall | None) -> Any:
+def transforming(of: Call | None) -> Any:
     """Make the function of autograd for `torch.func` and for dual numbers.
 
     It is of one call; of None, it is of the call that is its first argument.

@@ -13,7 +13,7 @@ from chainrules_py import MutationError
 from chainrules_torch import _private
 from chainrules_torch.engine.compilers import leave_out
 from chainrules_torch.engine.config import (
-    Asking,
+    Unlost,
     is_tensor,
     varies_still,
 )
@@ -31,7 +31,7 @@ def asking(plan: Any, tensors: Sequence[Any]) -> Any:
     Until a half has run once without asking for numbers, it may ask for none at all.
     """
     asked = not plan.is_proven or _transforms_active() or any(map(varies_still, tensors))
-    return Asking() if asked else _NOTHING
+    return Unlost(in_half=True) if asked else _NOTHING
 
 
 def plan_of(call: Any) -> Any:

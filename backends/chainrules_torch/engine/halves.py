@@ -17,7 +17,7 @@ from chainrules_kit import UNFIT, AskedError, refused_half
 from chainrules_py import ChainRulesError, ProjectionError, TracerError
 from chainrules_torch import _private
 from chainrules_torch.engine.apart import apart, is_hidden
-from chainrules_torch.engine.call import AnyCall, Outputs
+from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.callback import array_of, brought, on_host, on_tensors
 from chainrules_torch.engine.compilers import asked, forget, is_abstract, leave_out
 from chainrules_torch.engine.config import floats
@@ -44,7 +44,7 @@ class Half:
 
     Parameters
     ----------
-    call : AnyCall or Mapped
+    call : Call or Mapped
         The call.
     mode : str
         "reverse" or "forward".
@@ -155,7 +155,7 @@ class Half:
 
 
 def or_by_numpy(
-    call: AnyCall,
+    call: Call,
     tensors: Sequence[Any] | None,
     run: Callable[[], Any],
     instead: Callable[[Exception], Any],
@@ -164,7 +164,7 @@ def or_by_numpy(
 
     Parameters
     ----------
-    call : AnyCall
+    call : Call
         Whose rule it is.
     tensors : sequence or None
         What the half is given; None where it computes the value, and what it saves.

@@ -10,7 +10,7 @@ import torch
 
 from chainrules_py import Primitive
 from chainrules_py.extend import AbstractZero, Bound, TreeDef, flatten, partition, unflatten
-from chainrules_torch.engine.call import AnyCall, Outputs, spaces_of
+from chainrules_torch.engine.call import Call, Outputs, spaces_of
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.halves import Half, or_by_numpy, pull, push
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
@@ -28,7 +28,7 @@ class Again:
 
     def __init__(
         self,
-        call: AnyCall | Mapped,
+        call: Call | Mapped,
         leaves: Sequence[Any],
         outputs: Sequence[Any],
         treedef: TreeDef | None,
@@ -97,7 +97,7 @@ class Record:
 
     def __init__(
         self,
-        call: AnyCall,
+        call: Call,
         bound: Bound,
         record: tuple[Any, ...],
         leaves: Sequence[Any],

@@ -17,7 +17,7 @@ from torch.autograd.function import Function
 from chainrules_py import NoRuleError
 from chainrules_py.extend import Bound
 from chainrules_torch import _private
-from chainrules_torch.engine.call import AnyCall, Plan
+from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
 from chainrules_torch.engine.functorch import asking, refuse_rewritten
@@ -41,7 +41,7 @@ def applied_to(cls: Any) -> Callable[..., Any]:
 _plain = applied_to(Plain)
 
 
-def eager(call: AnyCall, needs: tuple[bool, ...]) -> Callable[..., Any]:
+def eager(call: Call, needs: tuple[bool, ...]) -> Callable[..., Any]:
     """Find what runs a call of leaves, of which some need a gradient, in an eager program."""
     if not (isinstance(call, Plan) and call.is_stored):
         return functools.partial(_plain, call)

@@ -11,11 +11,11 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import map_leaves
 from chainrules_torch.engine.apart import apart
-from chainrules_torch.engine.call import AnyCall, Outputs
+from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.config import floats
 
 
-def solved(call: AnyCall, leaves: Sequence[Any], run: Callable[..., Any]) -> Any:
+def solved(call: Call, leaves: Sequence[Any], run: Callable[..., Any]) -> Any:
     """Run a call apart, whose result is computed as ``run(*leaves)``."""
 
     def pull(xs: Sequence[Any], y: Outputs, bars: Sequence[Any]) -> list[Any]:
@@ -24,7 +24,7 @@ def solved(call: AnyCall, leaves: Sequence[Any], run: Callable[..., Any]) -> Any
     return apart(run, leaves, lambda *xs: _like(call, xs), pull=pull)
 
 
-def _like(call: AnyCall, leaves: Sequence[Any]) -> Any:
+def _like(call: Call, leaves: Sequence[Any]) -> Any:
     try:
         like = _LIKE[call.plan.primal]
     except KeyError:

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import torch
 
-from chainrules_torch.engine.call import AnyCall, Outputs
+from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.config import is_tensor
 from chainrules_torch.engine.halves import pull, push
 
@@ -22,7 +22,7 @@ class Mapped:
 
     Attributes
     ----------
-    call : AnyCall or Mapped
+    call : Call or Mapped
         That of one element.
     dims : tuple of int or None
         Which axis of each leaf counts the batch.
@@ -30,7 +30,7 @@ class Mapped:
 
     __slots__ = ("call", "dims")
 
-    def __init__(self, call: AnyCall | Mapped, dims: Sequence[int | None]) -> None:
+    def __init__(self, call: Call | Mapped, dims: Sequence[int | None]) -> None:
         self.call, self.dims = call, tuple(dims)
 
     def value(self, leaves: Sequence[Any]) -> Any:
