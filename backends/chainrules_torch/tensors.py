@@ -33,7 +33,7 @@ def _is_plain_buffer(x: torch.Tensor) -> bool:
 
 
 halves: list[Any] = []
-"""The halves of rules that run here and may not ask for numbers: see `chainrules_torch.engine.config.Unlost`."""
+"""Contexts that run here, in which code may not ask for numbers: `Unlost` of the engine."""
 
 
 def shown(x: torch.Tensor) -> torch.Tensor:

@@ -315,6 +315,14 @@ class Plan(Call):
         y = self.compute(*leaves, **self.options)
         return y if isinstance(y, Tensor) else wrap(y)
 
+    def operands(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the leaves, which are the operands here."""
+        return tuple(leaves)
+
+    def wanted(self, leaves: Sequence[bool]) -> tuple[bool, ...]:
+        """Return the flags of the leaves."""
+        return tuple(leaves)
+
     def __repr__(self) -> str:
         return f"<{self.primal.__name__} for {', '.join(cls.__name__ for cls in self.classes)}>"
 

@@ -146,9 +146,8 @@ class Exported:
         seen = _unseen(self._call)
 
         def exported(*operands: Any, **options: Any) -> Any:
-            numbers = map(_number, operands)
             try:
-                y = seen(of_graph(tuple(numbers)), of_graph(options))
+                y = seen(of_graph(operands), of_graph(options))
                 check_result(y, name_of(f))
                 return y
             except ChainRulesError as error:
@@ -168,12 +167,9 @@ class Exported:
     def __call__(self, *operands: Any, **options: Any) -> Any:
         """Compute it, to be differentiated by its rule."""
         if _compiling():
-            if not options:  # what is asked here, the compiled program asks again at each call
-                for x in operands:
-                    if not isinstance(x, Tensor):
-                        break
-                else:
-                    return self._in_graph(*operands)
+            # What is asked here, the compiled program asks again at each call.
+            if not options and all([isinstance(x, Tensor) for x in operands]):
+                return self._in_graph(*operands)
             if _passes(operands) and _passes(options):
                 return self._in_graph(*operands, **options)
             return self._out_of_graph(operands, options)
@@ -258,14 +254,6 @@ def _with_own_code(f: Any) -> Any:
     """Give a closure code of its own: by its code a compiled program knows it again."""
     f.__code__ = f.__code__.replace(co_name=f"exported_{next(_numbers)}")
     return f
-
-
-def _number(x: Any) -> Any:
-    """Return an operand, as a number of Python's where a compiler has a symbol for it.
-
-    It compiles once more for another number.
-    """
-    return int(x) if isinstance(x, torch.SymInt) else x
 
 
 _OUT_OF_GRAPH = (

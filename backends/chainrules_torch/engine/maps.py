@@ -46,7 +46,9 @@ def plain_pulls(
         if type(m) is not LinearMap:
             return None
         half, saved = m.pull, m.saved
-        if type(half) is not FunctionType or not holds_nothing(half):
+        if type(half) is not FunctionType or half.__closure__ is not None:
+            return None
+        if half.__defaults__ or half.__kwdefaults__:
             return None
         statics: Sequence[tuple[Any, ...]] = ()
         for y in saved:

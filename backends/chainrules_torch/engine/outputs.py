@@ -95,14 +95,7 @@ def owned(x: Any, leaves: Sequence[Any]) -> Any:
     return x
 
 
-def shares(x: Any, leaves: Sequence[Any]) -> bool:
-    """Tell whether a value is one of the operands, or a view of one."""
-    if not isinstance(x, Tensor):
-        return False
-    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-    return any([x is t or _private.base(x) is owner(t) for t in tensors])
-
-
 def another(x: Tensor, leaves: Sequence[Any]) -> Tensor:
     """Return another tensor with the memory of a result; for a view of an operand, a view of it."""
-    return x.view_as(x) if shares(x, leaves) else x.data
+    owners = [owner(t) for t in leaves if isinstance(t, Tensor)]
+    return x.view_as(x) if any([owner(x) is t for t in owners]) else x.data

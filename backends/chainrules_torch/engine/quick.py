@@ -26,6 +26,7 @@ from chainrules_torch.engine.outputs import written
 
 Tensor = torch.Tensor
 _PLAIN = (Tensor, torch.nn.Parameter)
+_ANSWERS = (Tensor, tuple)
 _grad_enabled: Callable[[], bool] = torch.is_grad_enabled
 
 
@@ -96,9 +97,7 @@ def _function(
                 answer = half(bars[0], *saved)
         else:
             answer = half(bars[0], *saved)
-        if not isinstance(
-            answer, (Tensor, tuple)
-        ):  # a zero, of one operand that is like the result
+        if type(answer) not in _ANSWERS and not isinstance(answer, Tensor):
             answer = written(answer, bars[0])
         return answer if spread is None else _spread(answer, spread)
 
