@@ -36,7 +36,7 @@ from chainrules_torch.engine.functorch import (
     below,
     plan_of,
     refuse_asked,
-    refuse_rewritten,
+    saved,
 )
 from chainrules_torch.engine.halves import or_by_numpy
 from chainrules_torch.engine.kept import Again, Record, is_open
@@ -75,9 +75,9 @@ def kept(
         # A closure that has the result leads back to itself, by a way that only PyTorch sees.
         mine = set(map(id, leaves))
         y = map_leaves(lambda x: x if id(x) in mine or not is_tensor(x) else another(x, leaves), y)
-    ctx.record = saved = Record(call, bound, record, leaves, needs, y)
-    ctx.save_for_backward(*saved.tensors)
-    saved.tensors = []  # an output here would keep its own graph alive
+    ctx.record = Record(call, bound, record, leaves, needs, y)
+    ctx.save_for_backward(*ctx.record.tensors)
+    ctx.record.tensors = []  # an output here would keep its own graph alive
     if not isinstance(y, Tensor):
         ctx.set_materialize_grads(False)
     return wrap(y)
@@ -116,12 +116,7 @@ class Plain(Function):
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
         """Pull back."""
-        try:
-            saved = ctx.saved_tensors
-        except RuntimeError as error:
-            refuse_rewritten(error, ctx.record.call)
-            raise
-        return None, *pulled(ctx, saved, bars, ctx.needs_input_grad[1:])
+        return None, *pulled(ctx, saved(ctx, ctx.record.call), bars, ctx.needs_input_grad[1:])
 
 
 def _later(ctx: Any, call: Call, leaves: Sequence[Any]) -> Any:
@@ -137,11 +132,11 @@ def _later(ctx: Any, call: Call, leaves: Sequence[Any]) -> Any:
     return y
 
 
-def pulled(ctx: Any, saved: Any, bars: Any, needs: Sequence[bool]) -> Sequence[Any]:
+def pulled(ctx: Any, tensors: Any, bars: Any, needs: Sequence[bool]) -> Sequence[Any]:
     """Pull cotangents back by what was `kept`."""
     if bars and all([bar is None for bar in bars]):
         return (None,) * len(needs)
-    return ctx.record.pull(saved, bars, needs)  # type: ignore[no-any-return]
+    return ctx.record.pull(tensors, bars, needs)  # type: ignore[no-any-return]
 
 
 def transforming(of: Call | None) -> Any:
@@ -199,11 +194,8 @@ def transforming(of: Call | None) -> Any:
             needs = ctx.needs_input_grad
             if all([bar is None for bar in bars]):
                 return (None,) * len(needs)
-            try:
-                tensors, bars = list(map(alive, ctx.saved_tensors)), tuple(map(outside, bars))
-            except RuntimeError as error:
-                refuse_rewritten(error, ctx.record.call)
-                raise
+            tensors = list(map(alive, saved(ctx, ctx.record.call)))
+            bars = tuple(map(outside, bars))
             return *(None,) * given, *ctx.record.pull(tensors, bars, needs[given:])
 
         @staticmethod

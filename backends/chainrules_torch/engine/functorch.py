@@ -44,15 +44,19 @@ def plan_of(call: Any) -> Any:
 _NOTHING = contextlib.nullcontext()
 
 
-def refuse_rewritten(error: RuntimeError, call: Any) -> None:
-    """Raise for a tensor that was written to in place, where PyTorch says that it was.
+def saved(ctx: Any, call: Any) -> Any:
+    """Return the tensors that PyTorch kept for the pullback of a call.
 
     Raises
     ------
     MutationError
-        With what to write instead.
+        If one was written to in place, with what to write instead.
     """
-    if "modified by an inplace operation" in str(error):
+    try:
+        return ctx.saved_tensors
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
         name = plan_of(call).primal.__name__
         msg = (
             f"the result of {name}, or an operand, was modified in place after the call, and its "

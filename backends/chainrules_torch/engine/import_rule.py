@@ -122,17 +122,12 @@ def _as_ours(f: Callable[..., Any]) -> Generator[None]:
         yield
     except (NotImplementedError, RuntimeError) as error:
         said = str(error).partition("\n")[0].partition(". This is unsupported")[0]
-        if "functorch transform" in said:
-            msg = (
-                f"import_rule({name_of(f)}): it differentiates by torch.autograd itself ({said}): "
-                f"write torch.func.grad in it, or state a rule of it"
-            )
-            raise NotDifferentiableError(msg) from error
-        if not isinstance(error, NotImplementedError):
+        if not ("functorch transform" in said or isinstance(error, NotImplementedError)):
             raise
         msg = (
-            f"import_rule({name_of(f)}): PyTorch does not differentiate it so ({said}); take its "
-            f"first derivative in reverse mode, or state a rule of it"
+            f"import_rule({name_of(f)}): PyTorch does not differentiate it so ({said}); write "
+            f"torch.func.grad for torch.autograd in it, take its first derivative in reverse mode, "
+            f"or state a rule of it"
         )
         raise NotDifferentiableError(msg) from error
 

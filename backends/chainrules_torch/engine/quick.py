@@ -20,7 +20,7 @@ from chainrules_torch import _private
 from chainrules_torch.engine.call import Call, Plan
 from chainrules_torch.engine.callback import NARROW
 from chainrules_torch.engine.functions import Plain, kept, pulled, run_plain
-from chainrules_torch.engine.functorch import asking, refuse_rewritten
+from chainrules_torch.engine.functorch import asking, saved
 from chainrules_torch.engine.maps import filled, plain_pulls, pull_plain, static
 from chainrules_torch.engine.outputs import written
 
@@ -44,9 +44,8 @@ _plain = applied_to(Plain)
 
 def eager(call: Call, needs: tuple[bool, ...]) -> Callable[..., Any]:
     """Find what runs a call of leaves, of which some need a gradient, in an eager program."""
-    if not (isinstance(call, Plan) and call.is_stored):
-        return functools.partial(_plain, call)
-    if not call.is_proven:  # the first call keeps its operands: its half may compute with NumPy
+    # The first call keeps its operands: its half may compute with NumPy.
+    if not (isinstance(call, Plan) and call.is_stored and call.is_proven):
         return functools.partial(_plain, call)
     found = call.short.get(needs)
     if found is None:
@@ -85,18 +84,14 @@ def _function(
     spread = None if all(needs) else needs
 
     def backward(ctx: Any, *bars: Any) -> Any:
-        try:
-            saved, half = ctx.saved_tensors, ctx.half  # once: a checkpoint computes them each time
-        except RuntimeError as error:
-            refuse_rewritten(error, plan)
-            raise
+        tensors, half = saved(ctx, plan), ctx.half  # once: a checkpoint computes them each time
         if half is None:
-            return tuple(pulled(ctx, saved, bars, needs))
+            return tuple(pulled(ctx, tensors, bars, needs))
         if plan.is_own and _grad_enabled():
-            with asking(plan, (*saved, *bars)):  # the graph is kept, to differentiate
-                answer = half(bars[0], *saved)
+            with asking(plan, (*tensors, *bars)):  # the graph is kept, to differentiate
+                answer = half(bars[0], *tensors)
         else:
-            answer = half(bars[0], *saved)
+            answer = half(bars[0], *tensors)
         if type(answer) not in _ANSWERS and not isinstance(answer, Tensor):
             answer = written(answer, bars[0])
         return answer if spread is None else _spread(answer, spread)
@@ -136,14 +131,12 @@ def _by_formula(plan: Plan, bound: Bound) -> Callable[..., Any]:
         if not isinstance(y, Tensor):
             ctx.half = None
             return kept(ctx, plan, bound, record, leaves, ctx.needs_input_grad, y)
-        half, _, *saved = record
-        for x in saved:
-            if not isinstance(x, Tensor):
-                half = functools.partial(filled, half, [static(x) for x in saved])
-                saved = [x for x in saved if isinstance(x, Tensor)]
-                break
+        half, _, *values = record
+        tensors = [x for x in values if isinstance(x, Tensor)]
+        if len(tensors) < len(values):
+            half = functools.partial(filled, half, [static(x) for x in values])
         ctx.half = half
-        ctx.save_for_backward(*saved)
+        ctx.save_for_backward(*tensors)
         return y
 
     return forward
