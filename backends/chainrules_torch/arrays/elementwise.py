@@ -206,10 +206,8 @@ def _accumulated(accumulate: Any, start: int) -> Any:
         y = accumulate(x, dim=axis)
         if not include_initial:
             return y
-        shape = [*y.shape]
-        shape[axis] = 1
-        first = torch.full(shape, start, dtype=y.dtype, device=y.device)
-        return torch.cat((first, y), dim=axis)
+        shape = [1 if i == axis % y.ndim else n for i, n in enumerate(y.shape)]
+        return torch.cat((y.new_full(shape, start), y), dim=axis)
 
     return computed
 

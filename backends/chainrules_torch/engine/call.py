@@ -19,7 +19,7 @@ from chainrules_kit import (
     tangents_in,
     wanted_in,
 )
-from chainrules_py import Primitive, ZeroTangent, space, unthunk
+from chainrules_py import Primitive, ZeroTangent, unthunk
 from chainrules_py.extend import (
     Bound,
     HigherOrder,
@@ -172,11 +172,6 @@ def computed_by(primal: Primitive[..., Any], classes: tuple[type, ...]) -> Calla
     return of_body(primal, found)
 
 
-def spaces_of(leaves: Sequence[Any], needs: Sequence[bool]) -> list[Any]:
-    """Return the spaces of the leaves whose cotangents are needed, None for the others."""
-    return [space(x) if needed else None for x, needed in zip(leaves, needs, strict=True)]
-
-
 class Plan(Call):
     """A primitive for operands of some types, with options.
 
@@ -286,10 +281,6 @@ class Plan(Call):
             bound = bind(rule, self.classes, wanted, mode, primal=primal, config=config)
             self._bound[key] = bound
             return bound
-
-    def states(self, mode: str) -> bool:
-        """Tell whether there is a rule for a mode."""
-        return self.rule is not None and self.rule.statement(mode) is not None
 
     def pulls_only(self) -> bool:
         """Tell whether the rule states reverse mode alone."""

@@ -315,6 +315,8 @@ def _as_tensor(y: Any, device: torch.device, narrow: Mapping[Any, Any] = _SAME) 
     array = np.array(y)
     if array.dtype.kind not in "fciub":  # texts, and objects
         return y
+    if array.dtype.char in "gG":  # of more digits than PyTorch has
+        array = array.astype(float if array.dtype.char == "g" else complex)
     made = torch.from_numpy(array).to(device)  # which a function of NumPy's may keep
     return made.to(narrow.get(made.dtype, made.dtype))
 

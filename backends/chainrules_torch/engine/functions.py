@@ -89,7 +89,7 @@ def run_plain(ctx: Any, call: Call, leaves: Sequence[Any], needs: Sequence[bool]
     try:
         bound = plan.bound("reverse", call.wanted(needs), again=False)
     except NoRuleError:  # an error where the mode is asked for
-        if not plan.states("forward"):
+        if plan.rule is None or plan.rule.statement("forward") is None:
             raise
         bound = None
     if bound is None or is_writing_down():

@@ -20,9 +20,6 @@ from chainrules_torch.engine.config import (
 
 _functorch = _private.functorch
 _transforms_active = _private.transforms_active
-_is_wrapped: Callable[[Any], bool] = _functorch.is_functorch_wrapped_tensor
-_level_of: Callable[[torch.Tensor], int] = _functorch.maybe_get_level
-_current_level: Callable[[], int | None] = _functorch.maybe_current_level
 
 
 def asking(plan: Any, tensors: Sequence[Any]) -> Any:

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.dlpack import from_dlpack
 
@@ -140,7 +141,7 @@ def _given(f: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]
 def _moving(f: Callable[..., Any], *xs: Any, **options: Any) -> list[Any]:
     """List what derivatives are taken of in a result."""
     with Unlost(), _as_ours(f):
-        y = _given(f, options)(*xs)
+        y = _called(_given(f, options), xs)
     return [x for x in flatten(y)[0] if kind_of(x) in ("real", "complex")]
 
 
@@ -164,6 +165,14 @@ def _pushed(along: Callable[..., list[Any]], at: tuple[Any, ...], dots: Sequence
         except NotImplementedError:  # PyTorch has reverse mode alone, whose transpose this is
             ys, pull = torch.func.vjp(_tensors(along), *at)[:2]
             return torch.func.vjp(pull, tuple(map(torch.zeros_like, ys)))[1](tuple(dots))[0]
+
+
+def _called(f: Callable[..., Any], xs: Sequence[Any]) -> Any:
+    """Call a function again: what a module counts, and its running statistics, go on once."""
+    if not isinstance(f, torch.nn.Module) or isinstance(f, torch.jit.ScriptModule):
+        return f(*xs)
+    buffers = {name: x.clone() for name, x in f.named_buffers()}
+    return torch.func.functional_call(f, buffers, tuple(xs)) if buffers else f(*xs)
 
 
 # ------------------------------------------------------------------------------- across libraries
@@ -213,12 +222,21 @@ def _tensor(x: Any, like: Any) -> Any:
     if not hasattr(x, "dtype"):
         double = torch.complex128 if isinstance(x, complex) else torch.float64
         return torch.tensor(x, dtype=double if like is None else torch.result_type(like, x))
-    if min(getattr(x, "strides", None) or (0,)) < 0:  # which would end the process
-        x = x.copy()
     try:
-        return from_dlpack(x)
+        return from_dlpack(_forwards(x))
     except (AttributeError, BufferError, RuntimeError, TypeError):  # read-only, or a scalar
         return torch.tensor(native(x))
+
+
+def _forwards(x: Any) -> Any:
+    """Copy an array with steps backwards, which PyTorch has not: it would end the process."""
+    seen = x
+    if not hasattr(x, "strides"):
+        try:
+            seen = np.from_dlpack(x)
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+            return x
+    return seen.copy() if min(seen.strides or (0,)) < 0 else x
 
 
 def _back(y: torch.Tensor, home: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any, final
 
 import torch
 
-from chainrules_py import Primitive
+from chainrules_py import Primitive, space
 from chainrules_py.extend import AbstractZero, Bound, TreeDef, flatten, partition, unflatten
-from chainrules_torch.engine.call import Call, Outputs, spaces_of
+from chainrules_torch.engine.call import Call, Outputs
 from chainrules_torch.engine.config import in_forward_mode, is_tensor
 from chainrules_torch.engine.halves import Half, or_by_numpy, pull, push
 from chainrules_torch.engine.maps import NUMBERS, PLAIN, holds_nothing
@@ -105,7 +105,7 @@ class Record:
         y: Any,
     ) -> None:
         self.call, self.bound, self.half = call, bound, record[0]
-        self.spaces = spaces_of(leaves, needs)
+        self.spaces = [space(x) if n else None for x, n in zip(leaves, needs, strict=True)]
         outputs, treedef = flatten(y)
         self.treedef = None if isinstance(y, Tensor) else treedef
         self.tensors, self.layout = partition(record[2:], is_tensor)

@@ -591,7 +591,9 @@ def test_an_imported_function_that_differentiates_by_autograd():
 
     by_autograd = import_rule(slope)
     np.testing.assert_allclose(by_autograd(np.ones(2)), [3.0, 3.0])
-    with pytest.raises(NotDifferentiableError, match=r"write torch\.func\.grad for torch\.autograd"):
+    with pytest.raises(
+        NotDifferentiableError, match=r"write torch\.func\.grad for torch\.autograd"
+    ):
         chainrules_tape.grad(lambda x: np.sum(by_autograd(x)))(np.ones(2))
     by_func = import_rule(torch.func.grad(lambda x: (x**3).sum()), operands=1)
     np.testing.assert_allclose(chainrules_tape.grad(lambda x: np.sum(by_func(x)))(np.ones(2)), 6.0)
