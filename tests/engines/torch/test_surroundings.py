@@ -28,7 +28,6 @@ torch = pytest.importorskip("torch")
 from torch.autograd import forward_ad, functional  # noqa: E402
 from torch.func import (  # noqa: E402
     functional_call,
-    functionalize,
     grad,
     hessian,
     jacfwd,
@@ -562,13 +561,6 @@ def asked_for_some(f, xs):
     of(f(*xs)).backward(inputs=[xs[-1]])
     beside = torch.zeros(2, requires_grad=True)
     return [xs[-1].grad, *gradients(f(*xs), [*xs, beside])]
-
-
-@place
-def without_writes(f, xs):
-    g = first(f, xs)
-    inner = lambda a: of(functionalize(f)(a, *xs[1:]))
-    return [functionalize(grad(g))(xs[0]), grad(inner)(xs[0])]
 
 
 @place
