@@ -13,10 +13,20 @@ import scipy.signal as native
 from chainrules_py import Array, LinearMap, primitive, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import fourier_composites, kind_of, varies
+from chainrules_scipy._private import private
+from chainrules_scipy.following import follow_all, instead_of
 from chainrules_scipy.ndimage import FOLLOWED as OF_IMAGES
 from chainrules_scipy.ndimage import around, of_rank
 from chainrules_scipy.precision import of_precision
-from chainrules_scipy.rows import array_of, constant, readable, real_array_of, reject, stands_for
+from chainrules_scipy.rows import (
+    array_of,
+    constant,
+    readable,
+    real_array_of,
+    refused,
+    reject,
+    stands_for,
+)
 from chainrules_scipy.signal.followed import FOLLOWED
 
 
@@ -196,10 +206,7 @@ def _solve_back(y_bar: Any, a: Any) -> Any:
 
 
 def _factors_push(a_dot: Any, a: Any, y: Any) -> Any:
-    total: Any = 0.0
-    for k in range(a.shape[0]):
-        total = total + a_dot[..., k] * delayed(y, k)
-    return -_solve(total, a)
+    return -_solve(tapped(a_dot, y), a)
 
 
 def _factors_pull(y_bar: Any, a: Any, y: Any) -> Any:
@@ -218,6 +225,14 @@ def delayed(y: Any, k: int) -> Any:
     return v.pad(y[..., : n - k], 0.0, widths=widths)
 
 
+def tapped(c: Any, x: Any) -> Any:
+    """Σ_k c_k x_{n - k} along the last axis."""
+    total: Any = 0.0
+    for k in range(c.shape[-1]):
+        total = total + c[..., k] * delayed(x, k)
+    return total
+
+
 @stands_for(native.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ_k a_k y_{n - k} = Σ_k b_k x_{n - k}."""
@@ -227,50 +242,28 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if not readable(first).all():
         reject("the first coefficient of a filter, a[0], is 0", ValueError)
     b, a = b / first, a / first
-    n, size = signal.shape[-1], max(b.shape[0], a.shape[0]) - 1
-    driven: Any = 0.0
-    for k in range(b.shape[0]):
-        driven = driven + b[k] * delayed(signal, k)
     if zi is None:
+        driven = tapped(b, signal)
         return back(recursive_filter(a, driven) if a.shape[0] > 1 else driven, axis)
+    n, size = signal.shape[-1], max(b.shape[0], a.shape[0]) - 1
     state = last(array_of(zi), axis)
-    widths = ((0, 0),) * (state.ndim - 1) + ((0, max(n - size, 0)),)
-    y = recursive_filter(a, driven + v.pad(state[..., :n], 0.0, widths=widths))
-    behind = _state_behind(b, a, signal, y, state, size)
+    driven = tapped(b, _longer(signal, size)) + _longer(state, n)
+    y = recursive_filter(a, driven[..., :n])
+    behind = (driven - tapped(a, _longer(y, size)))[..., n:]
     dtype = np.result_type(*[readable(z).dtype for z in (b, a, signal, state)])
     return tuple(back(of_precision(z, dtype), axis) for z in (y, behind))
 
 
-def _state_behind(b: Any, a: Any, x: Any, y: Any, state: Any, size: int) -> Any:
-    """Return z_k = Σ_j b_{k+1+j} x_{N-1-j} - a_{k+1+j} y_{N-1-j}, and what is left of z."""
-    n, parts = x.shape[-1], []
-    for k in range(size):
-        total = state[..., k + n] if k + n < size else v.zeros_like(y[..., 0])
-        for j in range(min(n, size - k)):
-            at = k + 1 + j
-            if at < b.shape[0]:
-                total = total + b[at] * x[..., n - 1 - j]
-            if at < a.shape[0]:
-                total = total - a[at] * y[..., n - 1 - j]
-        parts.append(total)
-    return v.stack(*parts, axis=-1)
-
-
-def _sections(sos: Any) -> tuple[Any, int]:
-    sos = array_of(sos)
-    if sos.ndim != 2 or sos.shape[1] != 6:
-        reject(f"sos has the shape {tuple(sos.shape)}, and has to have six columns", ValueError)
-    if np.any(readable(sos[:, 3]) != 1):
-        reject("sos[:, 3] should be all ones", ValueError)
-    return sos, sos.shape[0]
+def _longer(x: Any, more: int) -> Any:
+    """Put zeros behind the last axis."""
+    return v.pad(x, 0.0, widths=((0, 0),) * (x.ndim - 1) + ((0, more),))
 
 
 @stands_for(native.sosfilt)
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter by sections of second order, one after the other."""
-    sos, count = _sections(sos)
-    y, states = array_of(x), []
-    for k in range(count):
+    sos, y, states = array_of(sos), array_of(x), []
+    for k in range(sos.shape[0]):
         if zi is None:
             y = lfilter(sos[k, :3], sos[k, 3:], y, axis)
         else:
@@ -337,24 +330,13 @@ def _prolonged(x: Any, more: int, mode: str, cval: Any) -> Any:
     return v.matmul(x, native.upfirdn(one, np.eye(n), axis=-1, mode=mode))
 
 
-def _of_images(name: str) -> Any:
-    """Make a function that is linear in all elements: of what SciPy makes of the unit images."""
-    theirs = getattr(native, name)
-
-    @functools.wraps(theirs)
-    def function(*args: Any, **options: Any) -> Any:
-        x, rest = array_of(args[0]), args[1:]
-        units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
-        images = np.stack([theirs(e, *rest, **options) for e in units], axis=-1)
-        return v.matmul(images, v.reshape(x, shape=(-1,)))
-
-    function.__doc__ = f"Compute ``scipy.signal.{name}``, in the signal or image."
-    return stands_for(theirs)(function)
-
-
-cspline2d, qspline2d = map(_of_images, ("cspline2d", "qspline2d"))
-spline_filter = _of_images("spline_filter")
-symiirorder1, symiirorder2 = map(_of_images, ("symiirorder1", "symiirorder2"))
+refused(
+    native,
+    dict.fromkeys(
+        ("cspline2d", "qspline2d", "spline_filter", "symiirorder1", "symiirorder2"),
+        "write scipy.ndimage.spline_filter, or lfilter",
+    ),
+)
 
 
 def _ordered(x: Any, name: str) -> Any:
@@ -390,6 +372,9 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
     return FOLLOWED["medfilt"](input, kernel_size)
 
 
+# SciPy's text says which peaks are taken, by conditions on what is measured at them.
+
+
 def _bases(x: Any, peaks: Any, left: Any, right: Any) -> Any:
     """Return how far peaks stand above the higher of their bases."""
     return x[peaks] - v.maximum(x[left], x[right])
@@ -405,69 +390,27 @@ def _crossing(x: Any, height: Any, at: Any, way: int) -> Any:
     return first + way * v.where(moves, (height - x[below]) / step, 0.0)
 
 
-def _widths(x: Any, peaks: Any, rel_height: Any, bases: Any, found: Any) -> Any:
-    height = x[peaks] - _bases(x, peaks, *bases) * rel_height
-    left, right = (_crossing(x, height, at, way) for at, way in zip(found, (1, -1), strict=True))
+def _prominences(x: Any, peaks: Any, wlen: Any) -> Any:
+    _, left, right = private("_peak_prominences")(readable(x), peaks, wlen)
+    return _bases(x, peaks, left, right), left, right
+
+
+def _widths(x: Any, peaks: Any, rel_height: Any, *data: Any) -> Any:
+    found = private("_peak_widths")(*map(readable, (x, peaks, rel_height, *data)))
+    height = x[peaks] - _bases(x, peaks, *data[1:]) * rel_height
+    left, right = (_crossing(x, height, at, k) for at, k in zip(found[2:], (1, -1), strict=True))
     return right - left, height, left, right
 
 
-@stands_for(native.find_peaks)
-def find_peaks(
-    x: Any,
-    height: Any = None,
-    threshold: Any = None,
-    distance: Any = None,
-    prominence: Any = None,
-    width: Any = None,
-    wlen: Any = None,
-    rel_height: Any = 0.5,
-    plateau_size: Any = None,
-) -> Any:
-    """Find peaks: what is measured at them is differentiated, their places are not."""
-    x = real_array_of(x, "find_peaks")
-    limits = (height, threshold, distance, prominence, width, wlen, rel_height, plateau_size)
-    peaks, known = native.find_peaks(readable(x), *map(_plain, limits))
-    found = dict(known)
-    if "peak_heights" in found:
-        found["peak_heights"] = x[peaks]
-    if "left_thresholds" in found:
-        found["left_thresholds"] = x[peaks] - x[peaks - 1]
-        found["right_thresholds"] = x[peaks] - x[peaks + 1]
-    if "prominences" in found:
-        bases = known["left_bases"], known["right_bases"]
-        found["prominences"] = _bases(x, peaks, *bases)
-        if "widths" in found:
-            names = ("widths", "width_heights", "left_ips", "right_ips")
-            measured = _widths(x, peaks, rel_height, bases, [known[n] for n in names[2:]])
-            found |= dict(zip(names, measured, strict=True))
-    return peaks, found
+def _of_values(theirs: Any, *args: Any) -> Any:
+    return theirs(*map(readable, args))
 
 
-def _plain(limit: Any) -> Any:
-    return tuple(map(_plain, limit)) if isinstance(limit, (tuple, list)) else readable(limit)
-
-
-@stands_for(native.peak_prominences)
-def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> Any:
-    """Compute how far peaks stand out, as ``scipy.signal.peak_prominences``."""
-    x = real_array_of(x, "peak_prominences")
-    _known, left, right = native.peak_prominences(readable(x), peaks, wlen)
-    return _bases(x, np.asarray(peaks), left, right), left, right
-
-
-@stands_for(native.peak_widths)
-def peak_widths(
-    x: Any, peaks: Any, rel_height: Any = 0.5, prominence_data: Any = None, wlen: Any = None
-) -> Any:
-    """Compute how wide peaks are, as ``scipy.signal.peak_widths``."""
-    x = real_array_of(x, "peak_widths")
-    data = tuple(map(readable, prominence_data)) if prominence_data is not None else None
-    if data is None:
-        data = native.peak_prominences(readable(x), peaks, wlen)
-    found = native.peak_widths(readable(x), peaks, readable(rel_height), data)
-    return _widths(x, np.asarray(peaks), rel_height, data[1:], found[2:])
-
-
+for _name in ("_local_maxima_1d", "_select_by_peak_distance"):
+    instead_of(private(_name), functools.partial(_of_values, private(_name)))
+instead_of(private("_peak_prominences"), _prominences)
+instead_of(private("_peak_widths"), _widths)
+FOLLOWED |= follow_all(native, "find_peaks", "peak_prominences", "peak_widths")
 argrelextrema, argrelmax, argrelmin, find_peaks_cwt = (
     constant(f)
     for f in (native.argrelextrema, native.argrelmax, native.argrelmin, native.find_peaks_cwt)

@@ -66,12 +66,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "cspline1d smooth": (lambda x: theirs.cspline1d(x, 0.3), X),
     "cspline1d_eval": (lambda x: theirs.cspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
     "qspline1d_eval": (lambda x: theirs.qspline1d_eval(x, np.array([0.3, 4.2, -0.7, 25.0])), X),
-    "cspline2d": (lambda x: theirs.cspline2d(x), IMAGE),
-    "qspline2d": (lambda x: theirs.qspline2d(x), IMAGE),
     "spline_filter": (lambda x: theirs.spline_filter(x), IMAGE),
     "sepfir2d": (lambda x, h, k: theirs.sepfir2d(x, h, k), IMAGE, H[:3], H[2:]),
-    "symiirorder1": (lambda x: theirs.symiirorder1(x, 0.5, 0.3), X),
-    "symiirorder2": (lambda x: theirs.symiirorder2(x, 0.5, 0.3), X),
     "find_peaks": (
         lambda x: [
             y

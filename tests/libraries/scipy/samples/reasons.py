@@ -165,7 +165,7 @@ NOT_DIFFERENTIABLE = {
         *("special.lqn", "special.mathieu_even_coef", "special.mathieu_odd_coef"),
         *("special.obl_cv_seq", "special.pro_cv_seq", "special.pbdn_seq", "special.pbdv_seq"),
         *("special.pbvv_seq", "special.riccati_jn", "special.riccati_yn", "signal.remez"),
-        *("signal.spline_filter", "signal.band_stop_obj"),
+        "signal.band_stop_obj",
         *("ndimage.generic_filter1d", "interpolate.AAA", "interpolate.LSQBivariateSpline"),
         *("interpolate.LSQSphereBivariateSpline", "interpolate.RectSphereBivariateSpline"),
         *("interpolate.SmoothBivariateSpline", "interpolate.SmoothSphereBivariateSpline"),
@@ -193,6 +193,10 @@ NOT_DIFFERENTIABLE = {
         ),
         *("interpolate.UnivariateSpline", "interpolate.InterpolatedUnivariateSpline"),
         *("interpolate.LSQUnivariateSpline", "interpolate.RectBivariateSpline"),
+    ),
+    "another function does it: the refusal says which": (
+        *("signal.cspline2d", "signal.qspline2d", "signal.spline_filter"),
+        *("signal.symiirorder1", "signal.symiirorder2"),
     ),
     "of the dense matrix, in one line: the refusal says which": (
         *("sparse.find", "sparse.linalg.aslinearoperator", "sparse.linalg.expm"),
