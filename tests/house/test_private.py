@@ -29,6 +29,7 @@ USED = {
     },
     "chainrules_scipy": {
         "scipy.ndimage._filters",
+        "scipy.signal._peak_finding_utils",
         "scipy.signal._signaltools",
         "scipy.sparse._base",
         "scipy.spatial.transform._rotation_xp",

@@ -7,6 +7,7 @@ their cells, and what they look up elsewhere is compared by the program.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 import warnings
@@ -22,6 +23,8 @@ _DEEP = 4
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _IN_A_ROW = 3
 """After so many programs that were not used again, a function is not compiled any more."""
+_IN_C = 8
+"""After so many uses a program is written in C, which takes half a second, if that is there."""
 _programs: dict[Any, Any] = {}
 _unused: dict[Any, int] = {}
 
@@ -122,22 +125,20 @@ def program_of(
         what a program compares.
     """
     own = Tree(f).leaves
-    leaves = [*own, *Tree(operands).leaves]
-    if not all([kind_of(x) == "real" and _is_numpys(x) for x in leaves]):
+    if not all([kind_of(x) == "real" and _is_numpys(x) for x in (*own, *Tree(operands).leaves)]):
         return None
     if (own and not isinstance(f, Closure)) or (compiler := default_compiler()) is None:
         return None
-    inner = getattr(f, "template", f)
-    kind = call, about, _Same(getattr(inner, "__code__", inner))
+    kind = call, about, _Same(getattr(inner := getattr(f, "template", f), "__code__", inner))
     key, call = (call, about, _form(f)), functools.partial(call, about)
     f = settled(f)
-    while (compiled := _programs.pop(key, None)) is not None or _unused.get(kind, 0) < _IN_A_ROW:
-        if compiled is None:
-            _unused[kind] = _unused.get(kind, 0) + 1
-            _trim(_unused)
-            compiled = compiler.compile(_recipe(call, f), strict=True)
-        elif kind in _unused:
-            del _unused[kind]
+    while (kept := _programs.pop(key, None)) is not None or _unused.get(kind, 0) < _IN_A_ROW:
+        uses, compiled = kept or (0, compiler.compile(_recipe(call, f), strict=True))
+        _unused[kind] = 0 if uses else _unused.get(kind, 0) + 1
+        _trim(_unused)
+        if uses == _IN_C:
+            with contextlib.suppress(Exception):  # without a compiler of C
+                compiled = compiler.compile(_recipe(call, f), target="c", strict=True)
         program = Program(call, f, compiled)
         try:
             with warnings.catch_warnings():
@@ -148,7 +149,7 @@ def program_of(
         if compiled.as_it_is:
             return None
         if is_right:
-            _programs[key] = compiled
+            _programs[key] = uses + 1, compiled
             _trim(_programs)
             return program
     return None

@@ -82,8 +82,6 @@ class Problem(NamedTuple):
 
     def rate(self, y: Any, t: Any, *parameters: Any) -> Any:
         """Compute the rate of change, of the state alone or of what is beside it as well."""
-        if self.program is not None:
-            return self.program(y, t)
         f, args = self.parts(parameters)
         return rate_beside(self.beside, f, y, t, args)
 
@@ -113,7 +111,8 @@ def flow_numpy(y0: np.ndarray, *parameters: Any, problem: Problem) -> Any:
 
 
 def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) -> np.ndarray:
-    rate: Any = lambda y, t: problem.rate(y.copy(), t, *parameters)  # LSODA writes to y again
+    # LSODA writes to y again, of which a program keeps nothing.
+    rate: Any = problem.program or (lambda y, t: problem.rate(y.copy(), t, *parameters))
     with _lock:
         found, info = _odeint(
             rate, y0, problem.times, rtol=problem.rtol, atol=atol, full_output=True, mxstep=20_000
@@ -313,10 +312,7 @@ def odeint(
         options["Dfun"] = of_values(dfun, args)
 
     def plain(*at: Any) -> Any:
-        y = at[tfirst]
-        # LSODA writes to its arrays again
-        rates = rate(*[x.copy() if x is y else x for x in at])
-        return np.reshape(numbers_of(rates), y.shape)
+        return numbers_of(rate(*at))
 
     asked: dict[str, Any] = {"full_output": wants_all, "tfirst": tfirst, **options, **tolerances}
     found = _odeint(plain, readable(y0), readable(t), **asked)
