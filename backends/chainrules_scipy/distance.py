@@ -199,14 +199,10 @@ def squareform(X: Any, force: Any = "no", checks: bool = True) -> Any:
     """Make a matrix of the distances that `pdist` gives, or these of a matrix."""
     x = array_of(X)
     native.squareform(readable(x), force, checks)
-    if x.ndim == 2:
-        i, j = np.triu_indices(x.shape[0], 1)
-        return x[i, j]
-    m = round((1 + (1 + 8 * x.shape[0]) ** 0.5) / 2)
-    places = np.zeros((m, m), int)
-    i, j = np.triu_indices(m, 1)
-    places[i, j] = places[j, i] = np.arange(len(i)) + 1
-    return v.take(v.concat(v.zeros_like(x[:1]) if m > 1 else x, x, axis=0), places, axis=0)
+    flat = v.reshape(x, shape=(-1,))
+    places = np.arange(1, flat.shape[0] + 1).reshape(x.shape)
+    zero = v.full_like(flat, shape=(1,), fill=0)
+    return v.take(v.concat(zero, flat, axis=0), native.squareform(places, checks=False), axis=0)
 
 
 def _of_vectors(name: str) -> Callable[..., Any]:

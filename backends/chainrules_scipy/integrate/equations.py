@@ -149,11 +149,7 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
         if not is_wanted:
             maps.append(NoTangent())
             continue
-        a, b = next(starts)
-        if np.shape(x):
-            maps.append(LinearMap(_push, _pull, slopes[:, a:b], x))
-        else:
-            maps.append(LinearMap(_scaled, _summed, slopes[:, a]))
+        maps.append(LinearMap(_push, _pull, slopes[:, slice(*next(starts))], x))
     return both[:, :n], tuple(maps)
 
 
@@ -219,14 +215,6 @@ def _push(x_dot: Any, slopes: Any, x: Any) -> Any:
 
 def _pull(ys_bar: Any, slopes: Any, x: Any) -> Any:
     return v.reshape(v.einsum(ys_bar, slopes, subscripts="mn,mkn->k"), shape=np.shape(x))
-
-
-def _scaled(x_dot: Any, slopes: Any) -> Any:
-    return x_dot * slopes
-
-
-def _summed(ys_bar: Any, slopes: Any) -> Any:
-    return v.sum(ys_bar * slopes)
 
 
 def solved(func: Callable[..., Any], y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> Any:

@@ -22,7 +22,6 @@ from chainrules_scipy.interpolate.polynomials import (
     PchipInterpolator,
     PPoly,
     barycentric_interpolate,
-    lagrange,
 )
 from chainrules_scipy.interpolate.splines import (
     BSpline,
@@ -52,7 +51,6 @@ __all__ = [
     "griddata",
     "interp1d",
     "interpn",
-    "lagrange",
     "make_interp_spline",
     "make_lsq_spline",
     "make_smoothing_spline",

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.ndimage as native
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer, varies
+from chainrules_py.extend import Tracer
 from chainrules_scipy._private import private
 from chainrules_scipy.agreeing import agreeing, plainly, refuse_output
 from chainrules_scipy.following import follow, follow_all, instead_of, numpy_with
@@ -21,7 +21,7 @@ from chainrules_scipy.rows import (
     constant,
     part,
     readable,
-    reject,
+    refused,
     stands_for,
 )
 
@@ -545,12 +545,7 @@ fourier_uniform = _in_frequencies("fourier_uniform", lambda s, f: np.sinc(s * f)
 fourier_shift = _in_frequencies("fourier_shift", lambda s, f: v.exp(-2j * np.pi * s * f))
 
 
-@_like("fourier_ellipsoid")
-def fourier_ellipsoid(x: Any, size: Any, n: int, axis: int) -> Any:
-    """Multiply a transform, as ``scipy.ndimage.fourier_ellipsoid`` does; sizes are constant."""
-    if varies(size):
-        reject("fourier_ellipsoid has derivatives in the transform, and none in the size")
-    return x * native.fourier_ellipsoid(np.ones(x.shape), size, n, axis)
+refused(native, {"fourier_ellipsoid": "write x * fourier_ellipsoid(np.ones(x.shape), size)"})
 
 
 FOLLOWED |= {

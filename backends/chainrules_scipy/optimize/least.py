@@ -17,7 +17,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, default_engine, varies
 from chainrules_scipy.agreeing import Later, answer
 from chainrules_scipy.following import follow_all
-from chainrules_scipy.optimize.roots import NEAR, as_tuple, solved
+from chainrules_scipy.optimize.roots import NEAR, as_tuple, parted, solved
 from chainrules_scipy.rows import (
     anchored,
     array_of,
@@ -144,8 +144,9 @@ def held_place(f: Any, constraints: Constraints, x: Any) -> Any:
     return v.root(system, start, solver=found, tol=1e-5)[:n]
 
 
-def _least(f: Any, start: Any, solver: Any, kept: list[Any], held: Any = None) -> Any:
-    """Minimise f by a solver of SciPy's, whose answer is kept; constraints may hold it."""
+def _least(f: Any, start: Any, solver: Any, held: Any = None) -> tuple[Any, Any]:
+    """Minimise f by a solver of SciPy's; return its answer as well. Constraints may hold it."""
+    kept: list[Any] = []
 
     def found(residual: Any, x0: Any) -> Any:
         kept[:] = kept[:] or [solver(x0)]
@@ -155,8 +156,8 @@ def _least(f: Any, start: Any, solver: Any, kept: list[Any], held: Any = None) -
         kept[:] = [solver(readable(start))]
         place = held_place(f, held, kept[0].x)
         if place is not None:
-            return place
-    return v.minimize(f, start, solver=found, tol=NEAR)
+            return place, kept[0]
+    return v.minimize(f, start, solver=found, tol=NEAR), kept[0]
 
 
 def minimized(f: Any, near: Any) -> Any:
@@ -170,7 +171,7 @@ def minimized(f: Any, near: Any) -> Any:
         found.x = found.x.reshape(shape)
         return found
 
-    return _least(f, array_of(near), solver, [])
+    return _least(f, array_of(near), solver)[0]
 
 
 _CLOSE = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 8000}
@@ -193,17 +194,14 @@ def minimize(
 ) -> Any:
     """Find where a function is least."""
     args = as_tuple(args)
-    kept: list[Any] = []
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
-    both = jac is True
+    if jac is True:
+        fun, jac = parted(fun, args)
+    elif callable(jac):
+        jac = of_values(jac, args)
 
     def f(x: Any) -> Any:
-        return fun(x, *args)[0] if both else fun(x, *args)
-
-    plain = of_values(jac if callable(jac) else fun, args)
-
-    def slope(x: Any) -> Any:
-        return plain(x)[1] if both else plain(x)
+        return fun(x, *args)
 
     held = None
     if bounds is not None or constraints not in ((), []):
@@ -215,7 +213,7 @@ def minimize(
             lambda x: float(readable(f(x))),
             start,
             method=method,
-            jac=slope if both or callable(jac) else jac,
+            jac=jac,
             bounds=list(zip(*map(readable, held.bounds), strict=True))
             if held and held.bounds
             else None,
@@ -225,8 +223,8 @@ def minimize(
             options=options,
         )
 
-    x = _least(f, start, solver, kept, held)
-    return answer("minimize(...)", kept[0], x=x, fun=f(x), **_slopes(f, x, kept[0]))
+    x, found = _least(f, start, solver, held)
+    return answer("minimize(...)", found, x=x, fun=f(x), **_slopes(f, x, found))
 
 
 def _slopes(f: Any, x: Any, found: Any) -> dict[str, Any]:
@@ -252,7 +250,6 @@ def minimize_scalar(
 ) -> Any:
     """Find where a function of one number is least."""
     args = as_tuple(args)
-    kept: list[Any] = []
 
     def f(x: Any) -> Any:
         return fun(x, *args)
@@ -263,14 +260,14 @@ def minimize_scalar(
             lambda x: float(readable(f(x))), bracket, plain, (), method, tol, options
         )
 
-    x = None if bounds is None else _at_end(f, solver(0.0), bounds, kept)
-    x = _least(f, 0.0, solver, kept) if x is None else x
-    return answer("minimize_scalar(...)", kept[0], x=x, fun=f(x))
+    found = None if bounds is None else solver(0.0)
+    x = None if bounds is None else _at_end(f, found, bounds)
+    x, found = _least(f, 0.0, solver) if x is None else (x, found)
+    return answer("minimize_scalar(...)", found, x=x, fun=f(x))
 
 
-def _at_end(f: Any, found: Any, bounds: Any, kept: list[Any]) -> Any:
+def _at_end(f: Any, found: Any, bounds: Any) -> Any:
     """Return the bound that a number is held by, which the search only comes near to."""
-    kept[:] = [found]
     for end, sign in zip(bounds, (1, -1), strict=True):
         near = float(readable(end))
         if abs(found.x - near) < 1e-4 * (1 + abs(near)):
@@ -317,7 +314,6 @@ def least_squares(
         )
     kwargs = kwargs or {}
     args = as_tuple(args)
-    kept: list[Any] = []
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
 
     def residuals(x: Any) -> Any:
@@ -346,13 +342,11 @@ def least_squares(
         n = start.shape[0]
         low, high = (v.broadcast_to(array_of(end), shape=(n,)) for end in (low, high))
         held = Constraints((), (low, high))
-    x = _least(cost, start, solver, kept, held)
-    more = _slopes(cost, x, kept[0])
-    if loss == "linear" and isinstance(kept[0].jac, np.ndarray):
-        more["jac"] = Later(lambda: anchored(kept[0].jac, _jacobian(residuals, x)))
-    return answer(
-        "least_squares(...)", kept[0], fun=residuals(x), **{"x": x, "cost": cost(x)} | more
-    )
+    x, found = _least(cost, start, solver, held)
+    more = _slopes(cost, x, found)
+    if loss == "linear" and isinstance(found.jac, np.ndarray):
+        more["jac"] = Later(lambda: anchored(found.jac, _jacobian(residuals, x)))
+    return answer("least_squares(...)", found, fun=residuals(x), **{"x": x, "cost": cost(x)} | more)
 
 
 @stands_for(native.curve_fit)
@@ -518,7 +512,7 @@ def _equation(name: str) -> Callable[..., Any]:
             near = theirs(lambda x: np.asarray(readable(residual(x))), start, **options)
             return NATIVE.root(residual, near, tol=1e-13).x, near
 
-        return solved(F, array_of(readable(xin)), solver, [])
+        return solved(F, array_of(readable(xin)), solver)[0]
 
     return stands_for(theirs)(function)
 

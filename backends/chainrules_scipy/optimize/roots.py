@@ -33,8 +33,15 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-def solved(g: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> Any:
-    """Find a root of g by a solver of SciPy's, whose last answer is kept."""
+def parted(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the value, and the slope at plain numbers, of a function that gives both."""
+    plain = of_values(f, args)
+    return lambda x, *args: f(x, *args)[0], lambda x: plain(x)[1]
+
+
+def solved(g: Callable[..., Any], start: Any, solver: Any) -> tuple[Any, Any]:
+    """Find a root of g by a solver of SciPy's; return its last answer as well."""
+    kept: list[Any] = []
 
     def f(x: Any) -> Any:
         y = g(x)
@@ -44,7 +51,7 @@ def solved(g: Callable[..., Any], start: Any, solver: Any, kept: list[Any]) -> A
         kept[:] = [solver(lambda x: readable(residual(x)), x0)]
         return kept[0][0]
 
-    return v.root(f, start, solver=found, tol=NEAR)
+    return v.root(f, start, solver=found, tol=NEAR), kept[0]
 
 
 def _of_numbers(name: str) -> Callable[..., Any]:
@@ -61,13 +68,13 @@ def _of_numbers(name: str) -> Callable[..., Any]:
         wants_all = given.pop("full_output", False)
         slopes = {k: given[k] for k in ("fprime", "fprime2") if given.get(k) is not None}
         given |= {k: of_values(slope, operands) for k, slope in slopes.items()}
-        kept: list[Any] = []
 
         def solver(residual: Any, _: Any) -> Any:
             return native(residual, *starts, full_output=True, **given)
 
-        x = solved(lambda x: f(x, *operands), sum(starts) / len(starts), solver, kept)
-        rest = [with_root(r, x) if isinstance(r, dict) else r for r in kept[0][1:]]
+        start = sum(starts) / len(starts)
+        x, (_, *rest) = solved(lambda x: f(x, *operands), start, solver)
+        rest = [with_root(r, x) if isinstance(r, dict) else r for r in rest]
         return (x, *rest) if wants_all else x
 
     function.__doc__ = (
@@ -86,7 +93,6 @@ newton, ridder, toms748 = map(_of_numbers, ("newton", "ridder", "toms748"))
 def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> Any:
     """Find a root of a function of one number."""
     args = as_tuple(args)
-    kept: list[Any] = []
 
     def solver(residual: Any, _: Any) -> Any:
         found = _root_scalar(lambda x: float(residual(x)), method=method, **given)
@@ -97,15 +103,12 @@ def root_scalar(f: Any, args: Any = (), method: Any = None, **options: Any) -> A
         if callable(g := options.get(name)):
             given[name] = of_values(g, args)
     if options.get("fprime") is True:
-        both, plain = f, of_values(f, args)
-        given["fprime"] = lambda x: plain(x)[1]
-        f = lambda x, *args: both(x, *args)[0]
+        f, given["fprime"] = parted(f, args)
     bracket = options.get("bracket")
     start = options.get("x0") if bracket is None else np.mean(readable(bracket))
-    x = solved(
-        lambda x: f(x, *args), float(readable(0.0 if start is None else start)), solver, kept
-    )
-    return with_root(kept[0][1], x)
+    start = float(readable(0.0 if start is None else start))
+    x, (_, found) = solved(lambda x: f(x, *args), start, solver)
+    return with_root(found, x)
 
 
 def with_root(report: Any, x: Any) -> Any:
@@ -128,19 +131,15 @@ def root(
 ) -> Any:
     """Find a root of a function of several numbers."""
     args = as_tuple(args)
-    kept: list[Any] = []
     slopes = of_values(jac, args) if callable(jac) else None
     if jac is True:
-        both, plain = fun, of_values(fun, args)
-        slopes = lambda x: plain(x)[1]
-        fun = lambda x, *args: both(x, *args)[0]
+        fun, slopes = parted(fun, args)
 
     def solver(residual: Any, start: Any) -> Any:
         found = _root(residual, start, (), method, slopes, tol, callback, options)
         return found.x, found
 
-    x = solved(lambda x: fun(x, *args), array_of(readable(x0)), solver, kept)
-    found = kept[0][1]
+    x, (_, found) = solved(lambda x: fun(x, *args), array_of(readable(x0)), solver)
     still = {name: found[name] for name in ("fun", "fvec") if name in found}  # 0 for all arguments
     return answer("root(...)", found, x=x, **still)
 
@@ -151,22 +150,20 @@ def fsolve(
 ) -> Any:
     """Find a root of a function of several numbers."""
     args = as_tuple(args)
-    kept: list[Any] = []
     slopes = None if fprime is None else of_values(fprime, args)
 
     def solver(residual: Any, start: Any) -> Any:
         return _fsolve(residual, start, (), slopes, True, **options)
 
     start = v.reshape(array_of(readable(x0)), shape=(-1,))
-    x = solved(lambda x: func(x, *args), start, solver, kept)
-    if kept[0][2] != 1 and not full_output:
-        warnings.warn(kept[0][3], RuntimeWarning, stacklevel=2)
+    x, (_, report, *rest) = solved(lambda x: func(x, *args), start, solver)
+    if rest[0] != 1 and not full_output:
+        warnings.warn(rest[1], RuntimeWarning, stacklevel=2)
     if not full_output:
         return x
-    report = kept[0][1]
     infos = answer("fsolve(...)[1]", report | {"x": 0.0}, x=x, fvec=report["fvec"])
     del infos["x"]
-    return x, infos, *kept[0][2:]
+    return x, infos, *rest
 
 
 @stands_for(scipy.optimize.fixed_point)
@@ -180,4 +177,4 @@ def fixed_point(
         f = lambda x: residual(x) + x
         return (_fixed_point(f, start, (), xtol, maxiter, method),)
 
-    return solved(lambda x: func(x, *args) - x, array_of(readable(x0)), solver, [])
+    return solved(lambda x: func(x, *args) - x, array_of(readable(x0)), solver)[0]

@@ -306,6 +306,7 @@ refused(
         "inv": "write np.linalg.inv(A.toarray()), or spsolve for what it is multiplied with",
         "matrix_power": "write A @ A",
         "norm": "write np.linalg.norm(A.toarray()), or np.sqrt(A.multiply(A).sum())",
+        "spilu": "it is an approximation: write splu",
         "spsolve_triangular": "write spsolve(scipy.sparse.tril(A), b)",
     },
 )

@@ -49,9 +49,6 @@ def _let_tracers_answer(dispatch: Callable[[Any, Any], Any]) -> Callable[[Any, A
 
 _all_classes = {SPARSE, *SPARSE.__subclasses__()}
 _all_classes |= {c for b in _all_classes for c in b.__subclasses__()}
-for _cls in _all_classes:
-    if "_matmul_dispatch" in vars(_cls):
-        _cls._matmul_dispatch = _let_tracers_answer(_cls._matmul_dispatch)
 
 
 def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,30 +64,15 @@ def _multiplied(native: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _cls in _all_classes:
-    if "multiply" in vars(_cls):
-        _cls.multiply = _multiplied(_cls.multiply)
-
-
-_SOLVERS = (
-    "cg",
-    "bicgstab",
-    "gmres",
-    "lgmres",
-    "minres",
-    "spilu",
-    "splu",
-    "factorized",
-    "expm_multiply",
-    "norm",
-)
-
-advise(
-    linalg.spsolve,
-    "use spsolve({all}) by 'from chainrules_scipy.sparse import spsolve'",
-)
+    for _name, _wrapped in (("_matmul_dispatch", _let_tracers_answer), ("multiply", _multiplied)):
+        if _name in vars(_cls):
+            setattr(_cls, _name, _wrapped(getattr(_cls, _name)))
 for _cls in (sparse.csr_array, sparse.coo_array):
     advise(_cls.__init__, _NUMBERS)
-for _name in _SOLVERS:
+for _name in (
+    *("cg", "bicgstab", "gmres", "lgmres", "minres", "splu", "spsolve", "factorized"),
+    "expm_multiply",
+):
     advise(
         getattr(linalg, _name),
         f"use {_name}, which takes the same, by 'from chainrules_scipy.sparse import {_name}'",

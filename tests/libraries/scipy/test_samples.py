@@ -97,14 +97,12 @@ SHORT = [
         0.0,
     ),
     ("interpolate.KroghInterpolator", lambda f, p: f([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(p), 1.0),
-    ("interpolate.lagrange", lambda f, p: f([0.0, 1.0, 2.0], [p, 1.0, 2.0])(1.5), 0.0),
     ("signal.normalize", lambda f, p: np.sum(f([1.0, 0.5], [p, -0.5])[0]), 1.0),
     ("signal.chirp", lambda f, p: f(0.3, p, 1.0, 2.0), 2.0),
     ("linalg.fractional_matrix_power", lambda f, p: f(np.diag([4.0, 9.0]), p)[0, 0], 1.0),
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.lagrange. is deprecated")  # since SciPy 1.18
 @pytest.mark.parametrize("name, call, at", SHORT)
 def test_where_a_shortcut_could_be(name, call, at):
     """Numbers at which a text may go another way: nodes, zeros, ones."""

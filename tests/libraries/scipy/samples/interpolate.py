@@ -25,7 +25,6 @@ for _name in ("KroghInterpolator", "BarycentricInterpolator", "FloaterHormannInt
     sample(f"interpolate.{_name}", X, Y, AT, call=lambda f, x, y, at: f(x, y)(at))
 for _name in ("krogh_interpolate", "barycentric_interpolate", "pchip_interpolate"):
     sample(f"interpolate.{_name}", X, Y, AT)
-sample("interpolate.lagrange", Y[:4], call=lambda f, y: f(X[:4], y)(0.4))
 sample("interpolate.make_interp_spline", Y, AT, call=lambda f, y, at: f(X, y)(at))
 sample(
     "interpolate.make_lsq_spline",

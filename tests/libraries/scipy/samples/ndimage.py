@@ -54,7 +54,6 @@ sample("ndimage.zoom", X, call=lambda f, x: f(x, 1.5))
 sample("ndimage.rotate", X, np.array(20.0), call=lambda f, x, a: f(x, a, reshape=False))
 for _name in ("fourier_gaussian", "fourier_uniform", "fourier_shift"):
     sample(f"ndimage.{_name}", X, np.array([0.7, 1.2]), call=lambda f, x, s: f(x + 0j, s))
-sample("ndimage.fourier_ellipsoid", X, call=lambda f, x: f(x + 0j, 1.5))
 for _name in (
     "sum",
     "sum_labels",
