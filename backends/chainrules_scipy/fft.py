@@ -114,11 +114,27 @@ ifftshift = _like(scipy.fft.ifftshift, fourier_composites.ifftshift)
 # ------------------------------------------------------------------- cosine and sine transforms
 
 
-def _sums(x: Any, axis: int, before: Any, after: Any) -> Any:
-    """Return Re Σ_j x_j before_j exp(-πi jk / n) after_k for the n first k."""
-    n = x.shape[axis]
-    y = v.fft(v.multiply(x, _along(before, x, axis)), n=2 * n, axis=axis)
-    return v.real(v.multiply(part(y, axis, 0, n), _along(after, x, axis)))
+_SHIFTS: dict[tuple[bool, int], tuple[float, float, int, tuple[int, ...]]] = {
+    (False, 1): (0.0, 0.0, -1, (0, -1)),
+    (False, 2): (0.5, 0.0, 0, ()),
+    (False, 3): (0.0, 0.5, 0, (0,)),
+    (False, 4): (0.5, 0.5, 0, ()),
+    (True, 1): (1.0, 1.0, 1, ()),
+    (True, 2): (0.5, 1.0, 0, ()),
+    (True, 3): (1.0, 0.5, 0, (-1,)),
+    (True, 4): (0.5, 0.5, 0, ()),
+}
+"""Of sines or cosines, and a type: α and β, what the period has more than n, which x is halved."""
+
+
+def _transformed(x: Any, sines: bool, kind: int, axis: int) -> Any:
+    """2 Σ_j w_j x_j cos(π (j + α) (k + β) / m), or sines, as SciPy defines it without a norm."""
+    n, (before, behind, more, halved) = x.shape[axis], _SHIFTS[sines, kind]
+    k, turn = np.arange(n), -1j * np.pi / (n + more)
+    weights = _at_ends(halved, n, 0.5) * np.exp(turn * behind * k)
+    y = v.fft(v.multiply(x, _along(weights, x, axis)), n=2 * (n + more), axis=axis)
+    y = v.multiply(part(y, axis, 0, n), _along(np.exp(turn * before * (k + behind)), x, axis))
+    return -2 * v.imag(y) if sines else 2 * v.real(y)
 
 
 def _along(factors: Any, x: Any, axis: int) -> Any:
@@ -126,47 +142,11 @@ def _along(factors: Any, x: Any, axis: int) -> Any:
     return np.reshape(factors, (-1,) + (1,) * (x.ndim - 1 - axis))
 
 
-def _cosines(x: Any, kind: int, axis: int) -> Any:
-    """Compute a cosine transform of real numbers, as SciPy defines it without a norm."""
-    n = x.shape[axis]
-    if kind == 1:
-        whole = v.concat(x, part(x, axis, -2, 0, -1), axis=axis)
-        return v.real(part(v.fft(whole, axis=axis), axis, 0, n))
-    k = np.arange(n)
-    one, half, quarter = np.ones(1), np.exp(-0.5j * np.pi * k / n), np.exp(-0.25j * np.pi / n)
-    if kind == 2:
-        return 2 * _sums(x, axis, one, half)
-    if kind == 3:
-        return 2 * _sums(x, axis, half, one) - part(x, axis, 0, 1)
-    return 2 * _sums(x, axis, half, half * quarter)
-
-
-def _sines(x: Any, kind: int, axis: int) -> Any:
-    """Compute a sine transform of real numbers, as SciPy defines it without a norm."""
-    n = x.shape[axis]
-    if kind == 1:
-        zero = v.zeros_like(part(x, axis, 0, 1))
-        whole = v.concat(zero, x, zero, -v.flip(x, axis=axis), axis=axis)
-        return -v.imag(part(v.fft(whole, axis=axis), axis, 1, n + 1))
-    signs = _along(np.where(np.arange(n) % 2, -1.0, 1.0), x, axis)
-    if kind == 2:
-        return v.flip(_cosines(v.multiply(x, signs), kind, axis), axis=axis)
-    return v.multiply(_cosines(v.flip(x, axis=axis), kind, axis), signs)
-
-
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
-_ENDS: dict[tuple[Any, int], tuple[tuple[int, ...], tuple[int, ...]]] = {
-    (_cosines, 1): ((0, -1), (0, -1)),
-    (_cosines, 2): ((), (0,)),
-    (_cosines, 3): ((0,), ()),
-    (_sines, 2): ((), (-1,)),
-    (_sines, 3): ((-1,), ()),
-}
-"""Which elements a matrix that is orthogonal multiplies by √2 before, and divides by it behind."""
 
 
 def _normed(
-    transform: Any, inverse: bool, x: Any, kind: int, n: Any, axis: int, norm: Any, ends: Any
+    sines: bool, inverse: bool, x: Any, kind: int, n: Any, axis: int, norm: Any, ends: Any
 ) -> Any:
     """Compute a cosine or sine transform along one axis."""
     if kind not in _INVERSE:
@@ -178,21 +158,22 @@ def _normed(
                 UnsupportedKeywordError,
             )
         parts = (v.real(x), v.imag(x))
-        re, im = (_normed(transform, inverse, y, kind, n, axis, norm, ends) for y in parts)
+        re, im = (_normed(sines, inverse, y, kind, n, axis, norm, ends) for y in parts)
         return re + 1j * im
     axis = range(x.ndim)[axis]
     x = _of_length(x, x.shape[axis] if n is None else int(n), axis)
     n, dtype, kind = x.shape[axis], x.dtype, _INVERSE[kind] if inverse else kind
-    if n < 1 + (transform is _cosines and kind == 1):
+    if n < 1 + (not sines and kind == 1):
         reject(f"{n} elements along axis {axis}, of which type {kind} has no transform", ValueError)
-    before, behind = _ENDS.get((transform, kind), ((), ()))
+    # A matrix that is orthogonal multiplies some ends by √2 before, and divides by it behind.
+    before, behind = (_SHIFTS[sines, k][3] for k in (kind, _INVERSE[kind]))
     orthogonal = norm == "ortho" if ends is None else bool(ends)
     if orthogonal and before:
         x = v.multiply(x, _along(_at_ends(before, n, math.sqrt(2)), x, axis))
-    y = transform(x, kind, axis)
+    y = _transformed(x, sines, kind, axis)
     if orthogonal and behind:
         y = v.multiply(y, _along(_at_ends(behind, n, math.sqrt(0.5)), y, axis))
-    scale = 2 * (n + (0 if kind > 1 else -1 if transform is _cosines else 1))
+    scale = 2 * (n + _SHIFTS[sines, kind][2])
     power = {"backward": float(inverse), "ortho": 0.5, "forward": float(not inverse)}[_NORMS[norm]]
     return v.astype(y if power == 0 else y / scale**power, dtype=dtype)
 
@@ -212,28 +193,26 @@ def _of_length(x: Any, n: int, axis: int) -> Any:
     return v.pad(x, 0.0, widths=widths)
 
 
-def _trigonometric(name: str, transform: Any) -> Callable[..., Any]:
-    inverse = name[0] == "i"
+def _trigonometric(name: str) -> Callable[..., Any]:
+    inverse, sines = name[0] == "i", "s" in name
     if name[-1] != "n":
 
         def along_one(x: Any, type: int, n: Any, axis: int, norm: Any, orthogonalize: Any) -> Any:
-            return _normed(transform, inverse, array_of(x), type, n, axis, norm, orthogonalize)
+            return _normed(sines, inverse, array_of(x), type, n, axis, norm, orthogonalize)
 
         return _like(getattr(scipy.fft, name), along_one)
 
     def along_several(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
         x = array_of(x)
         for axis, n in fourier_composites.lengths(x, _listed(s), _listed(axes)):
-            x = _normed(transform, inverse, x, type, n, axis, norm, orthogonalize)
+            x = _normed(sines, inverse, x, type, n, axis, norm, orthogonalize)
         return x
 
     return _like(getattr(scipy.fft, name), along_several)
 
 
-dct, dctn = _trigonometric("dct", _cosines), _trigonometric("dctn", _cosines)
-idct, idctn = _trigonometric("idct", _cosines), _trigonometric("idctn", _cosines)
-dst, dstn = _trigonometric("dst", _sines), _trigonometric("dstn", _sines)
-idst, idstn = _trigonometric("idst", _sines), _trigonometric("idstn", _sines)
+dct, dctn, idct, idctn = map(_trigonometric, ("dct", "dctn", "idct", "idctn"))
+dst, dstn, idst, idstn = map(_trigonometric, ("dst", "dstn", "idst", "idstn"))
 
 # ------------------------------------------------------------------------ fast Hankel transform
 
