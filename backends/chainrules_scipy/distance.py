@@ -38,16 +38,12 @@ __all__ = [
 _Metric = Callable[..., Any]
 
 
-def _sum(x: Any) -> Any:
-    return v.sum(x, axis=-1)
+def _sum(x: Any, w: Any = None) -> Any:
+    return v.sum(x if w is None else x * w, axis=-1)
 
 
 def _norm(d: Any) -> Any:
     return v.vector_norm(d, axis=-1)
-
-
-def _weighted(d: Any, w: Any) -> Any:
-    return d if w is None else d * w
 
 
 def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
@@ -56,41 +52,32 @@ def _minkowski(a: Any, b: Any, p: Any = 2, w: Any = None) -> Any:
     if p == np.inf:
         return v.max(d if w is None else v.where(readable(w) != 0, d, 0.0), axis=-1)
     if p == 1 and not varies(p):
-        return _sum(_weighted(d, w))
+        return _sum(d, w)
     if p == 2 and not varies(p):
         return _norm(d if w is None else d * v.sqrt(w))
-    total = _sum(_weighted(v.pow(d, p), w))
-    some = readable(total) > 0
-    return v.where(some, v.pow(v.where(some, total, 1.0), 1 / p), 0.0)
+    return _root(_sum(v.pow(d, p), w), p)
+
+
+def _root(x: Any, p: Any) -> Any:
+    """Compute x^(1/p), and 0 where x is 0 with a derivative of 0."""
+    some = readable(x) > 0
+    return v.where(some, v.pow(v.where(some, x, 1.0), 1 / p), 0.0)
 
 
 def _cosine(a: Any, b: Any, w: Any = None) -> Any:
-    across = _sum(_weighted(a * b, w))
-    along = v.sqrt(_sum(_weighted(a * a, w)) * _sum(_weighted(b * b, w)))
-    return 1 - across / along
+    return 1 - _sum(a * b, w) / v.sqrt(_sum(a * a, w) * _sum(b * b, w))
 
 
-def _mean(a: Any, w: Any) -> Any:
-    return v.mean(a, axis=-1, keepdims=True) if w is None else _parts(a * w, w)
-
-
-def _parts(a: Any, w: Any) -> Any:
-    return v.sum(a, axis=-1, keepdims=True) / _sum(w)
-
-
-def _correlation(a: Any, b: Any, w: Any = None, centered: bool = True) -> Any:
-    return _cosine(a - _mean(a, w), b - _mean(b, w), w) if centered else _cosine(a, b, w)
+def _centered(a: Any, w: Any) -> Any:
+    total = v.sum(a if w is None else a * w, axis=-1, keepdims=True)
+    return a - total / (a.shape[-1] if w is None else _sum(w))
 
 
 def _canberra(a: Any, b: Any, w: Any = None) -> Any:
     """Where both are 0 the term is 0."""
     size = v.abs(a) + v.abs(b)
     some = readable(size) > 0
-    return _sum(_weighted(v.where(some, v.abs(a - b) / v.where(some, size, 1.0), 0.0), w))
-
-
-def _braycurtis(a: Any, b: Any, w: Any = None) -> Any:
-    return _sum(_weighted(v.abs(a - b), w)) / _sum(_weighted(v.abs(a + b), w))
+    return _sum(v.where(some, v.abs(a - b) / v.where(some, size, 1.0), 0.0), w)
 
 
 def _jensenshannon(a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: bool = False) -> Any:
@@ -101,34 +88,20 @@ def _jensenshannon(a: Any, b: Any, base: Any = None, axis: int = -1, keepdims: b
     return v.sqrt(square / (2 if base is None else 2 * np.log(base)))
 
 
-def _seuclidean(a: Any, b: Any, V: Any) -> Any:
-    return _norm((a - b) / v.sqrt(V))
-
-
-def _mahalanobis(a: Any, b: Any, VI: Any) -> Any:
-    d = a - b
-    square = _sum(v.matmul(d, VI) * d)
-    some = readable(square) > 0
-    return v.where(some, v.sqrt(v.where(some, square, 1.0)), 0.0)
-
-
-def _sqeuclidean(a: Any, b: Any, w: Any = None) -> Any:
-    d = a - b
-    return _sum(_weighted(d * d, w))
-
-
 _METRICS: dict[str, _Metric] = {
     "euclidean": functools.partial(_minkowski, p=2),
     "cityblock": functools.partial(_minkowski, p=1),
     "chebyshev": functools.partial(_minkowski, p=np.inf),
     "minkowski": _minkowski,
-    "sqeuclidean": _sqeuclidean,
-    "seuclidean": _seuclidean,
-    "mahalanobis": _mahalanobis,
+    "sqeuclidean": lambda a, b, w=None: _sum((a - b) * (a - b), w),
+    "seuclidean": lambda a, b, V: _norm((a - b) / v.sqrt(V)),
+    "mahalanobis": lambda a, b, VI: _root(_sum(v.matmul(a - b, VI) * (a - b)), 2),
     "cosine": _cosine,
-    "correlation": _correlation,
+    "correlation": lambda a, b, w=None, centered=True: (
+        _cosine(_centered(a, w), _centered(b, w), w) if centered else _cosine(a, b, w)
+    ),
     "canberra": _canberra,
-    "braycurtis": _braycurtis,
+    "braycurtis": lambda a, b, w=None: _sum(v.abs(a - b), w) / _sum(v.abs(a + b), w),
     "jensenshannon": _jensenshannon,
 }
 _PLAIN = ("p", "centered", "base", "axis", "keepdims")
