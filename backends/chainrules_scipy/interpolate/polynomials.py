@@ -367,11 +367,8 @@ def Akima1DInterpolator(  # noqa: N802
     if x.shape[0] == 2:
         slopes = v.concat(inner, inner, axis=0)
         return hermite(x, y, slopes, known.extrapolate, axis)
-    before = [2 * inner[:1] - inner[1:2]]
-    before.insert(0, 2 * before[0] - inner[:1])
-    after = [2 * inner[-1:] - inner[-2:-1]]
-    after.append(2 * after[0] - inner[-1:])
-    m = v.concat(*before, inner, *after, axis=0)
+    (a, b), (c, d) = (inner[:1], inner[1:2]), (inner[-2:-1], inner[-1:])
+    m = v.concat(3 * a - 2 * b, 2 * a - b, inner, 2 * d - c, 3 * d - 2 * c, axis=0)
     jumps = v.abs(m[1:] - m[:-1])
     if method == "makima":
         jumps = jumps + v.abs(m[1:] + m[:-1]) / 2

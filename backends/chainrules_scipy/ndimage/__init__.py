@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -317,25 +318,15 @@ def zoom(
 rotate = follow(native.rotate, np=numpy_with(ptp=lambda x, axis: np.ptp(readable(x), axis=axis)))
 
 
-def _windows(shape: tuple[int, ...], footprint: Any, modes: list[str], origins: list[int]) -> Any:
+def _windows(x: Any, footprint: Any, mode: Any, origin: Any, axes: Any) -> Any:
     """Return the places of the elements around each; -1 for what is outside."""
-    places = np.arange(np.prod(shape)).reshape(shape)
-    for axis, (n, mode, origin) in enumerate(zip(footprint.shape, modes, origins, strict=True)):
-        before = n // 2 + origin
-        places = around(places, axis, before, n - 1 - before, mode, -1)
-    return np.lib.stride_tricks.sliding_window_view(places, footprint.shape)[..., footprint]
-
-
-def _expanded(x: Any, axes: Any, footprint: Any, mode: Any, origin: Any) -> tuple[Any, Any, Any]:
-    """Give a footprint, modes and origins all axes of an image."""
-    axes = [a % x.ndim for a in (range(x.ndim) if axes is None else np.atleast_1d(axes))]
-    shape = [1] * x.ndim
-    modes, origins = ["nearest"] * x.ndim, [0] * x.ndim
+    axes, places = _axes(x, axes), np.arange(math.prod(x.shape)).reshape(x.shape)
+    sizes = dict(zip(sorted(axes), footprint.shape, strict=True))  # as SciPy takes its axes
     for axis, m, o in zip(axes, _each(mode, len(axes)), _each(origin, len(axes)), strict=True):
-        modes[axis], origins[axis] = m, o
-    for axis, n in zip(sorted(axes), footprint.shape, strict=True):  # as SciPy takes its axes
-        shape[axis] = n
-    return footprint.reshape(shape), modes, origins
+        before = sizes[axis] // 2 + o
+        places = around(places, axis, before, sizes[axis] - 1 - before, m, -1)
+    shape = [sizes.get(axis, 1) for axis in range(x.ndim)]
+    return np.lib.stride_tricks.sliding_window_view(places, shape)[..., footprint.reshape(shape)]
 
 
 def _chosen(
@@ -349,8 +340,7 @@ def _chosen(
     added: Any = None,
 ) -> Any:
     """Take the element of a rank in each window."""
-    footprint, modes, origins = _expanded(x, axes, footprint, mode, origin)
-    places = _windows(x.shape, footprint, modes, origins)
+    places = _windows(x, footprint, mode, origin, axes)
     seen = np.where(places < 0, cval, readable(x).reshape(-1)[places])
     seen = seen if added is None else seen + readable(added)
     which = np.argsort(seen, axis=-1, kind="stable")[..., rank, None]
@@ -468,7 +458,7 @@ def generic_filter(
     """Compute a function of each window, as ``scipy.ndimage.generic_filter``."""
     x = array_of(input)
     footprint = _footprint(size, footprint, x.ndim if axes is None else np.size(axes))
-    places = _windows(x.shape, *_expanded(x, axes, footprint, mode, origin))
+    places = _windows(x, footprint, mode, origin, axes)
     seen = v.take(v.reshape(x, shape=(-1,)), np.maximum(places, 0), axis=0)
     seen = v.reshape(v.where(places < 0, float(cval), seen), shape=(-1, places.shape[-1]))
     options = extra_keywords or {}
