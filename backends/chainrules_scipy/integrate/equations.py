@@ -126,15 +126,11 @@ def _integrated(y0: np.ndarray, parameters: Any, problem: Problem, atol: Any) ->
 def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any:
     """Solve Ṡ = S (∂f/∂y)ᵀ + (∂f/∂x)ᵀ for the derivatives S of the state, in what is wanted."""
     n, operands = y0.shape[0], (y0, *parameters)
-    places = [i for i, is_wanted in enumerate(wanted[1:]) if is_wanted]
-    sizes = [math.prod(np.shape(operands[0]))] * wanted[0]
-    sizes += [math.prod(np.shape(parameters[i])) for i in places]
+    sizes = [math.prod(np.shape(x)) for x in itertools.compress(operands, wanted)]
     count, own = sum(sizes), n * wanted[0]
     if n * (1 + count) > _MOST_NUMBERS:
         raise _UnsolvedError
-    first = np.zeros((count, n))
-    first[:own] = np.eye(n)[:own]
-
+    first = np.eye(count, n) * wanted[0]
     start = v.concat(y0, first.reshape(-1), axis=0)
     left = iter(wanted[1:])
     among = tuple([isinstance(x, Tracer) and next(left) for x in problem.tree.leaves])
@@ -143,13 +139,11 @@ def flow_rule(y0: Array, *parameters: Any, problem: Problem, wanted: Any) -> Any
         program = _compiled(problem, beside, start, parameters)
     both = flow(start, *parameters, problem=problem._replace(beside=beside, program=program))
     slopes = v.reshape(both[:, n:], shape=(-1, count, n))
-    starts = iter(itertools.pairwise([0, *itertools.accumulate(sizes)]))
-    maps: list[Any] = []
-    for x, is_wanted in zip(operands, wanted, strict=True):
-        if not is_wanted:
-            maps.append(NoTangent())
-            continue
-        maps.append(LinearMap(_push, _pull, slopes[:, slice(*next(starts))], x))
+    spans = iter(itertools.pairwise([0, *itertools.accumulate(sizes)]))
+    maps = [
+        LinearMap(_push, _pull, slopes[:, slice(*next(spans))], x) if is_wanted else NoTangent()
+        for x, is_wanted in zip(operands, wanted, strict=True)
+    ]
     return both[:, :n], tuple(maps)
 
 
@@ -196,21 +190,18 @@ def rate_beside(beside: Any, f: Any, states: Any, t: Any, args: Any) -> Any:
         f, args = tree.build([next(left) if is_wanted else x for x, is_wanted in pairs])
         return rate_beside(inner, f, y, t, args)
 
-    chosen = [x for x, is_wanted in zip(tree.leaves, wanted, strict=True) if is_wanted]
+    chosen = itertools.compress(tree.leaves, wanted)
     value, pull = default_engine().vjp(rate, states[:n], *chosen)
     flat: Any = lambda x: x if np.ndim(x) == 1 else np.reshape(x, -1)
     rows = [np.concatenate([flat(x) for x in pull(e)]) for e in np.eye(n)]
     partials = np.stack(rows, axis=1)  # of each state and parameter, those of all rates
     moved = np.reshape(states[n:], (-1, n)) @ partials[:n]
-    if own and chosen:
-        moved = np.concatenate([moved[:own], moved[own:] + partials[n:]])
-    elif chosen:
-        moved = moved + partials[n:]
+    moved = moved + np.concatenate([np.zeros((own, n)), partials[n:]])
     return np.concatenate([value, flat(moved)])
 
 
 def _push(x_dot: Any, slopes: Any, x: Any) -> Any:
-    return v.einsum(v.reshape(x_dot, shape=(-1,)), slopes, subscripts="k,mkn->mn")
+    return v.einsum(v.reshape(array_of(x_dot), shape=(-1,)), slopes, subscripts="k,mkn->mn")
 
 
 def _pull(ys_bar: Any, slopes: Any, x: Any) -> Any:
