@@ -125,6 +125,12 @@ def first(y: Any, axis: int) -> tuple[Any, int]:
     return v.permute_dims(y, axes=(axis, *(i for i in range(y.ndim) if i != axis))), axis
 
 
+def placed(y: Any, n: int, axis: int) -> Any:
+    """Put the first n axes, of places, where the axis of the knots stood."""
+    order = (*range(n, n + axis), *range(n), *range(n + axis, y.ndim))
+    return v.permute_dims(y, axes=order)
+
+
 def times(matrices: Any, y: Any) -> Any:
     """Return ``Σ_j T[..., j] y[j]``."""
     return v.tensordot(matrices, y, axes=((matrices.ndim - 1,), (0,)))
@@ -236,11 +242,7 @@ class PiecewisePolynomial(Beside):
             y = 0.0 * v.take(c[0], piece, axis=0)
         if outside.any():
             y = v.where(np.reshape(outside, t.shape), math.nan, y)
-        if self.axis:
-            n = x.ndim
-            order = (*range(n, n + self.axis), *range(n), *range(n + self.axis, y.ndim))
-            y = v.permute_dims(y, axes=order)
-        return y
+        return placed(y, x.ndim, self.axis) if self.axis else y
 
 
 def hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> PiecewisePolynomial:

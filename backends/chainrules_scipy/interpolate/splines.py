@@ -18,6 +18,7 @@ from chainrules_scipy.interpolate.polynomials import (
     constructs,
     first,
     fitted,
+    placed,
     refuse,
     steps,
     times,
@@ -143,30 +144,26 @@ def interp1d(
         order = np.argsort(readable(x), kind="mergesort")
         x, y = v.take(x, order, axis=0), v.take(y, order, axis=0)
     if degree == 0 or isinstance(degree, str):
-        line: Any = functools.partial(_stepped, x, y, degree, axis)
+        line: Any = functools.partial(_stepped, x, y, degree)
     elif degree == 1:
         _, slope = steps(x, y)
-        line = PiecewisePolynomial(v.stack(slope, y[:-1], axis=0), x, True, axis)
+        line = PiecewisePolynomial(v.stack(slope, y[:-1], axis=0), x)
     else:
         line = make_interp_spline(x, y, degree)
-        line.axis, line.theirs = axis, None
+        line.theirs = None
     ends = _ends(y, fill_value, kind)
     low, high = readable(x)[0], readable(x)[-1]
 
     def interpolated(at: Any) -> Any:
         at = array_of(at)
-        below, above = readable(at) < low, readable(at) > high
-        outside = below | above
-        if ends is None or not np.any(outside):
-            return line(at)
-        found = line(v.where(outside, low, at))
-        for end, beyond in zip(ends, (below, above), strict=True):
-            rest = y.shape[1:]
-            end = v.broadcast_to(array_of(end), shape=rest)
-            end = v.reshape(end, shape=rest[:axis] + (1,) * at.ndim + rest[axis:])
-            shape = (1,) * axis + at.shape + (1,) * (len(rest) - axis)
-            found = v.where(np.reshape(beyond, shape), end, found)
-        return found
+        beyond = [readable(at) < low, readable(at) > high]
+        outside = np.logical_or(*beyond)
+        moves = ends is not None and outside.any()
+        found = line(v.where(outside, low, at) if moves else at)
+        for end, there in zip(ends if moves else (), beyond, strict=False):
+            shape = there.shape + (1,) * (found.ndim - there.ndim)
+            found = v.where(np.reshape(there, shape), end, found)
+        return placed(found, at.ndim, axis)
 
     return interpolated
 
@@ -182,13 +179,10 @@ def _ends(y: Any, fill_value: Any, kind: Any) -> Any:
     return [v.reshape(e, shape=()) if y.ndim == 1 else e for e in map(array_of, both)]
 
 
-def _stepped(x: Any, y: Any, kind: Any, axis: int, at: Any) -> Any:
+def _stepped(x: Any, y: Any, kind: Any, at: Any) -> Any:
     """Take a value beside each place, whose number SciPy finds; it is constant between jumps."""
     number = native.interp1d(readable(x), np.arange(len(x)), kind, fill_value="extrapolate")
-    found = v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
-    n = np.ndim(at)
-    order = (*range(n, n + axis), *range(n), *range(n + axis, found.ndim))
-    return v.permute_dims(found, axes=order)
+    return v.take(y, np.nan_to_num(number(readable(at))).astype(int), axis=0)
 
 
 _SPLINE = "write make_interp_spline(x, y), which has derivatives in values and places"

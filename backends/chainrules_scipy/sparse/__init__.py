@@ -1,8 +1,8 @@
 """Sparse arrays of ``scipy.sparse``, with derivatives on the stored pattern."""
 
-from typing import Any
+import functools
 
-from chainrules_scipy.rows import reject
+from chainrules_scipy.rows import attribute
 from chainrules_scipy.sparse import linalg, operators
 from chainrules_scipy.sparse.linalg import ITERATIVE, spsolve
 from chainrules_scipy.sparse.patterns import Pattern, sampled, sparse_product, sparse_solve
@@ -21,8 +21,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    found = (MAKING | ITERATIVE).get(name) or vars(linalg).get(name)
-    if found is None or name[0] == "_":
-        reject(f"module {__name__!r} has no attribute {name!r}", AttributeError)
-    return found
+__getattr__ = functools.partial(
+    attribute,
+    __name__,
+    MAKING | ITERATIVE | {name: f for name, f in vars(linalg).items() if name[0] != "_"},
+)
