@@ -13,6 +13,7 @@ from typing import Any
 
 PLACES = {
     "_filtfilt_gust": "scipy.signal._signaltools",
+    "_gaussian_kernel1d": "scipy.ndimage._filters",
     "_min_or_max_filter": "scipy.ndimage._filters",
     "_rank_filter": "scipy.ndimage._filters",
     "_local_maxima_1d": "scipy.signal._peak_finding_utils",

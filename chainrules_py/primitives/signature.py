@@ -7,6 +7,7 @@ than that of NumPy.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import types
@@ -99,7 +100,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
         wrapped = getattr(function, "__wrapped__", None)
         if type(wrapped) is types.FunctionType and not hasattr(function, "__signature__"):
             return parameters_of(wrapped)  # as `inspect` does, for a twentieth of its price
-        return _inspected(function)
+        return (_of_c if type(function) is types.BuiltinFunctionType else _inspected)(function)
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
     end = n + m
@@ -144,9 +145,10 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
     except ValueError:
         documented = told(function) or _documented(function)
         if documented is None:
-            remedy = "write a function that says what it takes"
-            if sys.flags.optimize > 1:
-                remedy = "python -OO takes the texts that it is read from: run python -O"
+            stripped = "python -OO takes the texts that it is read from: run python -O"
+            remedy = (
+                stripped if sys.flags.optimize > 1 else "write a function that says what it takes"
+            )
             msg = f"{function!r} has no signature to read; {remedy}"
             raise RuleError(msg) from None
         return parameters_of(documented)
@@ -163,6 +165,9 @@ def _inspected(function: Callable[..., Any]) -> Parameters:
         next(iter(keywords), None),
         defaults,
     )
+
+
+_of_c = functools.lru_cache(256)(_inspected)
 
 
 def of_operands(function: Any, called: Callable[..., Any] | None = None) -> Any:

@@ -12,10 +12,10 @@ import numpy as np
 import scipy.ndimage as native
 
 from chainrules_py import vocabulary as v
-from chainrules_py.extend import Tracer
+from chainrules_py.extend import Tracer, varies
 from chainrules_scipy._private import private
 from chainrules_scipy.agreeing import agreeing, plainly, refuse_output
-from chainrules_scipy.following import follow, follow_all, instead_of, numpy_with
+from chainrules_scipy.following import follow, follow_all, followed, instead_of, numpy_with
 from chainrules_scipy.rows import (
     array_of,
     attribute,
@@ -40,8 +40,8 @@ def _writing(theirs: _Compute, function: _Compute) -> _Compute:
     def writes(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options)
         output: Any = given.arguments.get("output")
-        is_traced = isinstance(output, Tracer)
-        if isinstance(output, np.ndarray) and output.dtype.kind in "iub":
+        is_traced, is_plain = isinstance(output, Tracer), not varies((args, options))
+        if isinstance(output, np.ndarray) and (is_plain or output.dtype.kind in "iub"):
             return theirs(*map(plainly, args), **{k: plainly(x) for k, x in options.items()})
         if not is_traced:
             refuse_output(theirs.__name__, output)
@@ -71,6 +71,7 @@ def _like(name: str) -> Callable[[_Compute], _Compute]:
         both = _writing(theirs, agreeing(theirs, function))
         both.__doc__ = compute.__doc__
         both.__module__ = __name__
+        instead_of(theirs, both)
         return stands_for(theirs)(both)
 
     return enter
@@ -421,6 +422,15 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("histogram", "rank_filter", "sobel", "standard_deviation", "sum", "sum_labels"),
     *("uniform_filter", "variance", "vectorized_filter", "white_tophat"),
 )
+
+
+def _kernel(sigma: Any, *how: int) -> Any:
+    """Return Gauss's weights: SciPy's own where no width is traced."""
+    theirs = private("_gaussian_kernel1d")
+    return (followed(theirs) if isinstance(sigma, Tracer) else theirs)(sigma, *how)
+
+
+instead_of(private("_gaussian_kernel1d"), _kernel)
 FOLLOWED["gaussian_filter1d"] = follow(
     native.gaussian_filter1d, int=lambda radius: int(readable(radius))
 )
@@ -441,6 +451,7 @@ maximum_filter1d, minimum_filter1d = (
 
 
 @stands_for(native.generic_filter)
+@functools.partial(_writing, native.generic_filter)
 def generic_filter(
     input: Any,
     function: Any,
@@ -467,6 +478,7 @@ def generic_filter(
 
 
 @stands_for(native.generic_gradient_magnitude)
+@functools.partial(_writing, native.generic_gradient_magnitude)
 def generic_gradient_magnitude(
     input: Any,
     derivative: Any,
@@ -489,6 +501,7 @@ def generic_gradient_magnitude(
 
 
 @stands_for(native.geometric_transform)
+@functools.partial(_writing, native.geometric_transform)
 def geometric_transform(
     input: Any,
     mapping: Any,

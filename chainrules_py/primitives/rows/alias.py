@@ -365,8 +365,9 @@ class Alias:
             ordered.update({f"{word.variadic}{i}": v for i, v in enumerate(sequence)})
             return Call(word, ordered, {n: v for n, v in given.items() if n in word.options})
         parameters = parameters_of(word)
-        first = {n: given[n] for n in parameters.names if n in given}
-        first = {n: v for n, v in first.items() if n not in parameters.keyword_only}
+        first = {
+            n: given[n] for n in parameters.names if n in given and n not in parameters.keyword_only
+        }
         if first.keys() != {*parameters.names[: len(first)]}:
             first = {}  # a gap: all by name
         return Call(word, first, {n: v for n, v in given.items() if n not in first})

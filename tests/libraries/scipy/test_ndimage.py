@@ -87,3 +87,5 @@ def test_what_is_not_taken():
         ours.shift(X, 0.3, mode="other")
     with pytest.raises(UnsupportedKeywordError, match="output"):
         grad(lambda x: ours.laplace(x, output=X.copy()).sum())(X)
+    with pytest.raises(UnsupportedKeywordError, match="output"):
+        grad(lambda x: ours.gaussian_gradient_magnitude(x, 1.0, output=X.copy()).sum())(X)
