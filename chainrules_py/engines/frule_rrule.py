@@ -65,11 +65,7 @@ class _Frule:
                 if found is not None:
                     run, wanted, defaults = found
                     given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
-                    try:
-                        y, y_dot = run(given, *operands, **defaults)
-                    except Exception as error:
-                        _explain(error, operands)
-                        raise
+                    y, y_dot = _told(run, given, *operands, **defaults)
                     return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
         plans = _plans.open()
         called = None if options else (f, operands)
@@ -137,11 +133,7 @@ class _Rrule:
             except (KeyError, TypeError):  # not yet called with these types, or unhashable
                 pass
             else:
-                try:
-                    y, record = run(None, *operands, **defaults)
-                except Exception as error:
-                    _explain(error, operands)
-                    raise
+                y, record = _told(run, None, *operands, **defaults)
                 return y, Pullback(name, y, operands, record, wanted, (f,))
         plans = _plans.open()
         called = None if options else (f, operands)
@@ -244,12 +236,8 @@ class Pullback:
                 bars = self._some(y_bar, record, wanted)
             else:
                 bars = pull(y_bar, *record[2:])
-                if len(operands) == 1:
-                    theirs = (y_bar, self.y, operands[0])
-                    theirs = tuple(flatten(theirs)[0]) if isinstance(y_bar, Tangent) else theirs
-                    return (_leaving(bars, operands[0], theirs),)
-                if not all(self.wanted):
-                    bars = self._placed(bars if self.wanted.count(True) > 1 else (bars,))
+                bars = bars if self.wanted.count(True) > 1 else (bars,)
+                bars = bars if all(self.wanted) else self._placed(bars)
         except Exception as error:
             shown = ", ".join(map(describe, operands))
             note = f"while pulling back {describe(y_bar)} through {self.name}({shown})"
@@ -303,16 +291,11 @@ def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
     try:
         return run(*operands, **options)
     except Exception as error:
-        _explain(error, operands)
+        if not isinstance(error, ChainRulesError):
+            for x in operands:
+                refuse_objects(x)
+        advise(error)
         raise
-
-
-def _explain(error: Exception, operands: tuple[Any, ...]) -> None:
-    """Tell what is known of an error that a call raised; raise ours where its operands say why."""
-    if not isinstance(error, ChainRulesError):
-        for x in operands:
-            refuse_objects(x)
-    advise(error)
 
 
 _plans = Cache()

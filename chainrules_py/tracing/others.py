@@ -8,6 +8,7 @@ whose derivative moves back.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
@@ -42,9 +43,6 @@ linear_rule(
 suspects: set[type] = {list, tuple}
 """Classes of such arrays, and of what may hold one: among keywords, and in lists."""
 FEW = len(suspects)
-_home_of: dict[type, Any] = {}
-_is_other: dict[type, bool] = {}
-forgets(lambda: (_home_of, _is_other))
 
 
 def _suspect() -> None:
@@ -59,25 +57,24 @@ on_registration(_suspect)
 _suspect()
 
 
-def is_stranger(cls: type) -> bool:
+def _is_stranger(cls: type) -> bool:
     """Tell whether NumPy only reads instances: they are arrays that do not ask for its calls."""
-    found = _is_other.get(cls)
-    if found is None:
-        see(None, (cls,))
-        info = type_info(cls)
-        found = info.home is not None and not hasattr(info.dispatch_type, "__array_ufunc__")
-        _is_other[cls] = found
-        if found and is_lasting(cls):
-            suspects.add(cls)
+    see(None, (cls,))
+    info = type_info(cls)
+    found = info.home is not None and not hasattr(info.dispatch_type, "__array_ufunc__")
+    if found and is_lasting(cls):
+        suspects.add(cls)
     return found
 
 
-def _home(cls: type) -> Any:
+def _home_of(cls: type) -> Any:
     """Return the library with scalars whose array or scalar a tracer of a class stands for."""
-    if cls not in _home_of:
-        traced = issubclass(cls, Tracer)
-        _home_of[cls] = number_home(type_info(cls).dispatch_type) if traced else None
-    return _home_of[cls]
+    return number_home(type_info(cls).dispatch_type) if issubclass(cls, Tracer) else None
+
+
+is_stranger: Any = functools.cache(_is_stranger)
+_home: Any = functools.cache(_home_of)
+forgets(lambda: (is_stranger, _home))
 
 
 def _home_in(x: Any) -> Any:
