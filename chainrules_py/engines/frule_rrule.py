@@ -233,7 +233,7 @@ class Pullback:
         pull = record[0]
         try:
             if wanted is not None:
-                bars = self._some(y_bar, record, wanted)
+                bars: Any = self._some(y_bar, record, wanted)
             else:
                 bars = pull(y_bar, *record[2:])
                 bars = bars if self.wanted.count(True) > 1 else (bars,)
