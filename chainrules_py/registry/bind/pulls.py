@@ -146,26 +146,18 @@ class Pulls:
         if form == "constant" and not recipe.singular:
             return _times_constant(value, conjugate)
         if form == "slot" and not (conjugate or recipe.singular):
-            if len(saved) == 1:
-                return lambda y_bar, kept: y_bar * kept
-            if len(saved) == 2:
-                if saved[0] == value:
-                    return lambda y_bar, kept, _: y_bar * kept
-                return lambda y_bar, _, kept: y_bar * kept
+            k = saved.index(value)
+            return lambda y_bar, *kept: y_bar * kept[k]
         p = _narrow(partial, saved, len(recipe.partials))
         if form == "computed" and not self.request.statement.source.is_ours:
             return self._checked(partial, p, conjugate)
+        times = strong_multiply if recipe.singular else operator.mul
         if conjugate:
-            if recipe.singular:
-                return lambda y_bar, *kept: strong_multiply(y_bar, conj(p(*kept)))
-            return lambda y_bar, *kept: y_bar * conj(p(*kept))
-        if recipe.singular:
-            return lambda y_bar, *kept: strong_multiply(y_bar, p(*kept))
+            return lambda y_bar, *kept: times(y_bar, conj(p(*kept)))
         if len(saved) == len(recipe.partials) == 1:  # a call less
-            if saved == (0,):
-                return lambda y_bar, y: y_bar * partial(y, None)
-            return lambda y_bar, x: y_bar * partial(None, x)
-        return lambda y_bar, *kept: y_bar * p(*kept)
+            of_y = lambda y_bar, y: times(y_bar, partial(y, None))
+            return (lambda y_bar, x: times(y_bar, partial(None, x))) if saved[0] else of_y
+        return lambda y_bar, *kept: times(y_bar, p(*kept))
 
     def _checked(self, partial: Partial, p: Partial, conjugate: bool) -> Any:
         """``y_bar conj(p)`` for a partial that a person wrote."""
