@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, final
 
@@ -54,23 +55,7 @@ class _Frule:
         if type(tangents) is not tuple:
             msg = f"frule((x_dot, ...), f, x, ...) takes a tuple first, not {describe(tangents)}"
             raise ProjectionError(msg)
-        if not options and len(tangents) == len(operands):
-            try:
-                plan = _plans.table[f, tuple(map(type, operands)), "forward"]
-            except (KeyError, TypeError):  # not yet called with these types, or unhashable
-                pass
-            else:
-                tangents = tuple(map(check_tangent_of, operands, tangents))
-                found = plan.get(tuple([not is_zero(t) for t in tangents]))
-                if found is not None:
-                    run, wanted, defaults = found
-                    given = tuple([t for t, w in zip(tangents, wanted, strict=True) if w])
-                    y, y_dot = _told(run, given, *operands, **defaults)
-                    return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
-        plans = _plans.open()
-        called = None if options else (f, operands)
-        config, f, operands = _configured(f, operands)
-        f, operands, options, native = normalise_call(f, operands, options)
+        f, native, bind_for, _, options, operands = _call(f, operands, options, "forward")
         if f is None:
             y, y_dot = push_through(native, operands, tangents)
             return y, NoTangent() if space_is_discrete(y) else y_dot
@@ -81,18 +66,12 @@ class _Frule:
             )
             raise ProjectionError(msg)
         tangents = tuple(map(check_tangent_of, operands, tangents))
-        classes = tuple(map(type, operands))
-        wanted = tuple(not is_zero(t) for t in tangents)
-        rule, config = demand(f, classes, config, "forward")
-        bound = bind(rule, classes, wanted, "forward", primal=native, config=config)
+        bound = bind_for(tuple([not is_zero(t) for t in tangents]))
         if bound is None:
             y = _told(native or f, *operands, **options)
             return y, NoTangent() if is_zero(space(y)) or space_is_discrete(y) else ZeroTangent()
-        given = tuple(t for t, w in zip(tangents, bound.wanted, strict=True) if w)
+        given = tuple([t for t, w in zip(tangents, bound.wanted, strict=True) if w])
         y, y_dot = _told(bound.run, given, *operands, **options)
-        if _unchanged(called, f, native, operands):
-            plan = plans.setdefault((native or f, classes, "forward"), {})
-            plan[wanted] = (bound.run, bound.wanted, options)
         return y, own(deliver(unthunk(y_dot)), (y, *operands, *given))
 
     def __repr__(self) -> str:
@@ -127,36 +106,15 @@ class _Rrule:
     def __call__(
         self, f: Any, /, *operands: Any, **options: Any
     ) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
-        if not options:
-            try:
-                run, wanted, name, defaults = _plans.table[f, tuple(map(type, operands))]
-            except (KeyError, TypeError):  # not yet called with these types, or unhashable
-                pass
-            else:
-                y, record = _told(run, None, *operands, **defaults)
-                return y, Pullback(name, y, operands, record, wanted, (f,))
-        plans = _plans.open()
-        called = None if options else (f, operands)
-        config, f, operands = _configured(f, operands)
-        f, operands, options, native = normalise_call(f, operands, options)
+        f, native, bind_for, made_by, options, operands = _call(f, operands, options, "reverse")
         if f is None:
             return pull_through(native, operands)
-        made_by = (f,) if config is None else (config, f)
-        classes = tuple(map(type, operands))
-        rule, config = demand(f, classes, config, "reverse")
-        bound = bind(rule, classes, (True,) * len(classes), "reverse", primal=native, config=config)
+        bound = bind_for((True,) * len(operands))
         if bound is None:
             y = _told(native or f, *operands, **options)
-            return y, Pullback(name_of(f), y, operands, None, (), call=made_by, options=options)
-        for x in operands:
-            if type_info(type(x)).is_number:
-                kind_of(x)  # which raises for classes derived from numbers
+            return y, Pullback(f, y, operands, None, (), made_by, options)
         y, record = _told(bound.run, None, *operands, **options)
-        if _unchanged(called, f, native, operands):
-            plan = (bound.run, _slots(bound), name_of(f), options)
-            plans[native or f, classes] = plan
-        some = record, _slots(bound), made_by, options
-        return y, Pullback(name_of(f), y, operands, *some)
+        return y, Pullback(f, y, operands, record, _slots(bound), made_by, options)
 
     def __repr__(self) -> str:
         return "<rrule: y, pullback = rrule(f, x, ...)>"
@@ -181,20 +139,20 @@ class Pullback:
     work for operands that are not wanted, and gives ``ZeroTangent()`` for them.
     """
 
-    __slots__ = ("call", "guard", "name", "operands", "options", "record", "wanted", "y")
+    __slots__ = ("call", "f", "guard", "operands", "options", "record", "wanted", "y")
 
     def __init__(
         self,
-        name: str,
+        f: Any,
         y: Any,
         operands: tuple[Any, ...],
         record: tuple[Any, ...] | None,
         wanted: tuple[bool | None, ...],
-        call: tuple[Any, ...] = (),
-        options: dict[str, Any] | None = None,
+        call: tuple[Any, ...],
+        options: dict[str, Any],
     ) -> None:
         self.guard = None if record is None else watching(record, y, operands)
-        self.name = name
+        self.f = f
         self.y = y
         self.operands = operands
         self.record = record
@@ -209,7 +167,7 @@ class Pullback:
         """As the call that made it: its rule is found and bound anew."""
         if self.guard is not None:
             self.guard.check()
-        return _pullback_again, (self.call, self.operands, self.options or {})
+        return _pullback_again, (self.call, self.operands, self.options)
 
     def __call__(
         self, y_bar: Any, /, *others: Any, wanted: tuple[bool, ...] | None = None
@@ -240,7 +198,7 @@ class Pullback:
                 bars = bars if all(self.wanted) else self._placed(bars)
         except Exception as error:
             shown = ", ".join(map(describe, operands))
-            note = f"while pulling back {describe(y_bar)} through {self.name}({shown})"
+            note = f"while pulling back {describe(y_bar)} through {name_of(self.f)}({shown})"
             statement = getattr(pull, "statement", None)
             error.add_note(note if statement is None else f"{note}\n  rule: {statement.where}")
             raise
@@ -265,7 +223,7 @@ class Pullback:
         if len(wanted) != len(self.operands):
             msg = (
                 f"wanted={wanted} has {len(wanted)} entries for {len(self.operands)} operands of "
-                f"{self.name}"
+                f"{name_of(self.f)}"
             )
             raise ProjectionError(msg)
         active = [i for i, w in enumerate(self.wanted) if w]
@@ -279,7 +237,7 @@ class Pullback:
         )
 
     def __repr__(self) -> str:
-        return f"<pullback of {self.name}({', '.join(map(describe, self.operands))})>"
+        return f"<pullback of {name_of(self.f)}({', '.join(map(describe, self.operands))})>"
 
 
 def _pullback_again(call: Any, operands: Any, options: Any) -> Any:
@@ -299,20 +257,47 @@ def _told(run: Callable[..., Any], /, *operands: Any, **options: Any) -> Any:
 
 
 _plans = Cache()
-"""What was bound for a function and types, where a call's operands went to the rule unchanged."""
+"""The rule for a function, types and mode, where the operands of a call go to it unchanged."""
 
 
-def _unchanged(called: Any, f: Any, native: Any, operands: tuple[Any, ...]) -> bool:
-    """Tell whether a call without options went to its rule just as it was given."""
-    return called is not None and called[0] is (native or f) and called[1] is operands
+def _call(f: Any, operands: tuple[Any, ...], options: dict[str, Any], mode: str) -> Any:
+    """Return a call in normal form.
 
-
-def _configured(f: Any, operands: tuple[Any, ...]) -> tuple[Config | None, Any, tuple[Any, ...]]:
-    config: Config | None = None
+    Returns
+    -------
+    f, native, bind_for, made_by
+        The primitive, what is called in its place, what binds its rule for wanted operands, and
+        what makes the call once more. Of a call of several words, ``native``, the first is None.
+    options, operands
+        Those of the primitive.
+    """
+    key = (f, tuple(map(type, operands)), mode)
+    if not options:
+        try:
+            return *_plans.table[key], operands
+        except (KeyError, TypeError):  # not yet called so, or unhashable
+            pass
+    plans, config = _plans.open(), None
+    called, xs = f, operands
     if isinstance(f, Config):
-        config, f, operands = f, operands[0], operands[1:]
-    f, operands = unbind(f, operands)
-    return config, f, operands
+        config, called, xs = f, xs[0], xs[1:]
+    called, xs = unbind(called, xs)
+    primal, xs, given, native = normalise_call(called, xs, options)
+    made_by = (primal,) if config is None else (config, primal)
+    if primal is None:
+        return None, native, None, made_by, given, xs
+    for x in xs:
+        if type_info(type(x)).is_number:
+            kind_of(x)  # which raises for classes derived from numbers
+    classes = tuple(map(type, xs))
+    rule, config = demand(primal, classes, config, mode)
+    bind_for = functools.cache(
+        lambda wanted: bind(rule, classes, wanted, mode, primal=native, config=config)
+    )
+    found = primal, native, bind_for, made_by, given
+    if not options and xs is operands and f is (native or primal):
+        plans[key] = found
+    return *found, xs
 
 
 def space_is_discrete(y: Any) -> bool:
