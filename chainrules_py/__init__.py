@@ -6,12 +6,12 @@ A derivative is stated once, by dispatch, and used everywhere: see `rule`, `scal
 
 import importlib as _importlib
 import os as _os
-import sys as _sys
 from typing import Any as _Any
 
 # What computes the words, and what derives them, is announced there.
 from chainrules_py import composites as composites
 from chainrules_py import rules as rules
+from chainrules_py.values.frames import caller as _caller
 
 _HOMES = {
     "config": "Capability Config ForwardMode Mutation NoForwardMode NoReverseMode ReverseMode",
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> _Any:
     if name in {"grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"}:
         msg = f"{name} is an engine's, and not the registry's: from chainrules_tape import {name}"
         # A `from` import shows no message of an AttributeError; for all else there is no such name.
-        imports = _sys._getframe(1).f_code.co_name == "_handle_fromlist"
+        imports = _caller().f_code.co_name == "_handle_fromlist"
         raise ImportError(msg) if imports else AttributeError(msg)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 import threading
 import types
 from collections.abc import Callable
@@ -41,6 +40,7 @@ from chainrules_py.primitives.plugins import (
 from chainrules_py.primitives.signature import REQUIRED, bind_call, of_operands, parameters_of, told
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import checked_name
+from chainrules_py.values.frames import caller
 from chainrules_py.values.holding import cells
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tracers import find_host, find_tracers, highest_tracer, seen_through
@@ -224,7 +224,7 @@ class Primitive(Generic[P, R]):
         # A library's own beats one for any array. A function of the library's, as a ufunc, names
         # the library or nothing: it is whoever enters it that speaks for it.
         written = isinstance(implementation, FunctionType)
-        module = implementation.__module__ if written else sys._getframe(1).f_globals["__name__"]
+        module = implementation.__module__ if written else caller().f_globals["__name__"]
         check_contract(module)
         self._methods.add(signature, varargs, lambda: layer_of(module), implementation)
         invalidate()
@@ -250,9 +250,7 @@ class Primitive(Generic[P, R]):
             Its docstring.
         """
         of: Any = self.__wrapped__
-        code = of.__code__.replace(
-            co_name=name, co_qualname=name, co_firstlineno=sys._getframe(1).f_lineno
-        )
+        code = of.__code__.replace(co_name=name, co_qualname=name, co_firstlineno=caller().f_lineno)
         word: Any = FunctionType(code, of.__globals__, name, of.__defaults__)
         word.__qualname__, word.__doc__ = name, meaning
         word.__kwdefaults__, word.__annotations__ = of.__kwdefaults__, of.__annotations__

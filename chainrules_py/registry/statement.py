@@ -12,6 +12,7 @@ from chainrules_py.config import Capability
 from chainrules_py.primitives.dispatch import signature_text, where_defined
 from chainrules_py.primitives.plugins import Layer, layer_of, owner_of, see_about
 from chainrules_py.primitives.primitive import Primitive
+from chainrules_py.values.frames import caller
 
 MODES = ("forward", "reverse")
 
@@ -45,7 +46,7 @@ class Source:
     @classmethod
     def caller(cls, name: str, depth: int) -> Source:
         """Find the source of a rule that is stated by calling a pen, so many frames above."""
-        frame = sys._getframe(depth)
+        frame = caller(depth)
         spec = frame.f_globals.get("__spec__")
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         return cls(frame.f_globals.get("__name__", "__main__"), name, where, spec, True)

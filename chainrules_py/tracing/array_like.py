@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -30,6 +29,7 @@ from chainrules_py.tracing.others import (
     suspects,
 )
 from chainrules_py.values.arrays import Tracer, called_beside
+from chainrules_py.values.frames import caller
 from chainrules_py.values.memory import makers, wrapping
 from chainrules_py.values.tables import as_array, tables
 from chainrules_py.values.type_info import type_info
@@ -174,7 +174,7 @@ class ArrayLike(PythonProtocols):
             if held and function not in wrapping:
                 operands, keywords = all_read(operands, keywords)
         if function in comparing:
-            note_comparison(self, sys._getframe(1))
+            note_comparison(self, caller())
         if self.home is None:
             try:
                 plan = plans.table[function, *keywords, *map(type, operands)]

@@ -7,9 +7,7 @@ write instead.
 from __future__ import annotations
 
 import ast
-import opcode
 import operator
-import sys
 from typing import Any, NoReturn
 
 from chainrules_py.errors import TracerError, describe
@@ -18,6 +16,7 @@ from chainrules_py.primitives.plugins import see_roots
 from chainrules_py.tracing.lost import note_refusal
 from chainrules_py.tracing.objects import becomes_element
 from chainrules_py.values.arrays import Tracer, number_homes
+from chainrules_py.values.frames import assigns, caller
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import type_info
 from chainrules_py.vocabulary.views import duplicate
@@ -53,7 +52,7 @@ class PythonProtocols(Tracer):
 
     def _is_plain(self, depth: int) -> bool:
         """Tell whether it may be what it stands for: it is over, or a test compares it."""
-        asker = str(sys._getframe(depth).f_globals.get("__name__", ""))
+        asker = str(caller(depth).f_globals.get("__name__", ""))
         return self.is_over or asker.startswith(("numpy.testing", "unittest.case"))
 
     def __complex__(self) -> complex:
@@ -65,7 +64,7 @@ class PythonProtocols(Tracer):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.is_over:
             return untraced, (self.__payload__,)
-        line = Line(sys._getframe(1))
+        line = Line(caller())
         fact = f"cannot pickle {picture(self)}: its derivative would be lost"
         raise TracerError(told(fact, line, f"use {line.with_constant()}, which is a constant"))
 
@@ -85,7 +84,7 @@ class PythonProtocols(Tracer):
         if not spec:
             return str(self)
         note_refusal(self)
-        line = Line(sys._getframe(1))
+        line = Line(caller())
         fact = f"cannot format {picture(self)} by {spec!r}: what reads the text gets a constant"
         write = f"for people to read, write {{ignore_derivatives({line.argument}):{spec}}}"
         raise TracerError(told(fact, line, write))
@@ -123,7 +122,7 @@ _INSTEAD = {
 def _refuse(x: Any, kind: str) -> NoReturn:
     """Raise: Python, or a library, wants something plain."""
     note_refusal(x)
-    line = Line(sys._getframe(2))
+    line = Line(caller(2))
     write = instead_of(line)
     if write is None and isinstance(line.node, (ast.Call, ast.BinOp, ast.Subscript)):
         made = "int(ignore_derivatives({}))" if kind == "int" else "ignore_derivatives"
@@ -152,7 +151,7 @@ def refuse_exchange(frame: Any) -> None:
     TracerError
         With the line to write.
     """
-    if opcode.opname[frame.f_code.co_code[frame.f_lasti]] not in ("STORE_SUBSCR", "STORE_SLICE"):
+    if not assigns(frame):
         msg = (
             "a value that is being differentiated is written to by a function in C, which takes "
             "its rows for copies; for shuffle(x), write x = x[rng.permutation(len(x))]"

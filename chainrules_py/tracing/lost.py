@@ -6,7 +6,6 @@ differentiated, the report names the last comparison, which may have been that o
 
 from __future__ import annotations
 
-import sys
 import types
 import warnings
 from typing import Any, NoReturn
@@ -21,6 +20,7 @@ from chainrules_py.primitives.hints import Line
 from chainrules_py.registry.table import name_of
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.values.arrays import Tracer
+from chainrules_py.values.frames import caller
 from chainrules_py.values.tracers import untraced
 from chainrules_py.vocabulary.reporting import is_strict
 
@@ -143,7 +143,7 @@ def refuse_shortcut(x: Any, other: Any, code: types.CodeType) -> NoReturn:
 
 def place_of_call(depth: int) -> Place:
     """Return file and line of the program's innermost frame, or else of a caller's."""
-    frame = Line(sys._getframe(depth + 1)).frame
+    frame = Line(caller(depth + 1)).frame
     return frame.f_code.co_filename, frame.f_lineno
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -21,6 +20,7 @@ from chainrules_py.primitives.hints import Line, remedy
 from chainrules_py.tangents.space import kind_of
 from chainrules_py.tracing.lost import place_of_call
 from chainrules_py.values.arrays import Tracer, number_home
+from chainrules_py.values.frames import caller
 from chainrules_py.values.tracers import untraced
 from chainrules_py.values.type_info import refuse_labelled, type_info
 
@@ -51,7 +51,7 @@ class Objects:
 
     def __init__(self, x: Tracer) -> None:
         self.file, self.line = place_of_call(2)
-        self.instead = remedy(Line(sys._getframe(2))) or "use np.stack of the numbers"
+        self.instead = remedy(Line(caller(2))) or "use np.stack of the numbers"
         self.tape = getattr(x, "tape", None)
         self.duals = 0
         self.records: dict[Any, int] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import numbers
 import operator
-import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -32,6 +31,7 @@ from chainrules_py.tracing.objects import element_methods
 from chainrules_py.tracing.others import is_stranger
 from chainrules_py.values.arrays import Tracer, called_beside, number_home, stood_for
 from chainrules_py.values.forgetting import forgets, on_registration
+from chainrules_py.values.frames import caller, first_of_callers
 from chainrules_py.values.structure import is_structure_type
 from chainrules_py.values.tables import is_read, is_table
 from chainrules_py.values.tracers import untraced
@@ -83,7 +83,7 @@ class Member:
         if self.native not in aliases:
             see(self.native, ())
         if self.native not in aliases:
-            line = Line(sys._getframe(1))
+            line = Line(caller())
             instead = advised(self.native, line) or instead_of(line)
             msg = told(
                 f"{self.name} of {picture(x)} has no derivative that is known",
@@ -160,7 +160,7 @@ def _refuse(msg: str, *_: Any, **__: Any) -> NoReturn:
 
 
 def _refuse_hash(x: Any) -> int:
-    line = Line(sys._getframe(1))
+    line = Line(caller())
     fact = f"{picture(x)} is no key of a dict and no member of a set: it stands for any number"
     _refuse(told(fact, line, f"use ignore_derivatives({line.argument}), which is a constant"))
 
@@ -226,9 +226,7 @@ _askers = _Askers()
 
 def answer_as(x: Any) -> type:
     """Return the class of a tracer as `isinstance` asks for it: what it stands for."""
-    frame: Any = sys._getframe(1)
-    while (sees := _askers[frame.f_globals.get("__name__", "")]) is None:
-        frame = frame.f_back
+    sees = first_of_callers(_askers.__getitem__)
     return type(x) if sees else x.__dispatch_type__
 
 
@@ -348,7 +346,7 @@ def _noting(compare: Callable[[Any, Any], Any], equal: bool) -> Callable[[Any, A
     """Have a comparison for equality noted: see `chainrules_py.tracing.lost`."""
 
     def method(self: Any, other: Any) -> Any:
-        frame = sys._getframe(1)
+        frame = caller()
         note_comparison(self, frame)
         y = compare(self, other)
         asks = frame.f_code in shortcuts and y is not NotImplemented

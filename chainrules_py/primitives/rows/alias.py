@@ -7,7 +7,6 @@ how keywords come to be ignored in silence.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any
@@ -24,6 +23,7 @@ from chainrules_py.primitives.plugins import (
 )
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.primitives.signature import REQUIRED, parameters_of
+from chainrules_py.values.frames import caller
 
 
 class Call:
@@ -524,7 +524,7 @@ def alias(
         row.read()
     if isinstance(to, Primitive) and to.__wrapped__ is native:
         to.opaque = True  # without a rule for the operands: to call it is to come here again
-    row.module = sys._getframe(1).f_globals["__name__"]
+    row.module = caller().f_globals["__name__"]
     check_contract(row.module)
     _enter(row)
     invalidate()

@@ -147,16 +147,17 @@ class Pulls:
             return _times_constant(value, conjugate)
         if form == "slot" and not (conjugate or recipe.singular):
             k = saved.index(value)
-            return lambda y_bar, *kept: y_bar * kept[k]
+            several = lambda y_bar, *kept: y_bar * kept[k]
+            return several if len(saved) > 1 else lambda y_bar, kept: y_bar * kept
         p = _narrow(partial, saved, len(recipe.partials))
         if form == "computed" and not self.request.statement.source.is_ours:
             return self._checked(partial, p, conjugate)
         times = strong_multiply if recipe.singular else operator.mul
         if conjugate:
             return lambda y_bar, *kept: times(y_bar, conj(p(*kept)))
-        if len(saved) == len(recipe.partials) == 1:  # a call less
-            of_y = lambda y_bar, y: times(y_bar, partial(y, None))
-            return (lambda y_bar, x: times(y_bar, partial(None, x))) if saved[0] else of_y
+        if len(saved) == len(recipe.partials) == 1 and not recipe.singular:  # a call less
+            of_y = lambda y_bar, y: y_bar * partial(y, None)
+            return (lambda y_bar, x: y_bar * partial(None, x)) if saved[0] else of_y
         return lambda y_bar, *kept: times(y_bar, p(*kept))
 
     def _checked(self, partial: Partial, p: Partial, conjugate: bool) -> Any:
