@@ -30,6 +30,7 @@ from chainrules_py.tangents.space import (
     space,
     spread_all,
     spread_given,
+    with_dtype,
     zero_tangent,
 )
 from chainrules_py.tangents.structural import Tangent
@@ -148,7 +149,7 @@ class GeneralRecipe(_Written, SharedRun):
             for i in active:
                 m = maps[i]
                 kept.append((m.push, m.pull, m.saved) if type(m) is LinearMap else (m, m, ()))
-            return y, push(tangents, y if hasattr(y, "dtype") else space(y), *kept)
+            return y, push(tangents, y if type(y) in with_dtype else space(y), *kept)
 
         return Bound(request, run)
 
@@ -157,7 +158,7 @@ class GeneralRecipe(_Written, SharedRun):
         stated, statement, active = self._stated(request), request.statement, request.active
 
         def make(batch: int) -> Any:
-            align = batch and self.batched == "broadcast"
+            align, near = batch and self.batched == "broadcast", compares(request)
 
             def push(tangents: tuple[Any, ...], y: Any, *kept: Any) -> Any:
                 y_dot: Any = ZERO
@@ -175,12 +176,9 @@ class GeneralRecipe(_Written, SharedRun):
                     y_dot = term if y_dot is ZERO else add_tangents(y_dot, term)
                 if type(y_dot) is float and y is NUMBER:
                     return y_dot
-                if (
-                    getattr(y_dot, "dtype", None)
-                    is getattr(y, "dtype", 0)
-                    is getattr(t, "dtype", 0)
-                    and y_dot.shape[batch:] == y.shape
-                ):
+                dtype = getattr(y, "dtype", 0)
+                alike = near and getattr(y_dot, "dtype", None) is dtype is getattr(t, "dtype", 0)
+                if alike and y_dot.shape[batch:] == y.shape:
                     return y_dot
                 of = y if is_zero(y) else known_space(y)
                 return of if is_zero(of) else spread_given(y_dot, of, tangents, batch=batch)
