@@ -23,9 +23,10 @@ HERE = {"list", "int", "None", "make", "bound", "bars", "index", "grad", "multip
 
 
 def defined():
-    """Names, and members of classes, that the tape and the room of tracing define."""
+    """Names, and members of classes, that the tape and the rooms of tracing and rules define."""
     found = set()
-    for path in (*TAPE.rglob("*.py"), *(ROOT / "chainrules_py/tracing").glob("*.py")):
+    rooms = [(ROOT / "chainrules_py" / room).rglob("*.py") for room in ("tracing", "registry")]
+    for path in (*TAPE.rglob("*.py"), *rooms[0], *rooms[1]):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 found.add(node.name)
