@@ -335,12 +335,6 @@ when_registered.append(_see_library)
 _when_seen.append(_see_class)
 
 
-def see_class(cls: type) -> None:
-    """Load what announced itself for the library of a class, of which a value was found."""
-    if cls.__module__.partition(".")[0] not in _seen:
-        see_libraries(None, (cls,))
-
-
 def see_all(root: str | None = None) -> None:
     """Import everything that waits, for a library or for any: who lists what there is needs it."""
     for about in tuple(_waiting):

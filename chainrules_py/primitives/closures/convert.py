@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar, final
 
 from chainrules_py.errors import NotDifferentiableError, describe
-from chainrules_py.primitives.plugins import see_class
 from chainrules_py.primitives.primitive import Primitive
 from chainrules_py.values.arrays import Tracer
 from chainrules_py.values.forgetting import forgets
@@ -372,7 +371,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
     """How to list what values of a class know; None for what may be a captured value itself."""
 
     def __missing__(self, cls: type) -> Callable[[Any], Collection[Any]] | None:
-        see_class(cls)
+        structured = is_structure_type(cls)  # which loads what speaks for its library
         info = type_info(cls)
         opener: Callable[[Any], Collection[Any]] | None
         if issubclass(cls, Tracer) or info.host is not None or is_generator(cls):
@@ -385,7 +384,7 @@ class _Opener(dict[type, "Callable[[Any], Collection[Any]] | None"]):
             opener = _of_primitive
         elif hasattr(cls, "__copied_as__"):  # a function with memories: a copy has none
             opener = lambda x: [x.__copied_as__(x)]
-        elif not is_structure_type(cls):
+        elif not structured:
             opener = _attributes
         elif cls.__module__ in _CONTAINERS:
             opener = _values if issubclass(cls, dict) else _items
@@ -444,10 +443,8 @@ class _Copy:
         elif issubclass(cls, functools.partial):
             keywords = {name: self(y) for name, y in x.keywords.items()}
             self.made[id(x)] = cls(self(x.func), *map(self, x.args), **keywords)
-        elif isinstance(x, Primitive):
-            self.made[id(x)] = self(x.__wrapped__)
-        elif hasattr(cls, "__copied_as__"):
-            self.made[id(x)] = self(x.__copied_as__(x))
+        elif isinstance(x, Primitive) or hasattr(cls, "__copied_as__"):
+            self.made[id(x)] = self(*_opener[cls](x))  # type: ignore[misc]  # it has an opener
         elif is_structure_type(cls):
             self.made[id(x)] = rebuild(x, [self(y) for _, y in fields_of(x)])
         else:
