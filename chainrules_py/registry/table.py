@@ -6,7 +6,6 @@ flat dict per set of engine capabilities, from ``(f, types)`` to the rule, misse
 
 from __future__ import annotations
 
-import contextlib
 import types
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -208,14 +207,11 @@ def find_rule(f: Any, operands: tuple[type, ...], config: Config | None = None) 
     True
     """
     cache = _plain if config is None else _cache_of(config.capabilities)
-    table = cache.table
     try:
-        rule = table.get((f, operands), _MISSING)
+        rule = cache.table.get((f, operands), _MISSING)
         if rule is not _MISSING:
             return rule  # type: ignore[no-any-return]
-        if (weakref.ref(f), operands) in table:
-            return None
-    except TypeError:  # f has no hash, or no weak references
+    except TypeError:  # f has no hash
         pass
     return _fill(cache.open(), f, operands, config)
 
@@ -243,11 +239,6 @@ def _fill(
     if loaded:
         cache = _cache_of(can).open()
     if primal is None:
-        # Remembered weakly: a lambda that was asked about once can be collected.
-        with contextlib.suppress(TypeError):
-            hash(f)
-            key = (weakref.ref(f, lambda _: cache.pop(key, None)), operands)
-            cache[key] = None
         return None
     found = _resolve(primal, operands, can)
     cache[f, operands] = found
