@@ -34,13 +34,13 @@ def check_product(bar: Any, y_bar: Any, statement: Statement, real: bool) -> Any
     if isinstance(bar, AbstractTangent):
         return bar  # a derivative that is zero, or that nobody has stated
     if "none" not in kinds and (shape_of(bar) or ()) != (shape_of(y_bar) or ()):
-        what = "numbers for more than its elements"
+        what = "has a number for more than the elements of the result"
     elif real and kinds[0] == "complex" != kinds[1]:
-        what = "complex numbers, where the function is real"
+        what = "is complex, where the function is real"
     else:
         return bar
     msg = (
-        f"a partial derivative of {statement!r} gives {what}: {describe(y_bar)} times it is "
+        f"a partial derivative of {statement!r} {what}: {describe(y_bar)} times it is "
         f"{describe(bar)}; give a real number, or an array of the result's shape"
     )
     raise ProjectionError(msg)

@@ -15,6 +15,7 @@ from chainrules_py.errors import NoRuleError, ProjectionError, RuleError, descri
 from chainrules_py.registry.bind.batch import aligned
 from chainrules_py.registry.bind.bind import Bound, Halves, Request, SharedRun, annotate
 from chainrules_py.registry.statement import Statement
+from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import numbers_like
 from chainrules_py.tangents.results import check_result, known_results
 from chainrules_py.tangents.space import (
@@ -256,9 +257,13 @@ def _negated(t: Any, _: Any) -> Any:
 
 def _plus(y_dot: Any, term: Term, t: Any, p: Any) -> Any:
     """Add one more term to a sum; a term that is only negated is subtracted."""
-    if y_dot is None:
-        return term(t, p)
-    return y_dot - t if term is _negated else y_dot + term(t, p)
+    try:
+        if y_dot is None:
+            return term(t, p)
+        return y_dot - t if term is _negated else y_dot + term(t, p)
+    except TypeError:
+        check_is_tangent(p)  # a person's partial may be no number
+        raise
 
 
 class _Fits(dict[Any, str]):

@@ -10,6 +10,7 @@ from chainrules_py.registry.bind.bind import Request, annotate
 from chainrules_py.registry.bind.given import check_product
 from chainrules_py.registry.bind.partials import NUMBERS, Partial, Pushes, Slots
 from chainrules_py.registry.bind.quotients import Quotients
+from chainrules_py.tangents.checks import check_is_tangent
 from chainrules_py.tangents.promotion import promoted
 from chainrules_py.tangents.space import project, space
 from chainrules_py.values.type_info import type_info
@@ -169,7 +170,11 @@ class Pulls:
         # A product that is like the cotangent shows that the partial fits: no frame for the check.
         def pull(y_bar: Any, *kept: Any) -> Any:
             part = partial(None, *kept) if alone else p(*kept)
-            bar = times(y_bar, conj(part) if conjugate else part)
+            try:
+                bar = times(y_bar, conj(part) if conjugate else part)
+            except TypeError:
+                check_is_tangent(part)  # it is no number
+                raise
             if type(bar) is type(y_bar) and (type(bar) in NUMBERS or form(bar) == form(y_bar)):
                 return bar
             return check_product(bar, y_bar, statement, real)

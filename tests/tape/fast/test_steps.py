@@ -149,8 +149,8 @@ def test_a_pullback_gives_a_tuple():
 @pytest.mark.parametrize(
     "slope, match",
     [
-        (lambda _y, _x: np.ones((2, 3)), "more than the elements"),
-        (lambda _y, x: 1j * x, "is complex"),
+        (lambda _y, _x: np.ones((2, 3)), "more than the elements|another shape"),
+        (lambda _y, x: 1j * x, "is complex|imaginary part"),
         (lambda _y, _x: "abc", "never a tangent"),
         (lambda _y, _x: None, "never a tangent|None"),
     ],
@@ -165,7 +165,7 @@ def test_what_is_no_partial_is_refused(mode, slope, match):
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_a_number_s_partial_is_a_number(mode):
     f = stated(lambda x: x * 2.0, lambda _y, x: x * 1j)
-    with pytest.raises(ProjectionError, match="is complex"):
+    with pytest.raises(ProjectionError, match=r"is complex|imaginary part"):
         grad(f)(2.0) if mode == "reverse" else jvp(f, (2.0,), (1.0,))
 
 
