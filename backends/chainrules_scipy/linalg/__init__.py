@@ -17,12 +17,6 @@ from chainrules_scipy.linalg.banded import (
     solve_toeplitz,
     solveh_banded,
 )
-from chainrules_scipy.linalg.equations import (
-    solve_continuous_are,
-    solve_continuous_lyapunov,
-    solve_discrete_are,
-    solve_sylvester,
-)
 from chainrules_scipy.linalg.functions import (
     FOLLOWED,
     circulant,
@@ -40,6 +34,10 @@ from chainrules_scipy.linalg.functions import (
     rq,
     schur,
     signm,
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_sylvester,
     sqrtm,
     toeplitz,
 )

@@ -16,7 +16,7 @@ from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_scipy.linalg.functions import toeplitz
 from chainrules_scipy.linalg.solving import solve
-from chainrules_scipy.linalg.spectra import eigh
+from chainrules_scipy.linalg.spectra import eigh, of_phase
 from chainrules_scipy.rows import checked, of_stacks, readable, reject, stands_for
 
 
@@ -136,9 +136,7 @@ def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range
         chosen = slice(int(low), int(high))
     if not wants_vectors:
         return w[chosen]
-    u = u[:, chosen]
-    overlap = np.sum(np.conj(readable(u)) * known[1], axis=0)
-    return w[chosen], u * (overlap / np.abs(overlap))
+    return w[chosen], of_phase(u[:, chosen], known[1])
 
 
 @stands_for(native.eig_banded)

@@ -22,36 +22,40 @@ from chainrules_scipy.rows import (
     stands_for,
 )
 
-_STRUCTURES = {
+
+def _mirrored(a: Any, lower: bool, turn: Any, diagonal: Any) -> Any:
+    """Complete a matrix from one triangle, whose turned half is the other one."""
+    half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
+    n = a.shape[-1]
+    return half + turn(half) + v.from_diagonal(diagonal(v.diagonal(a)), rows=n, columns=n)
+
+
+_READ: dict[str, Any] = {
+    "general": lambda a, _: a,
+    "diagonal": lambda a, _: v.from_diagonal(v.diagonal(a), rows=a.shape[-2], columns=a.shape[-1]),
+    "tridiagonal": lambda a, _: v.triu(v.tril(a, k=1), k=-1),
+    "upper triangular": lambda a, _: v.triu(a),
+    "lower triangular": lambda a, _: v.tril(a),
+    "symmetric": lambda a, lower: _mirrored(a, lower, v.matrix_transpose, lambda d: d),
+    "hermitian": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
+    "positive definite": lambda a, lower: _mirrored(a, lower, adjoint, v.real),
+}
+_SHORT = {
     "gen": "general",
+    "banded": "general",
     "sym": "symmetric",
     "her": "hermitian",
     "pos": "positive definite",
-    "banded": "general",
 }
 
 
 def read(a: Any, structure: str | None, lower: bool) -> Any:
     """Complete the matrix that is meant from the part that SciPy reads."""
-    structure = _STRUCTURES.get(structure or "general", structure or "general")
-    if structure == "general":
-        return a
-    if structure == "diagonal":
-        return v.from_diagonal(v.diagonal(a), rows=a.shape[-2], columns=a.shape[-1])
-    if structure == "tridiagonal":
-        return v.triu(v.tril(a, k=1), k=-1)
-    if structure in ("upper triangular", "lower triangular"):
-        return v.triu(a) if structure == "upper triangular" else v.tril(a)
-    half = v.tril(a, k=-1) if lower else v.triu(a, k=1)
-    diagonal = v.diagonal(a)
-    if structure == "symmetric":
-        other = v.matrix_transpose(half)
-    elif structure in ("hermitian", "positive definite"):
-        other, diagonal = adjoint(half), v.real(diagonal)
-    else:
+    structure = structure or "general"
+    how = _READ.get(_SHORT.get(structure, structure))
+    if how is None:
         reject(f"assume_a={structure!r} is no structure that SciPy knows", ValueError)
-    n = a.shape[-1]
-    return half + other + v.from_diagonal(diagonal, rows=n, columns=n)
+    return how(a, lower)
 
 
 def solve_twice(factor: Any, b: Any) -> Any:
@@ -155,23 +159,18 @@ def lstsq(
     return x, _residuals(residuals, a, b, rank), rank, s
 
 
-def _tolerance(a: Any, atol: Any, rtol: Any, scale: float) -> float | None:
-    """Merge both tolerances in one share of the largest singular value; None if both are None."""
-    if atol is None and rtol is None:
-        return None
-    eps = max(a.shape[-2:]) * resolution(a)
-    relative = (0.0 if atol is not None else eps) if rtol is None else float(rtol)
-    return relative + (float(atol or 0.0) / scale if scale else 0.0)
-
-
-def _ranked(a: Any, rtol: float | None, hermitian: bool, return_rank: bool) -> Any:
-    y = v.pinv(a, rtol=rtol, hermitian=hermitian)
-    if not return_rank:
-        return y
-    known = readable(a)
-    s = np.linalg.svd(known, compute_uv=False, hermitian=hermitian)
-    cut = max(known.shape) * resolution(known) if rtol is None else rtol
-    return y, int(np.sum(s > cut * s.max(initial=0.0)))
+def _pinv(a: Any, atol: Any, rtol: Any, return_rank: bool, hermitian: bool = False) -> Any:
+    """Compute the pseudoinverse; both tolerances are one share of the largest singular value."""
+    share = eps = max(a.shape[-2:]) * resolution(a)
+    s = np.zeros(1)
+    if atol or return_rank:
+        s = np.linalg.svd(readable(a), compute_uv=False, hermitian=hermitian)
+    largest = s.max(initial=0.0)
+    if atol is not None or rtol is not None:
+        share = (0.0 if atol is not None else eps) if rtol is None else float(rtol)
+        share += float(atol or 0.0) / largest if largest else 0.0
+    y = v.pinv(a, rtol=None if atol is rtol is None else share, hermitian=hermitian)
+    return (y, int(np.sum(s > share * largest))) if return_rank else y
 
 
 @stands_for(scipy.linalg.pinv, finite="a")
@@ -184,15 +183,8 @@ def pinv(
     check_finite: bool = True,
 ) -> Any:
     """Compute the pseudoinverse."""
-    if a.ndim > 2 and (atol or return_rank):
-        return _of_each(a, atol, rtol, return_rank)
-    scale = float(np.linalg.norm(readable(a), 2)) if atol else 0.0
-    return _ranked(a, _tolerance(a, atol, rtol, scale), False, return_rank)
-
-
-@of_stacks(a=2)
-def _of_each(a: Any, atol: Any, rtol: Any, return_rank: bool) -> Any:
-    return pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False)
+    compute = of_stacks(a=2)(_pinv) if atol or return_rank else _pinv
+    return compute(a, atol, rtol, return_rank)
 
 
 @stands_for(scipy.linalg.pinvh, finite="a")
@@ -206,11 +198,7 @@ def pinvh(
     check_finite: bool = True,
 ) -> Any:
     """Compute the pseudoinverse of a Hermitian matrix."""
-    a = a if lower else adjoint(a)
-    scale = 0.0
-    if atol:
-        scale = float(np.max(np.abs(np.linalg.eigvalsh(readable(a)))))
-    return _ranked(a, _tolerance(a, atol, rtol, scale), True, return_rank)
+    return _pinv(a if lower else adjoint(a), atol, rtol, return_rank, hermitian=True)
 
 
 # ---------------------------------------------------------------- Cholesky

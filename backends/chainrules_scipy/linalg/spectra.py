@@ -11,6 +11,7 @@ import scipy.linalg
 from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
+from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, checked, readable, reject, stands_for
 
 
@@ -32,10 +33,7 @@ def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     """Return a Hermitian matrix with equal eigenvalues, and a function to map eigenvectors back."""
     factor = v.cholesky(b, upper=not lower)
     factor = factor if lower else adjoint(factor)
-    half = v.tril(a, k=-1) if lower else adjoint(v.triu(a, k=1))
-    n = a.shape[-1]
-    whole = half + adjoint(half)
-    whole = whole + v.from_diagonal(v.real(v.diagonal(a)), rows=n, columns=n)
+    whole = read(a, "hermitian", lower)
     if type == 1:  # a v = w b v
         right = adjoint(v.solve_triangular(factor, whole))
         return v.solve_triangular(factor, right), lambda y: v.solve_triangular(
@@ -65,20 +63,16 @@ def eigh(
     driver: str | None = None,
 ) -> Any:
     """Compute eigenvalues and eigenvectors of Hermitian matrices."""
-    back = None
-    if b is None:
-        (a,) = checked(check_finite, a)
-    else:
-        a, b = checked(check_finite, a, b)
-        a, back = _hermitian(a, b, lower, type)
-        lower = True
+    (a,) = checked(check_finite, a)
+    back: Any = lambda y: y
+    if b is not None:
+        (a, back), lower = _hermitian(a, checked(check_finite, b)[0], lower, type), True
     if eigvals_only:
         w = v.eigvalsh(a, upper=not lower)
         return w[..., _wanted(w, subset_by_index, subset_by_value)]
     w, V = v.eigh(a, upper=not lower)
-    V = V if back is None else back(V)
     wanted = _wanted(w, subset_by_index, subset_by_value)
-    return w[..., wanted], V[..., wanted]
+    return w[..., wanted], back(V)[..., wanted]
 
 
 @stands_for(scipy.linalg.eigvalsh)
@@ -157,12 +151,12 @@ def eig(
     w, V = w[order], V[:, order]
     L = adjoint(v.inv(b @ V))
     L = L / v.sqrt(v.sum(v.real(L) ** 2 + v.imag(L) ** 2, axis=0))
-    vectors = [_of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
+    vectors = [of_phase(y, known) for y, known in zip((L, V), theirs[1:], strict=True)]
     found = [y for y, wanted in zip(vectors, (left, right), strict=True) if wanted]
     return (_complex(w), *found) if found else _complex(w)
 
 
-def _of_phase(V: Any, known: Any) -> Any:
+def of_phase(V: Any, known: Any) -> Any:
     """Turn vectors to the phases that SciPy's have: these are free, and constant here."""
     overlap = np.sum(np.conj(readable(V)) * known, axis=0)
     phase = overlap / np.abs(overlap)

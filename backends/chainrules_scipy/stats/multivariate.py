@@ -13,20 +13,14 @@ from chainrules_py import NotDifferentiableError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import advise, varies
 from chainrules_scipy._private import private
-from chainrules_scipy.following import beside, follow_class, of_followed
+from chainrules_scipy.following import follow_class, of_followed
 from chainrules_scipy.installing import choose
+from chainrules_scipy.linalg.solving import read
 from chainrules_scipy.rows import adjoint, anchored, array_of, in_kind_of, readable
 from chainrules_scipy.special import multigammaln
 from chainrules_scipy.stats.powers import product
 
 _PSD = private("_PSD")
-
-
-def _completed(m: Any) -> Any:
-    """Complete a symmetric matrix from its lower triangle."""
-    half = v.tril(m, k=-1)
-    n = m.shape[-1]
-    return half + adjoint(half) + v.from_diagonal(v.real(v.diagonal(m)), rows=n, columns=n)
 
 
 class _Definite:
@@ -35,7 +29,7 @@ class _Definite:
     eps = 0.0
 
     def __init__(self, M: Any, *args: Any, **options: Any) -> None:
-        m = _completed(array_of(M))
+        m = read(array_of(M), "hermitian", True)
         try:
             factor = v.cholesky(m)
         except np.linalg.LinAlgError:
@@ -64,7 +58,7 @@ def _checked(_: Any, y: Any, is_bad: Any, bad: Any) -> Any:
 
 def _invwishart(_: Any, x: Any, dim: int, df: Any, log_det_scale: Any, C: Any) -> Any:
     """Compute the logarithm of the density of x, whose last axis counts the matrices."""
-    factors = [v.cholesky(_completed(x[..., i])) for i in range(x.shape[-1])]
+    factors = [v.cholesky(read(x[..., i], "hermitian", True)) for i in range(x.shape[-1])]
     log_det = v.stack(*[2 * v.sum(v.log(v.diagonal(f))) for f in factors])
     traces = v.stack(*[v.sum(v.solve_triangular(f, C) ** 2) for f in factors])
     known = 0.5 * df * (log_det_scale - dim * np.log(2)) - multigammaln(0.5 * df, dim)
@@ -127,22 +121,17 @@ class Multivariate:
         if not callable(found) or name[0] == "_":
             return found
 
-        def ours(*args: Any, **options: Any) -> Any:
-            with beside((args, options)):
-                return getattr(of_followed(self.native), name)(*args, **options)
-
-        @functools.wraps(found)
         def method(*args: Any, **options: Any) -> Any:
+            ours = getattr(of_followed(self.native), name)
             return choose(found, ours, args, options)(*args, **options)
 
-        return method
+        return functools.wraps(found)(method)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Fix parameters."""
-        if choose(self.native, of_followed, args, options) is not of_followed:
-            return Multivariate(self.native(*args, **options))
-        with beside((args, options)):
+        if choose(self.native, of_followed, args, options) is of_followed:
             return of_followed(self.native)(*args, **options)
+        return Multivariate(self.native(*args, **options))
 
 
 if private("CovViaPSD") is not None:

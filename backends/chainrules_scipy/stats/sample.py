@@ -100,7 +100,16 @@ FOLLOWED: dict[str, Any] = follow_all(
     *("power_divergence", "quantile", "rankdata", "scoreatpercentile", "sem", "sigmaclip", "skew"),
     *("skewtest", "spearmanr", "theilslopes", "tmax", "tmean", "tmin", "trim1", "trim_mean"),
     *("trimboth", "tsem", "tstd", "ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel"),
-    *("tvar", "variation", "yeojohnson", "yeojohnson_llf", "zmap", "zscore"),
+    *(
+        "energy_distance",
+        "tvar",
+        "variation",
+        "wasserstein_distance",
+        "yeojohnson",
+        "yeojohnson_llf",
+        "zmap",
+        "zscore",
+    ),
 ) | follow_all(contingency, "chi2_contingency")
 
 
@@ -181,39 +190,3 @@ gaussian_kde = follow_class(
     gaussian_kernel_estimate_log=_Kernel(True),
     _get_output_dtype=lambda *_: (None, None),
 )
-
-
-def _distance(p: int, u: Any, w: Any, u_weights: Any, w_weights: Any) -> Any:
-    """Integrate a power of the difference of two distribution functions, between the numbers."""
-    u, w = array_of(u), array_of(w)
-    both = v.concat(u, w, axis=0)
-    order = np.argsort(readable(both), kind="stable")
-    widths = v.take(both, order[1:], axis=0) - v.take(both, order[:-1], axis=0)
-    shares = []
-    for x, weights, first in ((u, u_weights, 0), (w, w_weights, u.shape[0])):
-        weights = np.ones(x.shape[0]) if weights is None else array_of(weights)
-        before = v.pad(
-            weights / v.sum(weights), 0.0, widths=((first, len(order) - first - x.shape[0]),)
-        )
-        shares.append(v.cumulative_sum(v.take(before, order, axis=0), axis=0)[:-1])
-    gap = shares[0] - shares[1]
-    return v.sum(v.abs(gap) * widths) if p == 1 else v.sqrt(2 * v.sum(gap * gap * widths))
-
-
-@stands_for(native.wasserstein_distance)
-def wasserstein_distance(
-    u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
-) -> Any:
-    """Compute the distance of two samples: as ``scipy.stats.wasserstein_distance``."""
-    return _distance(1, u_values, v_values, u_weights, v_weights)
-
-
-@stands_for(native.energy_distance)
-def energy_distance(
-    u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
-) -> Any:
-    """Compute the distance of two samples: as ``scipy.stats.energy_distance``."""
-    return _distance(2, u_values, v_values, u_weights, v_weights)
-
-
-FOLLOWED |= {f.__name__: f for f in (wasserstein_distance, energy_distance)}
