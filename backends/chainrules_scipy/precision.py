@@ -21,6 +21,7 @@ from chainrules_py.extend import (
     kind_of,
     objects,
     type_info,
+    unflatten,
     untraced,
 )
 
@@ -150,22 +151,11 @@ def _theirs(native: Callable[..., Any], args: Any, options: Any) -> Any:
 
 def _cast(y: Any, known: Any) -> Any:
     """Return a result in the precision of SciPy's, which is built as it is."""
-    if type(y) is dict:
-        return {n: _cast(x, known.get(n)) for n, x in y.items()} if isinstance(known, dict) else y
-    if not isinstance(y, (list, tuple)):
-        is_float = type(known) is float
-        return of_precision(y, np.dtype(float) if is_float else getattr(known, "dtype", None))
-    if not isinstance(known, (list, tuple)) or len(y) != len(known):
+    (leaves, tree), others = flatten(y), flatten(known)[0]
+    if len(leaves) != len(others):
         return y
-    parts = list(map(_cast, y, known))
-    if type(y) in (list, tuple):
-        return type(y)(parts)
-    cls: Any = type(y)
-    made = tuple.__new__(cls, parts)  # of names, which SciPy's results have once more
-    again = {id(old): new for old, new in zip(y, parts, strict=True)}
-    for name, field in getattr(y, "__dict__", {}).items():
-        made.__dict__[name] = again.get(id(field), field)
-    return made
+    dtypes = [np.dtype(float) if type(z) is float else getattr(z, "dtype", None) for z in others]
+    return unflatten(tree, list(map(of_precision, leaves, dtypes)))
 
 
 HOLDS = "_holds_traced"
