@@ -59,7 +59,7 @@ _ABSENT = object()
 _places: dict[tuple[Any, str], _Place] = {}
 _lock = lock_of_a_table()
 _standing: set[Installed] = set()
-_dispatching: dict[Callable[..., Any], Callable[..., Any]] = {}
+_standing_for: dict[Callable[..., Any], Callable[..., Any]] = {}
 _originals: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 _PLAIN = frozenset({np.ndarray, float, int, complex, bool, str, type(None), np.float64, slice})
@@ -113,6 +113,22 @@ def choose(
     return as_recorded(native, args, options, bound) or function
 
 
+def _dispatching(
+    native: Callable[..., Any], function: Callable[..., Any], bound: int = 0, always: bool = False
+) -> Callable[..., Any]:
+    """Make a function that calls ours of what is differentiated, and SciPy's of all else."""
+
+    @functools.wraps(native)
+    def dispatching(*args: Any, **options: Any) -> Any:
+        run = function if always else choose(native, function, args, options, bound)
+        if run is function:
+            return _ended(other_engines.run, native, (function, args, options), {})
+        return run(*args, **options)
+
+    _originals[dispatching] = native
+    return dispatching
+
+
 def _ended(function: Callable[..., Any], of: Any, args: Any, options: Any) -> Any:
     """Call ours, and refuse an option that is differentiated: SciPy would call ours with it."""
     try:
@@ -134,22 +150,12 @@ def place(
     module in which people find it.
     """
     home = home or public_module(native)
-
-    @functools.wraps(native)
-    def dispatching(*args: Any, **options: Any) -> Any:
-        if always:
-            return function(*args, **options)
-        run = choose(native, function, args, options)
-        if run is not function:
-            return run(*args, **options)
-        return _ended(other_engines.run, native, (function, args, options), {})
-
+    dispatching = _dispatching(native, function, always=always)
     dispatching.__module__ = home  # where pickles find it
     alias(dispatching, to=function, late=True)
     if native not in aliases:  # for who asks for it by its name, with nothing installed
         alias(native, to=function, late=True)
-    _dispatching[native] = _dispatching[dispatching] = dispatching
-    _originals[dispatching] = native
+    _standing_for[native] = _standing_for[dispatching] = dispatching
     while home:  # and where a larger module has it from there
         module = sys.modules[home]
         for name in [n for n, f in vars(module).items() if f is native and n[0] != "_"]:
@@ -160,11 +166,11 @@ def place(
 def standing(native: Any) -> Callable[..., Any] | None:
     """Return what stands for something of SciPy's where it is installed, if anything does."""
     home = getattr(native, "__module__", None)
-    if native not in _dispatching and type(home) is str and home.startswith("scipy."):
+    if native not in _standing_for and type(home) is str and home.startswith("scipy."):
         ours = OURS.get(public_module(native))
         if ours is not None:
             importlib.import_module(ours)
-    return _dispatching.get(native)
+    return _standing_for.get(native)
 
 
 def original(function: Any) -> Any:
@@ -181,15 +187,7 @@ def place_method(cls: type, function: Callable[..., Any], name: str = "") -> Non
         _place_class_method(cls, function, name, before)
         return
     is_static = isinstance(before, staticmethod)
-
-    @functools.wraps(native)
-    def dispatching(*args: Any, **options: Any) -> Any:
-        run = choose(native, function, args, options, 0 if is_static else 1)
-        if run is not function:
-            return run(*args, **options)
-        return _ended(other_engines.run, native, (function, args, options), {})
-
-    _originals[dispatching] = native
+    dispatching = _dispatching(native, function, bound=not is_static)
     if name in vars(cls) and not name.startswith("__"):
         alias(native, to=functools.wraps(native)(functools.partial(function)), late=True)
     put: Any = staticmethod(dispatching) if is_static else dispatching
