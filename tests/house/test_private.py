@@ -91,6 +91,7 @@ ELSEWHERE = {
     "chainrules_scipy/interpolate/polynomials.py": {"_y_axis", "_y_extra_shape"},
     "chainrules_scipy/signal/followed.py": {"_as_tf"},
     "chainrules_scipy/sparse/linalg.py": {"_matvec"},
+    "chainrules_scipy/stats/__init__.py": {"_parse_args"},
     "chainrules_scipy/stats/distributions.py": {
         "_argcheck",
         "_cdf",
@@ -100,6 +101,7 @@ ELSEWHERE = {
         "_logpmf",
         "_munp",
         "_parse_args",
+        "_ppf",
         "_stats",
     },
     "chainrules_scipy/stats/multivariate.py": {"_logpdf", "_logpmf", "_process_parameters"},
