@@ -87,9 +87,9 @@ def _of_arrays(function: Any, arrays: list[str], finite: list[str]) -> Any:
         if len(args) > len(names):
             return function(*args, **options)  # which raises
         given = dict(zip(names, args, strict=False)) | options
-        given |= {n: array_of(given[n]) for n in arrays if n in given}
+        given |= {n: array_of(given[n]) for n in arrays if given.get(n) is not None}
         look = given.get("check_finite", True)
-        given |= {n: checked(look, given[n])[0] for n in finite if n in given}
+        given |= {n: checked(look, given[n])[0] for n in finite if given.get(n) is not None}
         return function(**given)
 
     return converted
@@ -236,9 +236,7 @@ def of_stacks(**cores: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def _stacked(parts: Any, stack: tuple[int, ...]) -> Any:
-    if not varies(parts):
-        return np.reshape(np.stack(parts), (*stack, *np.shape(parts[0])))
-    y = v.stack(*map(array_of, parts))
+    y = v.stack(*[array_of(part, floating=False) for part in parts])
     return v.reshape(y, shape=(*stack, *y.shape[1:]))
 
 

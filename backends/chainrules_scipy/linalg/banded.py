@@ -139,7 +139,7 @@ def _spectrum(a: Any, known: Any, wants_vectors: bool, select: Any, select_range
     return w[chosen], of_phase(u[:, chosen], known[1])
 
 
-@stands_for(native.eig_banded)
+@stands_for(native.eig_banded, finite="a_band")
 @of_stacks(a_band=2)
 def eig_banded(
     a_band: Any,
@@ -152,11 +152,10 @@ def eig_banded(
     check_finite: bool = True,
 ) -> Any:
     """Compute the spectrum of a Hermitian matrix that is given by its diagonals."""
-    (ab,) = checked(check_finite, a_band)
     known = None
     if not eigvals_only:
-        known = native.eig_banded(readable(ab), lower, select=select, select_range=select_range)
-    a = _dense(*_both_sides(ab, lower), ab.shape[-1])
+        known = native.eig_banded(readable(a_band), lower, select=select, select_range=select_range)
+    a = _dense(*_both_sides(a_band, lower), a_band.shape[-1])
     return _spectrum(a, known, not eigvals_only, select, select_range)
 
 

@@ -17,7 +17,6 @@ from chainrules_scipy.rows import (
     adjoint,
     anchored,
     array_of,
-    checked,
     constant,
     nested,
     of_lapack,
@@ -126,7 +125,7 @@ for _block_diag in (native.block_diag, FOLLOWED["block_diag"]):
     )
 
 
-@stands_for(native.expm_frechet)
+@stands_for(native.expm_frechet, finite="A E")
 def expm_frechet(
     A: Any,
     E: Any,
@@ -135,8 +134,7 @@ def expm_frechet(
     check_finite: bool = True,
 ) -> Any:
     """Compute the derivative of `expm` in a direction: as ``scipy.linalg.expm_frechet``."""
-    a, e = checked(check_finite, A, E)
-    return (expm(a), v.expm_frechet(a, e)) if compute_expm else v.expm_frechet(a, e)
+    return (expm(A), v.expm_frechet(A, E)) if compute_expm else v.expm_frechet(A, E)
 
 
 @stands_for(native.fractional_matrix_power)
@@ -149,28 +147,26 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     return anchored(known, y if np.iscomplexobj(known) else v.real(y))
 
 
-@stands_for(native.signm)
+@stands_for(native.signm, arrays="A")
 def signm(A: Any, disp: Any = None) -> Any:
     """Compute the sign of a matrix, A (A²)^(-1/2): as ``scipy.linalg.signm``."""
-    a = array_of(A)
-    y = a @ v.inv(sqrtm(a @ a))
-    return y if kind_of(a) == "complex" else v.real(y)
+    y = A @ v.inv(sqrtm(A @ A))
+    return y if kind_of(A) == "complex" else v.real(y)
 
 
-@stands_for(native.funm)
+@stands_for(native.funm, arrays="A")
 @of_stacks(A=2)
 def funm(A: Any, func: Any, disp: Any = True) -> Any:
     """Compute a function of a matrix by its eigenvectors: as ``scipy.linalg.funm``."""
-    a = array_of(A)
-    w, u = eig(a)
+    w, u = eig(A)
     y = (u * func(w)) @ v.inv(u)
     known = readable(y)
     size = 1e6 * np.finfo(known.dtype).eps * np.max(np.abs(known), initial=0.0)
-    is_real = kind_of(a) != "complex" and np.allclose(known.imag, 0, atol=size)
+    is_real = kind_of(A) != "complex" and np.allclose(known.imag, 0, atol=size)
     return v.real(y) if is_real else y
 
 
-@stands_for(native.matrix_balance)
+@stands_for(native.matrix_balance, arrays="A")
 @of_stacks(A=2)
 def matrix_balance(
     A: Any,
@@ -180,10 +176,9 @@ def matrix_balance(
     overwrite_a: bool = False,
 ) -> Any:
     """Scale rows and columns by powers of two, which are constant: as SciPy's function."""
-    a = array_of(A)
-    _, change = native.matrix_balance(readable(a), permute, scale)
-    parts = native.matrix_balance(readable(a), permute, scale, True)[1] if separate else change
-    return np.linalg.inv(change) @ a @ change, parts
+    _, change = native.matrix_balance(readable(A), permute, scale)
+    parts = native.matrix_balance(readable(A), permute, scale, True)[1] if separate else change
+    return np.linalg.inv(change) @ A @ change, parts
 
 
 @stands_for(native.hessenberg, finite="a")
@@ -208,7 +203,7 @@ def hessenberg(
     return (h, q) if calc_q else h
 
 
-@stands_for(native.ldl)
+@stands_for(native.ldl, finite="A")
 @of_stacks(A=2)
 def ldl(
     A: Any,
@@ -218,16 +213,15 @@ def ldl(
     check_finite: bool = True,
 ) -> Any:
     """Factor a symmetric matrix, with the blocks and the order of LAPACK."""
-    (a,) = checked(check_finite, A)
     if not lower:
-        flipped = ldl(a[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
-        _, _, order = native.ldl(readable(a), False, hermitian)
-        if not np.array_equal(native.ldl(readable(a)[::-1, ::-1], True, hermitian)[2], order):
+        flipped = ldl(A[::-1, ::-1], True, hermitian, False, False)  # refuses what is not SciPy's
+        _, _, order = native.ldl(readable(A), False, hermitian)
+        if not np.array_equal(native.ldl(readable(A)[::-1, ::-1], True, hermitian)[2], order):
             reject("ldl(lower=False) of a matrix that LAPACK reorders has no derivative here")
         return flipped[0][::-1, ::-1], flipped[1][::-1, ::-1], order
-    s = read(a, "hermitian" if hermitian else "symmetric", True)
-    _, blocks, order = native.ldl(readable(a), True, hermitian)
-    s, n, k = s[order][:, order], a.shape[0], 0
+    s = read(A, "hermitian" if hermitian else "symmetric", True)
+    _, blocks, order = native.ldl(readable(A), True, hermitian)
+    s, n, k = s[order][:, order], A.shape[0], 0
     factors: list[Any] = []
     d: list[Any] = []
     while k < n:

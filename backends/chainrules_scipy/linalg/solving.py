@@ -13,7 +13,6 @@ from chainrules_py.extend import untraced
 from chainrules_py.vocabulary.linalg import resolution
 from chainrules_scipy.rows import (
     adjoint,
-    array_of,
     checked,
     of_stacks,
     permutation_of,
@@ -370,12 +369,11 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
     return v.svdvals(a)
 
 
-@stands_for(scipy.linalg.polar)
+@stands_for(scipy.linalg.polar, arrays="a")
 def polar(a: Any, side: str = "right") -> Any:
     """Factor a matrix into a unitary and a positive semidefinite one."""
     if side not in ("right", "left"):
         reject(f"side={side!r}: there are 'right' and 'left'", ValueError)
-    a = array_of(a)
     u = v.unitary_factor(a)
     p = adjoint(u) @ a if side == "right" else a @ adjoint(u)
     return u, 0.5 * (p + adjoint(p))

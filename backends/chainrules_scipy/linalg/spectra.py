@@ -12,7 +12,7 @@ from chainrules_py import UnsupportedKeywordError
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of, namespace_of
 from chainrules_scipy.linalg.solving import read
-from chainrules_scipy.rows import adjoint, checked, readable, reject, stands_for
+from chainrules_scipy.rows import adjoint, readable, reject, stands_for
 
 
 def _wanted(w: Any, by_index: Any, by_value: Any) -> slice:
@@ -47,7 +47,7 @@ def _hermitian(a: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     return inner, lambda y: factor @ y  # b a v = w v
 
 
-@stands_for(scipy.linalg.eigh)
+@stands_for(scipy.linalg.eigh, finite="a b")
 def eigh(
     a: Any,
     b: Any = None,
@@ -63,10 +63,9 @@ def eigh(
     driver: str | None = None,
 ) -> Any:
     """Compute eigenvalues and eigenvectors of Hermitian matrices."""
-    (a,) = checked(check_finite, a)
     back: Any = lambda y: y
     if b is not None:
-        (a, back), lower = _hermitian(a, checked(check_finite, b)[0], lower, type), True
+        (a, back), lower = _hermitian(a, b, lower, type), True
     if eigvals_only:
         w = v.eigvalsh(a, upper=not lower)
         return w[..., _wanted(w, subset_by_index, subset_by_value)]
@@ -118,7 +117,7 @@ def _complex(x: Any) -> Any:
     return v.astype(x, dtype=xp.result_type(x.dtype, xp.complex64))
 
 
-@stands_for(scipy.linalg.eig)
+@stands_for(scipy.linalg.eig, finite="a b")
 def eig(
     a: Any,
     b: Any = None,
@@ -131,14 +130,13 @@ def eig(
 ) -> Any:
     """Compute eigenvalues and right eigenvectors of matrices."""
     _only("eig", homogeneous_eigvals=homogeneous_eigvals)
-    (a,) = checked(check_finite, a)
     if b is None and not left:
         if not right:
             return _complex(v.eigvals(a))
         w, V = v.eig(a)
         return _complex(w), V
     given = None if b is None else readable(b)  # by another routine, which has other phases
-    (b,) = checked(check_finite, np.eye(a.shape[-1]) if b is None else b)
+    b = np.eye(a.shape[-1]) if b is None else b
     if a.ndim > 2 or b.ndim > 2:
         reject(
             "eig(a, b) and eig(left=True) have no derivative here for more than one matrix",

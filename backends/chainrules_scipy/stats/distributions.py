@@ -188,8 +188,9 @@ def pdf(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
             dist.name,
             lambda z, scale, *shapes: _log_density(dist, z, *shapes) - v.log(scale),
             _standardised(x - loc, scale),
+            scale,
             *shapes,
-            scale=scale,
+            scaled=True,
         )
 
     inside = call.inside(True) & call.finite()

@@ -34,27 +34,24 @@ FLAT = frozenset(
 
 
 def exponential(
-    name: str, logarithm: Callable[..., Any], x: Any, *shapes: Any, scale: Any = None
+    name: str, logarithm: Callable[..., Any], x: Any, *shapes: Any, scaled: bool = False
 ) -> Any:
     """Compute the exponential of a logarithm, by powers near the ends where these are known.
 
-    With a scale the logarithm is of x, the scale and the shapes.
+    The first of the shapes may be a scale, by which it is divided.
     """
-    if scale is not None:
-        shapes = (scale, *shapes)
-
     if name not in POWERS:
         if name not in FLAT:
             return _by_logarithm(logarithm, x, *shapes)
         flat = _vanishes(logarithm, x, *shapes)
         return chosen(flat, _nothing, functools.partial(_by_logarithm, logarithm), x, *shapes)
-    form, own = POWERS[name], slice(scale is not None, None)
+    form, own = POWERS[name], slice(scaled, None)
 
     def by_powers(x: Any, *shapes: Any) -> Any:
         powers, rest = form(x, *shapes[own])
         factors = [v.pow(b, p) for b, p in powers]
         y = v.strong_multiply(functools.reduce(v.multiply, factors), _exp(rest()))
-        return y if scale is None else y / shapes[0]
+        return y / shapes[0] if scaled else y
 
     powers, of_rest = form(*map(asked, (x, *shapes[own])))
     if not any(b.size and b.min() < _NEAR for b, _ in powers):
@@ -67,14 +64,8 @@ def exponential(
     others = functools.partial(_by_logarithm, logarithm)
     if not flat.any():
         return chosen(near, by_powers, others, x, *shapes)
-    return chosen(flat, _nothing, _again(name, logarithm, scale), x, *shapes)
-
-
-def _again(name: str, logarithm: Callable[..., Any], scale: Any) -> Callable[..., Any]:
-    """Make the function of the same operands, of which a scale is the second."""
-    if scale is None:
-        return functools.partial(exponential, name, logarithm)
-    return lambda x, scale, *shapes: exponential(name, logarithm, x, *shapes, scale=scale)
+    again = functools.partial(exponential, name, logarithm, scaled=scaled)
+    return chosen(flat, _nothing, again, x, *shapes)
 
 
 def _vanishes(logarithm: Callable[..., Any], *xs: Any) -> Any:
