@@ -106,8 +106,8 @@ def ufunc_of(name: str) -> np.ufunc:
     return inspect.unwrap(getattr(scipy.special, name))  # type: ignore[no-any-return]
 
 
-def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
-    """Enter what computes a word; of Python's numbers the result is one of Python's."""
+def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> Any:
+    """Enter what computes a word, and return it; of Python's numbers the result is one of these."""
 
     def of_pythons(*xs: Any) -> Any:
         y = function(*xs)
@@ -116,6 +116,7 @@ def of_numbers(word: Primitive[..., Any], function: Callable[..., Any]) -> None:
     n = len(word.operands)
     word.implement(function, types=(_NUMBERS,) * n)
     word.implement(of_operands(word, of_pythons), types=(_PYTHONS,) * n)
+    return word
 
 
 def of_operands(word: Any, function: F) -> F:

@@ -46,18 +46,11 @@ FOLLOWED: dict[str, Any] = follow_all(
 )
 
 
-def _word(function: Callable[..., Any], name: str, *operands: str) -> Any:
-    """Declare a word of whole numbers and a place."""
-    made = word_of(name, *operands)
-    of_numbers(made, function)
-    return made
-
-
 def _spherical(name: str, sign: float) -> Any:
     """Make a function with the equation x² y″ + 2x y′ + (sign x² - n (n + 1)) y = 0: 10.47.1."""
     theirs = getattr(native, name)
-    value = _word(lambda n, x: theirs(n, x, False), name, "n", "x")
-    slope = _word(lambda n, x: theirs(n, x, True), f"{name}_slope", "n", "x")
+    value = of_numbers(word_of(name, "n", "x"), lambda n, x: theirs(n, x, False))
+    slope = of_numbers(word_of(f"{name}_slope", "n", "x"), lambda n, x: theirs(n, x, True))
 
     def second(y: Any, n: Any, x: Any) -> Any:
         return (n * (n + 1) / (x * x) - sign) * value(n, x) - 2 * y / x
@@ -135,7 +128,7 @@ def _legendre(name: str) -> Any:
             options = {"norm": bool(np.all(norm))} if name == "assoc_legendre_p" else {}
             return theirs(n, m, x, diff_n=level, **options)[level]
 
-        return _word(compute, f"{name}_{level}", "n", "m", "norm", "x")
+        return of_numbers(word_of(f"{name}_{level}", "n", "m", "norm", "x"), compute)
 
     words = [at(level) for level in range(3)]
     for word, following in itertools.pairwise(words):

@@ -233,7 +233,13 @@ def _integral(dist: Any, z: Any, *shapes: Any) -> Any:
     return integrated(density, ends, at <= middle, np.asarray(last - first), z, *shapes)
 
 
-def _of_distribution(name: str, upper: bool) -> _Compute:
+def _named(method: Any, name: str, text: str) -> Any:
+    """Give a method a name and a text."""
+    method.__name__, method.__doc__ = name, text
+    return method
+
+
+def _of_distribution(name: str, upper: bool) -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
         known = call.plainly(name)
@@ -244,15 +250,13 @@ def _of_distribution(name: str, upper: bool) -> _Compute:
 
         return call.computed(call.inside(False), lambda: known, compute, array_of(known))
 
-    method.__name__ = name
-    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
-    return method
+    return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
 cdf, sf = _of_distribution("cdf", False), _of_distribution("sf", True)
 
 
-def _log_of(name: str, probability: _Compute) -> _Compute:
+def _log_of(name: str, probability: _Compute) -> Any:
     def method(dist: Any, x: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, x, args, options)
         inside = call.inside(False)
@@ -265,9 +269,7 @@ def _log_of(name: str, probability: _Compute) -> _Compute:
 
         return call.computed(inside, lambda: call.plainly(name), compute)
 
-    method.__name__ = name
-    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does."
-    return method
+    return _named(method, name, f"Compute what ``rv_continuous.{name}`` does.")
 
 
 LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic", "genlogistic"})
@@ -276,7 +278,7 @@ LOG_CUMULATIVE = frozenset({"norm", "expon", "gumbel_r", "gumbel_l", "logistic",
 logcdf, logsf = _log_of("logcdf", cdf), _log_of("logsf", sf)
 
 
-def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
+def _quantile(name: str, probability: _Compute, sign: int) -> Any:
     def method(dist: Any, q: Any, *args: Any, **options: Any) -> Any:
         call = _Call(dist, q, args, options)
         p = asked(call.x)
@@ -298,9 +300,9 @@ def _quantile(name: str, probability: _Compute, sign: int) -> _Compute:
         steps = max(map(nested, operands)).bit_length()
         return call.computed(inside, lambda: known, compute, array_of(known))
 
-    method.__name__ = name
-    method.__doc__ = f"Compute what ``rv_continuous.{name}`` does: the inverse, by its equation."
-    return method
+    return _named(
+        method, name, f"Compute what ``rv_continuous.{name}`` does: the inverse, by its equation."
+    )
 
 
 ppf, isf = _quantile("ppf", cdf, 1), _quantile("isf", sf, -1)
@@ -569,9 +571,7 @@ def _summed(name: str, upper: bool, is_log: bool) -> Any:
         y = anchored(known, -total if upper else total)
         return v.log(y) if is_log else y
 
-    method.__name__ = name
-    method.__doc__ = f"Compute what ``rv_discrete.{name}`` does, in the parameters."
-    return method
+    return _named(method, name, f"Compute what ``rv_discrete.{name}`` does, in the parameters.")
 
 
 MOMENTS = (stats, mean, var, std, moment, entropy, interval, rvs)

@@ -148,8 +148,8 @@ def stated(key: str, *partials: Partial | None, complex: str | None = None) -> A
         As in `scalar_rule`.
     """
     name, *operands = key.split()
-    word, ufunc = word_of(name, *operands), ufunc_of(name)
-    of_numbers(word, ufunc)
+    ufunc = ufunc_of(name)
+    word = of_numbers(word_of(name, *operands), ufunc)
     row(ufunc, word, tuple(operands))
     vars(u)[name] = word
     slopes = tuple([p if p in (None, flat) else _of_poles(p) for p in partials])

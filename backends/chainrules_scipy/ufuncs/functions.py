@@ -352,11 +352,12 @@ def _branch(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
 
 alias(scipy.special.zeta, to=_zeta, refuse=("out",))
 alias(scipy.special.lambertw, to=_branch)
-if private("_zeta") is not None:
-    row(private("_zeta"), v.zeta, ("x", "q"))
-if private("_riemann_zeta") is not None:
-    row(private("_riemann_zeta"), asking(private("_riemann_zeta"), _zeta), ("x",))
-if private("_lambertw") is not None:
-    row(private("_lambertw"), _branch, ("z", "k", "tol"))
+for _name, _to, _operands in (
+    ("_zeta", v.zeta, ("x", "q")),
+    ("_riemann_zeta", asking(private("_riemann_zeta"), _zeta), ("x",)),
+    ("_lambertw", _branch, ("z", "k", "tol")),
+):
+    if private(_name) is not None:
+        row(private(_name), _to, _operands)
 if hasattr(scipy.special, "softplus"):  # since SciPy 1.17
     alias(scipy.special.softplus, to=lambda x: v.logaddexp(0, x), parameters={"x": None})
