@@ -19,8 +19,7 @@ from chainrules_tape.functions.tape_grad import HasGradients
 from chainrules_tape.inspect.kept_calls import KeepsCalls, KeptNotes
 from chainrules_tape.inspect.nans import trap_is_set
 from chainrules_tape.inspect.text import Drawable, Named
-from chainrules_tape.memory.links import AddsInPlace
-from chainrules_tape.memory.parts import AddsRows
+from chainrules_tape.memory.links import AddsInPlace, AddsRows
 from chainrules_tape.memory.write import WritableOnTape
 
 

@@ -22,7 +22,7 @@ from chainrules_py.vocabulary.views import (
     subscripts,
 )
 from chainrules_tape.core.variable import BareVariable
-from chainrules_tape.memory.parts import linked, rows_reader
+from chainrules_tape.memory.links import linked, rows_reader
 from chainrules_tape.memory.view import NO_LINK, UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]

@@ -92,52 +92,46 @@ class Arguments:
 
     def places(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> list[int | str]:
         """Where they are in a call; keywords are completed where one is left at its default."""
-        found = [self._by_number(n, operands, keywords) for n in self.numbers]
-        found += [self._by_name(n, operands, keywords) for n in self.names]
+        found = [self._place(which, len(operands), keywords) for which in self.names_of_chosen]
         if twice := [p for p in found if found.count(p) > 1]:
             what = f"argument {twice[0]}" if isinstance(twice[0], int) else repr(twice[0])
             msg = f"{what} of {name_of(self.f)} is named twice in argnums and argnames; once is all"
             raise NotDifferentiableError(msg)
         return found
 
-    def _by_number(self, n: int, operands: tuple[Any, ...], keywords: dict[str, Any]) -> int | str:
-        count = len(operands)
-        if 0 <= n < count:
-            return n
-        if n < 0 and keywords and any(name in keywords for name in self._positional()):
-            msg = (
-                f"argnums={n} counts from the end, and {name_of(self.f)} was called with "
-                f"arguments by keyword ({', '.join(keywords)}); write argnames= instead"
-            )
-            raise NotDifferentiableError(msg)
-        if -count <= n < 0:
-            return n + count
-        positional = self._positional() if n >= 0 else {}
-        if 0 <= n < len(positional):
-            name = list(positional)[n]
-            if name in keywords or _complete(positional[name], keywords):
-                return name
-        msg = (
-            f"argnums names argument {n} of {name_of(self.f)}, which was called with {count} "
-            f"positional arguments; count from 0, or name it in argnames"
-        )
-        raise NotDifferentiableError(msg)
-
-    def _by_name(self, name: str, operands: tuple[Any, ...], keywords: dict[str, Any]) -> int | str:
-        if name in keywords:
-            return name
-        positional = self._positional()
-        place = list(positional).index(name) if name in positional else len(operands)
-        if place < len(operands):
+    def _place(self, which: int | str, count: int, keywords: dict[str, Any]) -> int | str:
+        """Where one is in a call with so many positional arguments."""
+        place, name = -1, which
+        if isinstance(which, int):
+            place = which + count if which < 0 else which
+            if 0 <= place < count and not (which < 0 and keywords):
+                return place
+        elif which in keywords:
+            return which
+        known, positional = self._parameters(), self._positional()
+        if isinstance(which, int):
+            if which < 0 and not {*positional}.isdisjoint(keywords):
+                msg = (
+                    f"argnums={which} counts from the end, and {name_of(self.f)} was called with "
+                    f"arguments by keyword ({', '.join(keywords)}); write argnames= instead"
+                )
+                raise NotDifferentiableError(msg)
+            name = positional[which] if 0 <= which < len(positional) else ""
+        elif which in positional:
+            place = positional.index(which)
+        if 0 <= place < count:
             return place
-        parameter = self._parameters().get(name)
-        if parameter is not None and _complete(parameter, keywords):
+        if name in keywords or (name in known and _complete(known[str(name)], keywords)):
             return name
-        known = ", ".join(self._parameters()) or "whose parameters Python cannot tell"
-        if parameter is None:
-            msg = f"{name_of(self.f)} has no argument {name!r}; it has ({known})"
-        else:
-            msg = f"{name!r}, which argnames names, is missing in the call of {name_of(self.f)}"
+        msg = f"{which!r}, which argnames names, is missing in the call of {name_of(self.f)}"
+        if isinstance(which, int):
+            msg = (
+                f"argnums names argument {which} of {name_of(self.f)}, which was called with "
+                f"{count} positional arguments; count from 0, or name it in argnames"
+            )
+        elif which not in known:
+            shown = ", ".join(known) or "whose parameters Python cannot tell"
+            msg = f"{name_of(self.f)} has no argument {which!r}; it has ({shown})"
         raise NotDifferentiableError(msg)
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
@@ -146,9 +140,9 @@ class Arguments:
         except (TypeError, ValueError):
             return {}
 
-    def _positional(self) -> dict[str, inspect.Parameter]:
+    def _positional(self) -> list[str]:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return {n: p for n, p in self._parameters().items() if p.kind in kinds}
+        return [n for n, p in self._parameters().items() if p.kind in kinds]
 
     def pick(
         self, operands: tuple[Any, ...], keywords: dict[str, Any]
@@ -179,7 +173,7 @@ class Arguments:
     def deliver(self, results: tuple[Any, ...]) -> Any:
         """Return one result for one argument, a tuple for several, or a dict by name."""
         if self.by_name:
-            named = list(self._positional())
+            named = self._positional()
             if any([isinstance(n, int) and not 0 <= n < len(named) for n in self.names_of_chosen]):
                 msg = (
                     f"by_name: the argument that argnums={self.numbers} counts of "

@@ -7,9 +7,11 @@ docs/design/batched-seeds.md.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, final
 
+import chainrules_py.vocabulary as v
 from chainrules_py import (
     ChainRulesError,
     NoRuleError,
@@ -17,6 +19,7 @@ from chainrules_py import (
     NotDifferentiableError,
     ZeroTangent,
     is_zero,
+    project,
     space,
     zero_tangent,
 )
@@ -32,6 +35,7 @@ from chainrules_py.extend import (
     deliver,
     describe,
     flatten,
+    flatten_tangent,
     kind_of,
     leaf_tangents,
     made,
@@ -54,16 +58,12 @@ from chainrules_tape.functions.arguments import (
 )
 from chainrules_tape.functions.derivative import describe_derivative
 from chainrules_tape.functions.grad import jvp, pulled, vjp
-from chainrules_tape.functions.own_spaces import projected_rows
-from chainrules_tape.functions.run import (
-    ForwardRun,
-    LinearRun,
-    ReverseRun,
-)
+from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
 from chainrules_tape.functions.zeros import is_lost
 
 if TYPE_CHECKING:
     from chainrules_kit.sparsity import Plan
+
 
 Mode: TypeAlias = Literal["auto", "forward", "reverse"]
 P = ParamSpec("P")
@@ -578,3 +578,52 @@ class _Images:
         if self.lender is None:
             return block(t, y, x)
         return (row if self.adjoint else column)(t, self.places[i], y, x)
+
+
+def projected_rows(rows: list[Any], ys: Sequence[Any], xs: Any, tree: Any) -> list[Any]:
+    """Return a Jacobian of which each row is a cotangent in the space that was declared.
+
+    A declared projection takes one tangent at a time, so there is one call of it for each number
+    of the result.
+
+    Parameters
+    ----------
+    rows : list
+        For each leaf of the result, its blocks, or `NoTangent()`.
+    ys : sequence
+        Spaces of the leaves of the result.
+    xs, tree
+        The arguments, and their `TreeDef`.
+    """
+    onto = space(xs)
+    return [
+        _projected(blocks, y, onto, tree) if type(y) is Space else blocks
+        for blocks, y in zip(rows, ys, strict=True)
+    ]
+
+
+def _projected(blocks: list[Any], y: Space, onto: Any, tree: Any) -> list[Any]:
+    if y.kind == "complex":
+        msg = (
+            "the Jacobian of complex numbers in a structure whose tangents are declared "
+            "(register_tangent): return their real and imaginary parts"
+        )
+        raise NotDifferentiableError(msg)
+    if not y.size:
+        return blocks
+    found = []
+    for place in itertools.product(*map(range, y.shape)):
+        ts = [b[place] if place and not is_zero(b) else b for b in blocks]
+        t = project(unflatten_tangent(tree, ts), onto)
+        found.append([deliver(part) for part in flatten_tangent(tree, t)])
+    if not y.shape:
+        return [0.0 * b if is_zero(t) and not is_zero(b) else t
+                for t, b in zip(found[0], blocks, strict=True)]  # fmt: skip
+    made: list[Any] = []
+    for b, *parts in zip(blocks, *found, strict=True):
+        if is_zero(b):
+            made.append(b)
+            continue
+        parts = [0.0 * b[(0,) * len(y.shape)] if is_zero(t) else t for t in parts]
+        made.append(v.reshape(v.stack(*parts, axis=0), shape=b.shape))
+    return made
