@@ -59,7 +59,6 @@ def backward(
             continue
         places = range(top, index, -1)
         run(map(tape.__getitem__ if fetch is None else fetch, places), bars, top, index)
-        bars.flush(index)  # and no other, so that its sums are those of every pass
         top = index
         if bars[index] is not None:
             bars.release(index)  # for others see it
@@ -69,8 +68,6 @@ def backward(
                 found[index] = bars[index]
     rest = reversed(tape[: top + 1]) if fetch is None else map(fetch, range(top, -1, -1))
     run(rest, bars, top, -1)
-    if bars.waiting:
-        bars.flush(*bars.waiting)
     return found
 
 

@@ -21,13 +21,12 @@ class Cotangents(list[Any]):
     only arrays written to are sums that were made here; ``plain`` says where they are.
     """
 
-    __slots__ = ("owned", "plain", "waiting")
+    __slots__ = ("owned", "plain")
 
     def __init__(self, n: int) -> None:
         super().__init__([None] * n)
         self.plain: set[int] = set()
         self.owned: dict[int, Any] = {}
-        self.waiting: dict[int, list[Any]] = {}
 
     def add(self, link: int, bar: Any) -> None:
         """Add to what was collected, in place where it is a sum of our own."""
@@ -64,13 +63,6 @@ class Cotangents(list[Any]):
         plain = link in self.plain
         self.plain.discard(link)
         return self_made and (plain or isinstance(self[link], Tracer))
-
-    def flush(self, *indices: int) -> None:
-        """Add what has waited for more of its kind at these."""
-        for index in indices:
-            if index in self.waiting:
-                (_, (_, links, *_)), *_ = self.waiting[index]
-                links.add(self)
 
     def adopt(self, link: int, buffer: Any) -> None:
         """Collect into a buffer of our own from now on."""

@@ -77,8 +77,6 @@ def strong_pass(run: Any, seeds: Sequence[Any], watch: bool = False) -> list[Any
     found: dict[Any, Any] = {}
     for index in range(first, -1, -1):
         record = tape[index]
-        bars.flush(index)
-        probes.flush(index)
         if bars[index] is None:
             continue
         bar, probe = unthunk(bars[index]), probes[index]
@@ -115,7 +113,6 @@ def _pull(
         play([record], probes, index, index - 1)
         return
     for way in parents(links):  # a rule of its own: all may flow
-        bars.flush(way)
         if bars[way] is not None:
             probes.release(way)
             probes[way] = probe_like(unthunk(bars[way]))

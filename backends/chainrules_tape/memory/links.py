@@ -18,7 +18,6 @@ from chainrules_py.extend import (
     Tracer,
     find_tracers,
     is_mutable_destination,
-    kind_of,
     part,
     type_info,
 )
@@ -26,14 +25,12 @@ from chainrules_py.vocabulary.views import (
     Index,
     adds_in_place,
     duplicate,
-    joining,
     read,
     read_rows_by,
     reading_rows,
     subscripts,
 )
 from chainrules_tape.core.cotangents import Cotangents
-from chainrules_tape.core.links import LEAF
 from chainrules_tape.core.variable import BareVariable, Recording
 from chainrules_tape.memory.view import View, fits, share, view_of
 
@@ -206,7 +203,7 @@ class AddsInPlace(BareVariable):
 
 
 class AddsRows(AddsInPlace):
-    """Variables whose rows, read by an array, send back what can wait."""
+    """Variables whose rows are read by an array in a short way."""
 
     __slots__ = ()
 
@@ -226,7 +223,7 @@ class AddsRows(AddsInPlace):
 def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
     """Build the function that reads variables of a class by an array of their own library."""
     own, classes = cls.payload_type, cls.results
-    join, rows_of = joining(own), reading_rows(own)
+    rows_of = reading_rows(own)
     found: list[tuple[Any, Any]] = []
 
     def find(payload: Any, where: Any) -> tuple[Any, Any]:
@@ -246,8 +243,7 @@ def rows_reader(cls: Any) -> Callable[[Any, Any], Any]:
         y = rows_of(payload, where)
         rows = link.rows
         if rows is None:
-            waits = tape[x.place][1] is LEAF
-            rows = link.rows = RowsOf(x.place, pull_into, join if waits else None)
+            rows = link.rows = AddInto(x.place, pull_into)
         index = len(tape)
         record = (pull, rows, read_rows_by, link.of, where)
         tape.append(record)
@@ -286,7 +282,7 @@ class SliceOf(AddInto):
         Its space.
     element : type or None
         What its elements are, if one was read: no tracer, and no array either.
-    rows : Rows or None
+    rows : AddInto or None
         The link of the records that read rows of the same array.
     """
 
@@ -296,7 +292,7 @@ class SliceOf(AddInto):
         self.parents = index
         self.of = of
         self.element: type | None = None
-        self.rows: RowsOf | None = None
+        self.rows: AddInto | None = None
 
     def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
         """Add to the same part of a buffer."""
@@ -314,71 +310,3 @@ class SliceOf(AddInto):
             total[where] = part + y_bar  # an element, or of another library: += would name its sum
         else:
             bars.add(link, record[0](y_bar, *record[2:]))
-
-
-class RowsOf(AddInto):
-    """Link of a record that read rows by an array: ``(pull, link, options, of, array)``.
-
-    What goes to the rows of an input is collected, as long as it is little, and added in one call:
-    of 32 rows the call is most of what it costs.
-
-    Attributes
-    ----------
-    join : callable or None
-        Joins a list of arrays along their first axis; None where nothing may wait, since the array
-        is no input, and its cotangent is used before all is played.
-    """
-
-    __slots__ = ("join",)
-
-    def __init__(self, index: int, pull_into: Callable[..., Any], join: Any) -> None:
-        super().__init__(index, pull_into)
-        self.join = join
-
-    def pull(self, bars: Cotangents, index: int, y_bar: Any, record: tuple[Any, ...]) -> None:
-        """Keep what goes to the rows, or add it."""
-        link, array = self.parents, record[4]
-        alike = {type_info(type(x)).dispatch_type for x in (y_bar, array)}
-        own = type(y_bar) is type(array) or len(alike) == 1
-        little = own and y_bar.size < WAITING and array.ndim == 1
-        if not little or self.join is None:
-            super().pull(bars, index, y_bar, record)
-            return
-        bars[index] = None
-        waiting = bars.waiting.get(link)
-        cls = type(bars[link])
-        if waiting is None or type(y_bar) is not cls or type(array) is not cls:
-            if not self.collects(bars, y_bar, record):
-                return
-            waiting = bars.waiting.setdefault(link, [])
-        waiting.append((y_bar, record))
-        if len(waiting) * y_bar.size > 8 * WAITING:
-            self.add(bars)
-
-    def add(self, bars: Cotangents) -> None:
-        """Add what has waited, in the order in which it came."""
-        link, pull_into = self.parents, self.pull_into
-        waiting = bars.waiting.pop(link)
-        total = bars[link]
-        if link not in bars.plain:
-            for y_bar, record in waiting:
-                bars.add(link, record[0](y_bar, *record[2:]))
-            return
-        # Arrays of several dtypes are not joined: integers with and without a sign give floats.
-        groups: dict[Any, list[tuple[Any, Any]]] = {}
-        for pair in waiting:
-            groups.setdefault(pair[1][4].dtype, []).append(pair)
-        for pairs in groups.values():
-            y_bar, record = pairs[0]
-            array = record[4]
-            if len(pairs) > 1 and kind_of(array) == "int":
-                y_bar = self.join([y_bar for y_bar, _ in pairs])
-                array = self.join([record[4] for _, record in pairs])
-                pull_into(total, y_bar, record[2], record[3], array)
-                continue
-            for y_bar, record in pairs:
-                pull_into(total, y_bar, *record[2:])
-
-
-WAITING = 2048
-"""From how many elements on it is not the call that adding rows costs."""
