@@ -159,29 +159,36 @@ def check_library(library: Library) -> None:
     RuleError
         With the field.
     """
-    kind, memory = library.kind, library.memory
-    for field in ("mutable", "own", "scalar", "finite", "sums", "dots"):
-        given = getattr(library, field)
-        _check(library, field, given is None or callable(given), "callable")
-    space = library.namespace
-    of_python = (space if isinstance(space, type) else type(space)).__module__ == "builtins"
-    fits = isinstance(space, types.ModuleType) or not (of_python or isinstance(space, Mapping))
-    _check(library, "namespace", fits, "the module of the functions")
-    abstract = isinstance(kind, abc.ABCMeta) and issubclass(kind, Array)  # type: ignore[misc]
-    _check(library, "kind", abstract, "Array, or made by lazy_array_type")
-    for field, given in (("floats", library.floats), ("reads", library.reads)):
-        classes = type(given) is tuple and all([isinstance(cls, type) for cls in given])
-        _check(library, field, classes, "a tuple of classes")
-    _check(library, "half", isinstance(library.half, Mapping), "a mapping")
-    _check(library, "adjoint", isinstance(library.adjoint, Mapping), "a mapping")
+    for fields, fits, what in _FIELDS:
+        for field in fields.split():
+            _check(library, field, fits(getattr(library, field)), what)
     _check(library, "dots", library.dots is None or library.sums is not None, "beside sums")
-    _check(library, "memory", memory is None or type(memory) is Memory, "a Memory")
-    for field in ("devices", "by_words"):
-        _check(library, field, type(getattr(library, field)) is bool, "True or False")
-    if memory is not None:
-        for field, given in memory._asdict().items():
-            optional = given is None and field in memory._field_defaults
-            _check(memory, field, optional or callable(given), "callable")
+    for field, given in () if library.memory is None else library.memory._asdict().items():
+        optional = given is None and field in Memory._field_defaults
+        _check(library.memory, field, optional or callable(given), "callable")
+
+
+def _is_namespace(space: Any) -> bool:
+    of_python = (space if isinstance(space, type) else type(space)).__module__ == "builtins"
+    return isinstance(space, types.ModuleType) or not (of_python or isinstance(space, Mapping))
+
+
+_Test: TypeAlias = Callable[[Any], bool]
+_CLASSES: _Test = lambda x: type(x) is tuple and all([isinstance(cls, type) for cls in x])
+_FIELDS: tuple[tuple[str, _Test, str], ...] = (
+    ("mutable own scalar finite sums dots", lambda x: x is None or callable(x), "callable"),
+    ("namespace", _is_namespace, "the module of the functions"),
+    (
+        "kind",
+        lambda x: isinstance(x, abc.ABCMeta) and issubclass(x, Array),  # type: ignore[misc]
+        "Array, or made by lazy_array_type",
+    ),
+    ("floats reads", _CLASSES, "a tuple of classes"),
+    ("half adjoint", lambda x: isinstance(x, Mapping), "a mapping"),
+    ("memory", lambda x: x is None or type(x) is Memory, "a Memory"),
+    ("devices by_words", lambda x: type(x) is bool, "True or False"),
+)
+"""Fields of a library, whether a value fits, and what it has to be."""
 
 
 def _check(of: Any, field: str, fits: bool, what: str) -> None:
