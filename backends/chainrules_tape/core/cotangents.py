@@ -34,20 +34,22 @@ class Cotangents(list[Any]):
         if total is None:
             self[link] = bar
             return
-        alike, token = type(total) is cls, self.owned.get(link, False)
-        if alike and (cls in numbers or (cls in _arrays and not token)):
-            made, token = total + bar, True
-        else:
-            made, token = accumulate(total, bar, token)
+        alike = type(total) is cls
+        if alike and (cls in numbers or (cls in _arrays and link not in self.owned)):
+            self[link] = made = total + bar
+            self.owned[link] = True
+            if cls in _arrays and type(made) is cls:
+                self.plain.add(link)
+            return
+        made, token = accumulate(total, bar, self.owned.get(link, False))
         self[link], self.owned[link] = made, token
-        alike = alike and type(made) is cls
-        if token is True and ((alike and cls in _arrays) or is_mutable_destination(made)):
+        alike, info = alike and type(made) is cls, type_info(cls)
+        if token is True and is_mutable_destination(made):
             self.plain.add(link)
             if alike:
                 _arrays.add(cls)
             return
         self.plain.discard(link)  # a traced cotangent was added to a plain one
-        info = type_info(cls)
         if alike and info.is_number and info.host is None and not issubclass(cls, Tracer):
             numbers.add(cls)
 

@@ -23,7 +23,7 @@ from chainrules_py.vocabulary.views import (
 )
 from chainrules_tape.core.variable import BareVariable
 from chainrules_tape.memory.links import linked, rows_reader
-from chainrules_tape.memory.view import NO_LINK, UNLIKE, View
+from chainrules_tape.memory.view import UNLIKE, View
 
 Reader: TypeAlias = Callable[[Any, Any], Any]
 """``(x, where)``, which gives ``x[where]``."""
@@ -109,7 +109,7 @@ def reader(cls: Any, bound: Bound | None, payload: Any, classes: Any) -> Reader:
         y = payload[where]
         view = getattr(x, "as_view", None)
         if view is None:
-            view = x.as_view = View.of()
+            view = x.as_view = View()
         link = view.link
         if link.parents != x.place:
             link = linked(x, view)
@@ -128,10 +128,6 @@ def reader(cls: Any, bound: Bound | None, payload: Any, classes: Any) -> Reader:
         new.parent = x
         new.how = where
         new.layout = view.layout and UNLIKE
-        new.written = False
-        new.children = None
-        new.limit = 16
-        new.link = NO_LINK
         children: Any = view.children
         children.append(ref(made))
         if len(children) > view.limit:

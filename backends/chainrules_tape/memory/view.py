@@ -69,23 +69,20 @@ class View:
         which value of the tracer it was made.
     """
 
-    __slots__ = ("children", "how", "layout", "limit", "link", "parent", "written")
-
-    parent: Any
-    how: Any
-    layout: Layout
-    written: bool
-    children: list[Any] | None
-    limit: int
-    link: Any
-
     # No __init__: each slice of a program makes one, where a call of ours would be a tenth.
+    parent: Any = None
+    how: Any = None
+    layout: Layout = LIKE
+    written = False
+    children: list[Any] | None = None
+    limit = 16
+    link: Any = NO_LINK
+
     @classmethod
-    def of(cls, parent: Any = None, how: Any = None, layout: Layout = LIKE) -> View:
+    def of(cls, parent: Any, how: Any, layout: Layout) -> View:
         """Return the view of a tracer that nothing was read from yet."""
         view = cls()
         view.parent, view.how, view.layout = parent, how, layout
-        view.written, view.children, view.limit, view.link = False, None, 16, NO_LINK
         return view
 
     @property
@@ -128,7 +125,7 @@ def view_of(x: Any) -> View:
     try:
         view: View = x.as_view
     except AttributeError:
-        view = x.as_view = View.of()
+        view = x.as_view = View()
     return view
 
 
@@ -191,12 +188,11 @@ def note_view(
                 return
             layout = UNLIKE
     if view is None:
-        view = x.as_view = View.of()
+        view = x.as_view = View()
     if how is None:
         how = Call((word, operands[1:], options))
     made.as_view = new = View()  # `View.of`, written out
     new.parent, new.how, new.layout = x, how, layout
-    new.written, new.children, new.limit, new.link = False, None, 16, NO_LINK
     view.add(made)
     if view.written and 2 * made.size <= x.size:
         made.own_memory()

@@ -419,13 +419,13 @@ class Writable(ArrayLike):
         array = innermost(made)
         # Where reshaping gives a copy, an array of the program's own may lie otherwise.
         alike = array.ndim < 2 or share_memory(shape_back(array, (-1,)), array)
-        made.as_view = View.of(layout=LIKE if alike else UNLIKE)
+        made.as_view = View.of(None, None, LIKE if alike else UNLIKE)
         return made
 
     def forget_view(self) -> None:
         """Forget whose view it is: the function that gave it gives arrays of their own."""
         if hasattr(self, "as_view"):
-            self.as_view = View.of()
+            self.as_view = View()
 
     def view_unclearly(self, x: Any, f: Any) -> None:
         """Note that it is a view of x in the library, unless it is known here as one.
