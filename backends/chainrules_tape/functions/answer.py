@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chainrules_py import NotDifferentiableError, space
 from chainrules_py.extend import (
     Space,
     Tracer,
-    TreeDef,
     describe,
     forgets,
     holds,
@@ -31,7 +30,7 @@ def split_aux(f: Any, answer: Any) -> tuple[Any, Any]:
     raise NotDifferentiableError(msg)
 
 
-def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level: Any) -> None:
+def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
     """Raise where an answer holds what is differentiated elsewhere than in its leaves.
 
     Parameters
@@ -40,8 +39,8 @@ def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level
         What gave it; a loss is nobody's.
     what : str
         What part of the answer it is.
-    tree, leaves
-        It, taken apart, around plain values for tracers that are leaves.
+    leaves
+        It, taken apart, with plain values for tracers that are leaves.
     level
         Which differentiation it is.
 
@@ -50,13 +49,12 @@ def refuse_hidden(f: Any, what: str, tree: TreeDef, leaves: Sequence[Any], level
     NotDifferentiableError
         Of an object, function or iterator that holds a tracer of this differentiation.
     """
-    held = [(describe(x), x) for x in leaves if _may_hide(x)]
-    for text, x in [*held, *_beside(tree)] if held or not tree.is_flat else ():
-        if holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
+    for x in leaves:
+        if _may_hide(x) and holds(x, lambda y: issubclass(type(y), Tracer) and _is_of(y, level)):
             whole = f"{what} of {name_of(f)}" if f else "the loss"
             msg = (
-                f"{whole} has {text}, which holds what is being differentiated where no derivative "
-                f"sees it: return the numbers or arrays themselves, or a dataclass of them"
+                f"{whole} has {describe(x)}, which holds what is being differentiated where no "
+                f"derivative sees it: return the numbers or arrays themselves, or a dataclass of them"
             )
             raise NotDifferentiableError(msg)
 
@@ -70,19 +68,6 @@ def _may_hide(x: Any) -> bool:
     if info.is_array or info.is_number or info.host is not None:
         return bool(getattr(getattr(x, "dtype", None), "hasobject", False))
     return True
-
-
-def _beside(tree: TreeDef) -> Iterator[tuple[str, Any]]:
-    """Yield what structures have besides their fields, with its name."""
-    name, like = tree.cls.__qualname__, tree.like
-    if tree.structure is not None and tree.structure.kind == "fields":
-        more = getattr(like, "__dict__", {})
-        yield from ((f"a {name} with {n!r}", x) for n, x in more.items() if n not in tree.keys)
-    elif like is not None and tree.structure is not None:
-        yield f"a {name} with more than its items", like
-    for child in tree.children:
-        if child.structure is not None:
-            yield from _beside(child)
 
 
 def _is_of(x: Any, level: Any) -> bool:

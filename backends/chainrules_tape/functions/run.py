@@ -193,7 +193,7 @@ class Run:
         if any([x is not mine for x, mine in zip(given, leaves, strict=True)]):
             y = unflatten(tree, leaves)
             _, tree = flatten(y)  # the other one may hold tracers, and be of other classes
-        refuse_hidden(f, what, tree, leaves, self.level)
+        refuse_hidden(f, what, leaves, self.level)
         return y, tree, leaves, outputs
 
     def _outside(self, y: Any, tree: TreeDef, leaves: list[Any]) -> Any:

@@ -20,26 +20,10 @@ from chainrules_py import ChainRulesError, MutationError, NotDifferentiableError
 from chainrules_scipy import interpolate, rotation, spatial, stats
 from chainrules_scipy import sparse as sparse_functions
 from chainrules_tape import Tape, checkpoint, grad, jacobian, jvp, linearize, vjp
-from tests.fuzz.hiding import HIDING, Inner, Own, captured
+from tests.fuzz.hiding import HIDING, Own, captured
 
 X, DOT = np.array([1.0, 2.0, 3.5]), np.array([0.5, -1.0, 2.0])
 STEPS = np.arange(3.0)
-
-
-class _Dict(dict[str, Any]):
-    """A dict with attributes."""
-
-
-def _with_attribute(a: Any) -> Any:
-    found = _Dict(a=1.0)
-    found.w = a  # type: ignore[attr-defined]
-    return found
-
-
-def _more(a: Any) -> Any:
-    found: Any = Inner(1.0)
-    found.w = a
-    return found
 
 
 def _module(a: Any) -> Any:
@@ -69,8 +53,6 @@ _FURTHER |= {"context variable", "class", "base of a class"}
 KINDS: dict[str, Callable[[Any], Any]] = {
     name: hiding.make for name, hiding in HIDING.items() if name not in _COPIES | _FURTHER
 } | {
-    "attribute of a dict": _with_attribute,
-    "attribute of a dataclass": _more,
     "user list": lambda a: collections.UserList([a]),
     "items": lambda a: {"a": a}.items(),
     "bound method": lambda a: a.sum,
@@ -146,11 +128,6 @@ def test_the_error_names_function_object_and_remedy():
         jvp(model, (X,), (DOT,))
     with pytest.raises(NotDifferentiableError, match=r"aux of .* has function"):
         vjp(lambda x: (np.sum(x), captured(x)), X, has_aux=True)
-
-
-def test_the_error_names_an_attribute_that_is_no_field():
-    with pytest.raises(NotDifferentiableError, match="has a _Dict with more than its items, which"):
-        jvp(_with_attribute, (X,), (DOT,))
 
 
 def test_a_loss_that_hides_numbers_is_refused():
