@@ -54,7 +54,8 @@ def refuse_hidden(f: Any, what: str, leaves: Sequence[Any], level: Any) -> None:
             whole = f"{what} of {name_of(f)}" if f else "the loss"
             msg = (
                 f"{whole} has {describe(x)}, which holds what is being differentiated where no "
-                f"derivative sees it: return the numbers or arrays themselves, or a dataclass of them"
+                f"derivative sees it: return the numbers or arrays themselves, or a dataclass of "
+                f"them"
             )
             raise NotDifferentiableError(msg)
 
