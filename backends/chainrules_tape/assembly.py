@@ -11,7 +11,6 @@ from __future__ import annotations
 from chainrules_py.extend import Classes, Guard, GuardMode
 from chainrules_tape.core.tape import Closed, Notes
 from chainrules_tape.fast.concatenate import FastJoins
-from chainrules_tape.fast.recorders import FastCalls
 from chainrules_tape.fast.slices import FastSlices
 from chainrules_tape.fast.steps import FastSteps
 from chainrules_tape.functions.run import ReverseRun
@@ -29,7 +28,7 @@ class Variable(Named, WritableOnTape, AddsInPlace):
     __slots__ = ()
 
 
-class FastVariable(FastSteps, FastSlices, FastJoins, FastCalls, AddsRows, Variable):
+class FastVariable(FastSteps, FastSlices, FastJoins, AddsRows, Variable):
     """Value on a tape whose calls take the short ways."""
 
     __slots__ = ()

@@ -56,8 +56,7 @@ from chainrules_tape.functions.arguments import (
     check_varies,
     suggesting,
 )
-from chainrules_tape.functions.derivative import describe_derivative
-from chainrules_tape.functions.grad import jvp, pulled, vjp
+from chainrules_tape.functions.grad import describe_derivative, jvp, pulled, vjp
 from chainrules_tape.functions.run import ForwardRun, LinearRun, ReverseRun
 from chainrules_tape.functions.zeros import is_lost
 

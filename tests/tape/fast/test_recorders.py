@@ -20,7 +20,7 @@ from chainrules_py import (
 from chainrules_py.tangents.thunks import Thunk
 from chainrules_tape import Tape, grad, jacobian, jvp, value_and_grad, vjp
 from chainrules_tape.core.links import Structured
-from chainrules_tape.fast.recorders import may_read
+from chainrules_tape.fast.steps import may_read
 from tests.plain import needs_short_ways
 
 RNG = np.random.default_rng(11)
