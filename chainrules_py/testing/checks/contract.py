@@ -170,14 +170,14 @@ def check_accumulation(case: Case) -> None:
     adders: list[Callable[[Any], Any]] = []
     bound = bind(rule, types, tuple([i == 0 for i in range(len(types))]), "reverse")
     into: Any = None if bound is None else bound.pull_into
-    if bound is not None and into is not None:
+    if into is not None:
         saved = bound.run(None, *operands, **options)[1][2:]
         adders.append(lambda buffer: into(buffer, y_bar, *saved))
     recipe = rule.reverse.recipe
     if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
         m: Any = recipe.function(*operands, **options)[1][0]
-        if type(m) is LinearMap and (add_pull := m.pull_into) is not None:
-            adders.append(lambda buffer: add_pull(buffer, y_bar, *m.saved))
+        if type(m) is LinearMap and m.pull_into is not None:
+            adders.append(lambda buffer: m.pull_into(buffer, y_bar, *m.saved))
     for add in adders:
         buffer = first.tangent(np.arange(1.0, first.size + 1))
         if not isinstance(getattr(buffer, "_array", buffer), np.ndarray):
