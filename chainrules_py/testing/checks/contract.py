@@ -168,7 +168,7 @@ def check_accumulation(case: Case) -> None:
     operands, options = f.normalise(case.operands, case.options)
     y_bar = case.cotangent(case.w[:, -1])
     adders: list[Callable[[Any], Any]] = []
-    bound = bind(rule, types, tuple([i == 0 for i in range(len(types))]), "reverse")
+    bound: Any = bind(rule, types, tuple([i == 0 for i in range(len(types))]), "reverse")
     into: Any = None if bound is None else bound.pull_into
     if into is not None:
         saved = bound.run(None, *operands, **options)[1][2:]
@@ -177,7 +177,8 @@ def check_accumulation(case: Case) -> None:
     if isinstance(recipe, GeneralRecipe) and not recipe.with_config:
         m: Any = recipe.function(*operands, **options)[1][0]
         if type(m) is LinearMap and m.pull_into is not None:
-            adders.append(lambda buffer: m.pull_into(buffer, y_bar, *m.saved))
+            add_own: Any = m.pull_into
+            adders.append(lambda buffer: add_own(buffer, y_bar, *m.saved))
     for add in adders:
         buffer = first.tangent(np.arange(1.0, first.size + 1))
         if not isinstance(getattr(buffer, "_array", buffer), np.ndarray):

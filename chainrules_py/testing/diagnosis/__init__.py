@@ -1,12 +1,8 @@
-"""Names of mistakes: how a wrong Jacobian differs from the right one, in words.
+"""Names of mistakes, and other calls like one that is given: what checks are made of.
 
-A grammar of hypotheses. Each changes the right Jacobian as a mistake would change it; the first, in
-order of simplicity, that gives the wrong one at every point that was looked at is the name. Nothing
-here knows what a rule is, or reads how it is written: matrices go in, and words come out.
+The modules know operands, options and matrices, and nothing of rules.
 """
 
-from chainrules_py.testing.diagnosis.arrangements import symmetrised
-from chainrules_py.testing.diagnosis.block import Axes, Evidence, Place, scale_of
 from chainrules_py.testing.diagnosis.conduct import (
     is_said,
     name_at_call,
@@ -16,7 +12,7 @@ from chainrules_py.testing.diagnosis.conduct import (
     name_types,
 )
 from chainrules_py.testing.diagnosis.drawing import heat_map
-from chainrules_py.testing.diagnosis.names import join_halves, join_operands, name_jacobian
+from chainrules_py.testing.diagnosis.jacobian import Block, join_halves, name_jacobian
 from chainrules_py.testing.diagnosis.operands import (
     backwards,
     cut,
@@ -55,13 +51,11 @@ from chainrules_py.testing.diagnosis.options import (
     spelled,
     turned_axes,
 )
-from chainrules_py.testing.diagnosis.ratio import name_ratio
+from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
 from chainrules_py.testing.diagnosis.table import Table
 
 __all__ = [
-    "Axes",
-    "Evidence",
-    "Place",
+    "Block",
     "Table",
     "backwards",
     "cut",
@@ -77,7 +71,6 @@ __all__ = [
     "is_sorted",
     "is_whole",
     "join_halves",
-    "join_operands",
     "meet",
     "name_at_call",
     "name_dtypes",
@@ -101,7 +94,6 @@ __all__ = [
     "stacked",
     "strided",
     "symmetric_as",
-    "symmetrised",
     "tied",
     "times",
     "turned",

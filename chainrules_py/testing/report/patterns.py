@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +10,7 @@ import numpy as np
 
 from chainrules_py.testing.data.case import Case
 from chainrules_py.testing.diagnosis import (
-    Evidence,
-    Place,
+    Block,
     Table,
     backwards,
     join_halves,
@@ -20,7 +18,6 @@ from chainrules_py.testing.diagnosis import (
     scale_of,
     shuffled,
     symmetric_as,
-    symmetrised,
 )
 
 _FEW = 4096
@@ -40,15 +37,11 @@ def diagnose(case: Case, given: Case | None = None) -> tuple[str, Table | None]:
     if not wrong:
         return "", None
     points = [(case, tables), *_around(case, tables)]
-    seen = [{h: _evidence(c, t[h]) for h in wrong} for c, t in points]
-    name = _joined(case, seen, len(tables))
-    if name == "wrong numbers" and all(symmetrised(e) is not None for e in seen[0].values()):
-        for (_, t), at in zip(points, seen, strict=True):
-            for half, e in at.items():
-                want = e.want if (even := symmetrised(e)) is None else even
-                at[half] = dataclasses.replace(e, want=want)
-                t[half] = dataclasses.replace(t[half], want=want)
-        name = _joined(case, seen, len(tables)) or name
+    called = case.operand_names()
+    names = {
+        half: name_jacobian([_blocks(c, t[half]) for c, t in points], called) for half in wrong
+    }
+    name = join_halves(names, len(tables), both=case.has_push and case.has_pull)
     again = jacobian_tables(case.beside(case.operands))
     if wrong.keys() <= again.keys() and all(again[half].is_within for half in wrong):
         name = "state between calls"
@@ -63,11 +56,6 @@ def has_state(case: Case) -> bool:
         pull = c.bars_vector(c.bars()) if case.has_pull and not case.is_large else ()
         found.append(np.append(push, pull))
     return not all(np.allclose(x, found[0], 1e-6, 0.0, equal_nan=True) for x in found[1:])
-
-
-def _joined(case: Case, points: list[dict[str, Evidence]], count: int) -> str:
-    names = {half: name_jacobian([at[half] for at in points]) for half in points[0]}
-    return join_halves(names, count, both=case.has_push and case.has_pull)
 
 
 def _around(case: Case, tables: Mapping[str, Table]) -> list[tuple[Case, dict[str, Table]]]:
@@ -113,12 +101,20 @@ def _call(case: Case, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
     return other if np.all(np.isfinite(other.vector_of_values())) else None
 
 
-def _evidence(case: Case, table: Table) -> Evidence:
-    """Gather what is known of one half at a call."""
+def _blocks(case: Case, table: Table) -> dict[int, Block]:
+    """Cut what is known of one half at a call into a block for each operand that has columns."""
     gathers = any(p.kind == "int" for p in case.parts) or "index" in case.options
-    place = Place(case.parts, case.raw, case.operand_names(), gathers)
+    allowed = np.broadcast_to(table.allowed, table.want.shape)
+    known = np.isfinite(allowed)
+    ends = np.cumsum([part.size for part in case.parts])[:-1]
+    matrices = np.where(known, table.have, 0.0), np.where(known, table.want, 0.0), allowed
+    have, want, allowed = (np.split(m, ends, axis=1) for m in matrices)
     digits = max(1e-6, 4 * case.precision)
-    return Evidence(table.have, table.want, table.allowed, place, digits)
+    return {
+        i: Block(have[i], want[i], allowed[i], part, case.raw, digits, gathers)
+        for i, part in enumerate(case.parts)
+        if part.size
+    }
 
 
 def jacobian_tables(case: Case) -> dict[str, Table]:

@@ -205,7 +205,7 @@ WRONG: dict[str, Plant] = {
     "periodic boundary forgotten": Plant(
         numpy_rule(periodic_laplacian, lambda t, x: open_laplacian(t)),
         (FIVE,),
-        "zero at both ends",
+        "zero in 2 of",
     ),
     "ends of a moving average": Plant(
         numpy_rule(smooth, smooth_again), (FIVE,), "transpose forgotten | transposed"
@@ -231,11 +231,11 @@ WRONG: dict[str, Plant] = {
         cites="pytorch/pytorch#80204",
     ),
     "ends of the trapezoids": Plant(
-        numpy_rule(trapezoid, lambda t, x: t * np.ones(x.shape)), (FIVE,), "factor 2 at both ends"
+        numpy_rule(trapezoid, lambda t, x: t * np.ones(x.shape)), (FIVE,), "factor 2 in 2 of 5"
     ),
     "differences, off by one": Plant(numpy_rule(np.diff, differenced), (FIVE,), "zero in 4 of 8"),
     "inner elements alone": Plant(
-        numpy_rule(lambda x: 1.0 * x, inner_alone), (FIVE,), "zero at both ends"
+        numpy_rule(lambda x: 1.0 * x, inner_alone), (FIVE,), "zero in 2 of"
     ),
     "outer product, the other way round": Plant(
         numpy_pair(outer, lambda t, a, b: t.T @ b, lambda t, a, b: t.T @ a),

@@ -231,7 +231,7 @@ WRONG: dict[str, Plant] = {
     "reversed along all axes": Plant(
         flipped_along(lambda t, x, *, axis: v.flip(t)),
         (X,),
-        "reversed axis",
+        "reverse order",
         cites="pytorch/pytorch#53711",
     ),
     "permutation that is not inverted": Plant(

@@ -62,7 +62,7 @@ WRONG: dict[str, Plant] = {
     "many: mean instead of sum": Plant(
         shifted(lambda y_bar, b: v.mean(y_bar, axis=0)),
         (ROWS, ROWS[0]),
-        "mean instead of sum over axis 0 | factor 1/500",
+        "mean instead of sum?",
     ),
     "many: transposed": Plant(
         product_of_matrices(

@@ -81,7 +81,7 @@ WRONG: dict[str, Plant] = {
     "mean instead of sum": Plant(
         shifted(lambda y_bar, b: v.mean(y_bar, axis=0)),
         (X, VECTOR),
-        "mean instead of sum over axis 0",
+        "factor 1/2 for argument 2",
     ),
     "zero for the second": Plant(
         power(lambda y_bar, a: y_bar * 0.0), (X, Z), "zero for argument 2"
@@ -123,7 +123,7 @@ WRONG: dict[str, Plant] = {
     ),
     "nothing for the second": Plant(no_second(), (X, Z), "zero for argument 2"),
     "left to projection": Plant(
-        along_columns(lambda y_bar, n: y_bar), (SQUARE, VECTOR), "missing sum over axis 1"
+        along_columns(lambda y_bar, n: y_bar), (SQUARE, VECTOR), "transposed for argument 2"
     ),
     "left to projection, which cannot": Plant(
         along_columns(lambda y_bar, n: y_bar), (X, VECTOR[:2]), "missing sum over axis 1"
