@@ -108,10 +108,10 @@ def _blocks(case: Case, table: Table) -> dict[int, Block]:
     known = np.isfinite(allowed)
     ends = np.cumsum([part.size for part in case.parts])[:-1]
     matrices = np.where(known, table.have, 0.0), np.where(known, table.want, 0.0), allowed
-    have, want, allowed = (np.split(m, ends, axis=1) for m in matrices)
+    have, want, slack = (np.split(m, ends, axis=1) for m in matrices)
     digits = max(1e-6, 4 * case.precision)
     return {
-        i: Block(have[i], want[i], allowed[i], part, case.raw, digits, gathers)
+        i: Block(have[i], want[i], slack[i], part, case.raw, digits, gathers)
         for i, part in enumerate(case.parts)
         if part.size
     }
