@@ -49,14 +49,12 @@ CHECKS: dict[str, Callable[[Case], None]] = {
     "second order": derivatives.check_second_order,
     "other calls": variants.check_first,
     "options": variants.check_options,
-    "other options": variants.check_other_options,
     "whole numbers": variants.check_whole_numbers,
     "float32": variants.check_single,
     "complex": variants.check_complex,
     "accumulation": contract.check_accumulation,
     "batched": batches.check_batched,
     "shapes": variants.check_shapes,
-    "other shapes": variants.check_other_shapes,
     "points": variants.check_points,
 }
 """The checks by name, in the order in which they run."""
@@ -67,8 +65,6 @@ _CONDUCT = ("types", "zeros", "conduct", "owned")
 DERIVED = (
     "nearby",
     "other calls",
-    "other shapes",
-    "other options",
     "points",
     "whole numbers",
 )

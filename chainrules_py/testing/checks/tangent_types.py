@@ -78,7 +78,8 @@ def _accumulate(s: _Space) -> Law:
     """Accumulating is adding, and writes only to what it owns."""
     (a, b, c), (u, v, w) = s.tangents, s.vectors
     before = [fingerprint(t) for t in s.tangents]
-    total, owned = a, False
+    total: Any = a
+    owned: Any = False
     for t in (b, c, ZeroTangent(), c):
         total, owned = accumulate(total, t, owned)
     return [

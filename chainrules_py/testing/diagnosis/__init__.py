@@ -1,7 +1,4 @@
-"""Names of mistakes, and other calls like one that is given: what checks are made of.
-
-The modules know operands, options and matrices, and nothing of rules.
-"""
+"""Names of mistakes, of matrices and of words that errors say: nothing here knows rules."""
 
 from chainrules_py.testing.diagnosis.conduct import (
     is_said,
@@ -13,65 +10,15 @@ from chainrules_py.testing.diagnosis.conduct import (
 )
 from chainrules_py.testing.diagnosis.drawing import heat_map
 from chainrules_py.testing.diagnosis.jacobian import Block, join_halves, name_jacobian
-from chainrules_py.testing.diagnosis.operands import (
-    backwards,
-    cut,
-    exchanged,
-    extended,
-    first_element,
-    floating,
-    is_float_array,
-    is_number,
-    is_numpy,
-    is_sorted,
-    is_whole,
-    meet,
-    of_both_signs,
-    of_entries,
-    of_lengths,
-    other_masks,
-    read_only,
-    reordered,
-    shuffled,
-    stacked,
-    strided,
-    symmetric_as,
-    tied,
-    times,
-    turned,
-    upside_down,
-    with_signs,
-    with_tie,
-    with_zeros,
-)
-from chainrules_py.testing.diagnosis.options import (
-    other_axes,
-    other_values,
-    slices_beside,
-    spelled,
-    turned_axes,
-)
 from chainrules_py.testing.diagnosis.ratio import name_ratio, scale_of
 from chainrules_py.testing.diagnosis.table import Table
 
 __all__ = [
     "Block",
     "Table",
-    "backwards",
-    "cut",
-    "exchanged",
-    "extended",
-    "first_element",
-    "floating",
     "heat_map",
-    "is_float_array",
-    "is_number",
-    "is_numpy",
     "is_said",
-    "is_sorted",
-    "is_whole",
     "join_halves",
-    "meet",
     "name_at_call",
     "name_dtypes",
     "name_jacobian",
@@ -79,27 +26,5 @@ __all__ = [
     "name_projection",
     "name_ratio",
     "name_types",
-    "of_both_signs",
-    "of_entries",
-    "of_lengths",
-    "other_axes",
-    "other_masks",
-    "other_values",
-    "read_only",
-    "reordered",
     "scale_of",
-    "shuffled",
-    "slices_beside",
-    "spelled",
-    "stacked",
-    "strided",
-    "symmetric_as",
-    "tied",
-    "times",
-    "turned",
-    "turned_axes",
-    "upside_down",
-    "with_signs",
-    "with_tie",
-    "with_zeros",
 ]

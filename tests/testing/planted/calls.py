@@ -54,10 +54,10 @@ WRONG: dict[str, Plant] = {
             )
         ),
         (X,),
-        "wrong for an empty array",
+        "wrong only for an empty array",
     ),
     "Fortran order": Plant(
-        wrong_for(is_fortran), (X,), "wrong for non-contiguous input (Fortran order)"
+        wrong_for(is_fortran), (X,), "wrong only for non-contiguous input (Fortran order)"
     ),
     "NaN at a kink": Plant(
         halves(v.abs, quotient_sign, quotient_sign),

@@ -182,7 +182,7 @@ WRONG: dict[str, Plant] = {
     "Bessel function at zero": Plant(
         slope(v.i0, lambda _y, x: v.where(x == 0, 1.0, v.i1(x))),
         (X,),
-        "wrong only at a zero",
+        "wrong only for a zero",
         cites="jax-ml/jax#40628",
     ),
     "sinc at zero": Plant(
@@ -198,7 +198,7 @@ WRONG: dict[str, Plant] = {
             lambda _z, x, y: x / y,
         ),
         (POSITIVE, POSITIVE + 0.25),
-        "wrong only at a zero",
+        "wrong only for a zero",
         cites="jax-ml/jax#15598",
     ),
     "square root behind a mask": Plant(

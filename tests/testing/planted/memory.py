@@ -210,7 +210,10 @@ def unconnected(t, x):
 
 WRONG: dict[str, Plant] = {
     "first call decides": Plant(
-        first_call_decides(), (X,), "state between calls", cites="PumasAI/SimpleChains.jl#144"
+        first_call_decides(),
+        (X,),
+        "wrong only for another point",
+        cites="PumasAI/SimpleChains.jl#144",
     ),
     "one workspace for all calls": Plant(
         one_workspace(),

@@ -213,7 +213,7 @@ WRONG: dict[str, Plant] = {
     "cumulative sum of nothing": Plant(
         cumulative(by_the_last_one),
         (X,),
-        "wrong for an empty array",
+        "wrong only for an empty array",
         cites="pytorch/pytorch#31515",
     ),
     "cumulative sum, not reversed": Plant(
