@@ -103,7 +103,9 @@ def matrices(result: Shape, shape: Shape, other: Shape) -> Shape | None:
     first, last = summed[0], summed[-1] + 1
     before, after = math.prod(result[:first]), math.prod(result[last:])
     rows = math.prod(result[first:last])
-    if math.prod(other) != rows or math.prod(shape) != before * after:
+    factor = (*(1,) * (len(result) - len(other)), *other)
+    of_summed = math.prod(factor) == math.prod(factor[first:last]) == rows
+    if not of_summed or math.prod(shape) != before * after:
         return None
     worth = before == 1 or (rows <= _LONG if after == 1 else rows * after >= _WORTH)
     return (before, rows, after) if worth else None

@@ -11,7 +11,7 @@ from chainrules_compile import compile
 from chainrules_numpy import adjoints
 from chainrules_numpy import library as numpy_library
 from chainrules_numpy.broadcasting import dots
-from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rule
+from chainrules_py import Array, LinearMap, bilinear_rule, linear_rule, primitive, rrule, rule
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import find_rule
 from chainrules_py.registry.bind.bind import bind
@@ -405,6 +405,17 @@ def test_a_library_states_its_pull_of_a_rule(monkeypatch):
     assert calls == [np.ndarray]
     np.testing.assert_array_equal(vjp(squared, np.float64(3.0))[1](1.0)[0], 6.0)
     assert calls == [np.ndarray]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 2), (3, 1, 3), (4, 4, 4)])
+def test_a_factor_along_an_axis_that_stays_is_no_factor_of_the_sum(shape):
+    """As long as the axis that is summed, it was taken for one along that axis."""
+    rng, last = np.random.default_rng(3), shape[-1:]
+    a, b, t = rng.standard_normal(shape), rng.standard_normal(last), rng.uniform(size=last)
+    b_bar = grad(lambda b: np.sum(a * (a + b * t)))(b)
+    np.testing.assert_allclose(b_bar, np.sum(a, axis=tuple(range(len(shape) - 1))) * t)
+    lerp_bar = rrule(v.lerp, a, b, t)[1](a)[1]
+    np.testing.assert_allclose(lerp_bar, b_bar)
 
 
 def _layouts(shape):
