@@ -388,9 +388,9 @@ class Case:
             return rounds(lambda t: self.value_there(wide.moved(t * d)), size)
 
     def _columns(self, u: Any, lengths: Any, heights: Any) -> tuple[Any, Any]:
-        wide, known = self.wide(), {"branches": self.gauge is None}
+        wide = self.wide()
         columns = [
-            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights, **known)  # type: ignore[misc]
+            derivative(lambda t, at=at: self.value_there(at(t)), 1.0 / n, heights)  # type: ignore[misc]
             for at, n in zip(map(wide.line, u.T), lengths, strict=True)
         ]
         return np.stack([c for c, _ in columns], axis=1), np.stack([e for _, e in columns], axis=1)
@@ -427,7 +427,7 @@ class Case:
 
     def say_fine_structure(self) -> None:
         """Say that the first differences are none: nothing else is judged by them."""
-        text = "jumps or far smaller numbers are closer by than the steps"
+        text = "other differences, closer by, agree with the rule"
         self._judged = *self.judged()[:2], text
 
     def _is_linear(self, want: Any, allowed: Any) -> Any:

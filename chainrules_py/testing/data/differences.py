@@ -32,9 +32,7 @@ def power_of_two(x: Any) -> Any:
     return np.where(usable, 2.0 ** np.floor(np.log2(np.where(usable, x, 1.0))), 1.0)
 
 
-def derivative(
-    f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0, *, branches: bool = False
-) -> tuple[Any, Any]:
+def derivative(f: Callable[[float], Any], size: float = 1.0, heights: Any = 0.0) -> tuple[Any, Any]:
     """Compute the derivative of a vector-valued function at the number 0, with an estimated error.
 
     Parameters
@@ -45,8 +43,6 @@ def derivative(
         The t that is comparable to what f is a function of: steps begin at 1/128 of it.
     heights : float or vector
         How large the numbers are that each element of f(t) is computed of, at least.
-    branches : bool
-        Whether nothing is known where f(0) is another number than those to both sides come to.
 
     Returns
     -------
@@ -69,14 +65,12 @@ def derivative(
         if np.ndim(center) != 1:
             shape, line = np.shape(center), lambda t: np.ravel(f(t))
             heights = np.ravel(np.broadcast_to(heights, shape))
-            value, error = derivative(line, size, heights, branches=branches)
+            value, error = derivative(line, size, heights)
             return value.reshape(shape), error.reshape(shape)
         if np.size(center) <= _MANY:
-            value, error, _, rough = _settled(f, size, heights, center, _STEPS)
-            apart = branches and rough and is_apart(f, float(power_of_two(size)))
-            return value, np.full_like(error, np.inf) if apart else error
+            return _settled(f, size, heights, center, _STEPS)[:2]
         # Most of many settle at the first steps; others are taken for the rest alone.
-        value, error, good, _ = _settled(f, size, heights, center, _STEPS[:_FIRST])
+        value, error, good = _settled(f, size, heights, center, _STEPS[:_FIRST])
         rest = np.flatnonzero(~good)
         if len(rest):
             some = lambda t: f(t)[rest]
@@ -93,12 +87,11 @@ _NEAR = (26, 29, 32)
 
 def _settled(
     f: Callable[[float], Any], size: float, heights: Any, center: Any, steps: tuple[int, ...]
-) -> tuple[Any, Any, Any, Any]:
-    """Compute the derivative with its error, which of its elements are known, and if f is rough."""
+) -> tuple[Any, Any, Any]:
+    """Compute the derivative with its error, and which of its elements are known."""
     found: list[Any] = []
     noises: list[Any] = []
     bends: list[Any] = []
-    jumps: list[Any] = []
     unit = float(power_of_two(size))
     value = error = np.full_like(center, np.inf)
     good, largest = np.zeros(np.shape(center), bool), np.abs(center)
@@ -112,8 +105,7 @@ def _settled(
             found.append((8 * (ahead - behind) - (f(2 * h) - f(-2 * h))) / (12 * h))
         largest = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), np.fmax(heights, _NORMAL))
         noises.append((_EPS * largest if rounding is None else rounding) / h)
-        jumps.append(np.abs(ahead + behind - 2 * center))
-        bends.append(jumps[-1] / h)
+        bends.append(np.abs(ahead + behind - 2 * center) / h)
         if count < _FIRST:
             continue
         value, error = _best(np.asarray(found), np.asarray(noises), np.asarray(bends))
@@ -135,21 +127,7 @@ def _settled(
         if np.all(known) or not np.all(np.isfinite(center)):
             break
     error = error if kink is None else np.maximum(error, np.where(good, 0.0, kink))
-    rough = np.any(
-        (jumps[-1] > 0.6 * jumps[-2]) & (jumps[-1] > 1e-6 * np.max(largest, initial=0.0))
-    )
-    return value, error, good, rough
-
-
-def is_apart(f: Callable[[float], Any], size: float) -> bool:
-    """Tell whether the value at 0 is none that those on both sides come to: another branch's."""
-    center, steps = f(0.0), (size * 2.0**-30, size * 2.0**-36)
-    sides = [(f(h), f(-h)) for h in steps]
-    far, near = (np.abs(ahead + behind - 2 * center) for ahead, behind in sides)
-    ahead, behind = sides[-1]
-    largest = np.max(np.maximum(np.abs(ahead), np.abs(behind)), initial=0.0)
-    alone = (near > 0.6 * far) & (near > 1e-6 * largest) & (np.abs(ahead - behind) < near / 16)
-    return bool(np.any(alone))
+    return value, error, good
 
 
 _ODD = (13 / 16, 11 / 16, 19 / 32)
@@ -231,23 +209,6 @@ def rounds(f: Callable[[float], Any], size: float = 1.0) -> bool:
             if np.any(turns & (parts > 2.0**-30) & (parts < 2.0**-8)):
                 return True
     return False
-
-
-def jumps(there: Callable[[float], Any], size: float) -> Any:
-    """Tell which values a very small step changes by as much as a smaller one does.
-
-    Examples
-    --------
-    >>> jumps(lambda t: np.array([np.sign(t), 1.0 + t]), 1.0)
-    array([ True, False])
-    """
-    here = there(0.0)
-    found = np.zeros(here.shape, bool)
-    for step in (size, -size):
-        apart = np.abs([there(step * 2.0**-k) - here for k in (41, 44, 47)])
-        most = apart.max(axis=0)
-        found |= (apart.min(axis=0) > 0.9 * most) & (most > 64 * 2.0**-52 * np.abs(here))
-    return found
 
 
 def slopes(f: Callable[[float], Any], size: float = 1.0, digits: int = 20) -> tuple[Any, Any, Any]:

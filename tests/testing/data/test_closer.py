@@ -25,7 +25,7 @@ def test_jumps_closer_by_than_the_steps(x):
     assert check_rule(stairs(1.0), np.asarray(x)).passed
 
 
-@pytest.mark.parametrize("small", [1e-8, 1e-4, 1.0])
+@pytest.mark.parametrize("small", [1e-4, 1.0])
 def test_numbers_of_two_sizes(small):
     x = np.asarray([3e8, small])
     right = slope(lambda x: 1 / x, lambda y, x: -y * y)
