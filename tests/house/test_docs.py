@@ -3,7 +3,7 @@
 Every dotted path in backticks that begins with a package of this project can be imported or looked
 up, every path of a file or folder exists, every link leads to a page and a heading, every import in
 a code block names what is there. Every design page has its header, and docs/design/index.md lists
-it so; docs/words.md has at most 30 entries. Pages import nothing of the core but its public names.
+it so; docs/terms.md has at most 30 entries. Pages import nothing of the core but its public names.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def test_index_lists_each_design_page_as_its_header_says():
 
 
 def test_page_of_words_has_at_most_thirty():
-    text = text_of(DOCS / "words.md")
+    text = text_of(DOCS / "terms.md")
     entries = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
     assert 20 <= len(entries) <= 30
     assert len({*entries}) == len(entries)
