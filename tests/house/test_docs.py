@@ -147,9 +147,26 @@ def test_pages_are_few():
     assert len(DESIGN) <= 12
 
 
+WORD = re.compile(r"\S*[^\W_]\S*")
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
+def test_paragraphs_have_at_most_90_words_and_cells_25(page):
+    """But for tables that a script writes."""
+    made = r"^```.*?^```|^<!-- [^\n]* begin.*?end -->"
+    prose = re.sub(made, "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    long = []
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", prose):
+        is_table = block.lstrip().startswith("|")
+        pieces = re.split(r"(?<!\\)\||\n", block) if is_table else [block]
+        limit = 25 if is_table else 90
+        long += [piece.strip()[:60] for piece in pieces if len(WORD.findall(piece)) > limit]
+    assert not long
+
+
 @pytest.mark.parametrize("page", DESIGN, ids=name_of)
 def test_a_design_page_has_300_to_800_words(page):
-    assert 300 <= len(re.findall(r"\S*[^\W_]\S*", text_of(page))) <= 800
+    assert 300 <= len(WORD.findall(text_of(page))) <= 800
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
