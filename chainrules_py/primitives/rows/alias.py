@@ -373,8 +373,7 @@ class Alias:
         return Call(word, first, {n: v for n, v in given.items() if n not in first})
 
     def __repr__(self) -> str:
-        word = self.word if isinstance(self.word, Primitive) else self.word.__name__
-        return f"<alias {self.__name__} of {word}>"
+        return f"<alias {self.__name__} of {getattr(self.word, '__name__', self.word)}>"
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -128,3 +130,13 @@ def test_a_row_can_lead_to_a_function_written_in_words():
     row = alias(native, to=composite, rename={"a": "x"})
     assert row.call((X, 0), {})().tolist() == [6.0, 10.0, 14.0]
     assert row.direct(1, ()) is None
+
+
+def test_an_alias_of_a_partial_has_a_text():
+    """Sphinx prints the table of aliases; a partial has no name."""
+
+    def native(x):
+        return x
+
+    alias(native, to=functools.partial(scaled, factor=2.0), parameters={"x": None})
+    assert repr(aliases[native]).startswith("<alias native of functools.partial(")
