@@ -126,7 +126,7 @@ def directive(path: str, thing: Any) -> str:
         return ""
     if get_origin(thing):
         return alias(path)
-    if getattr(thing, "__module__", None) == "builtins":
+    if isinstance(thing, BuiltinMethodType) or getattr(thing, "__module__", None) == "builtins":
         return f".. py:data:: {path}\n"
     if isinstance(thing, type) and issubclass(thing, BaseException):
         return f".. autoexception:: {path}\n   :members:\n   :show-inheritance:\n"
