@@ -102,13 +102,13 @@ def arrow(start: float, end: float) -> str:
 def drawn() -> str:
     """The picture."""
     libraries, engines = announced()
-    parts = [middle("Any array library carries out the words", 30)]
+    parts = [middle("Any array library computes the operations", 30)]
     boxes, y = chips(libraries, 42, BLUE)
     parts += [*boxes, arrow(y + 6, y + 26)]
     top = y + 30
     parts += [
         box(top, 116, "#fdf6e6", "#c9a24a"),
-        middle("One statement per function", top + 22, 14, "#3a2f12", "bold"),
+        middle("One rule per function", top + 22, 14, "#3a2f12", "bold"),
         *[
             f'<text x="{WIDTH / 2 - 96:g}" y="{top + 44 + 19 * i:g}" font-size="13" '
             'xml:space="preserve" font-family="ui-monospace, \'DejaVu Sans Mono\', monospace" '
@@ -126,7 +126,7 @@ def drawn() -> str:
         arrow(top + 54, top + 74),
     ]
     top += 94
-    parts.append(middle("Any engine asks for what it needs", top))
+    parts.append(middle("Any engine uses the rule", top))
     boxes, y = chips(engines, top + 12, VIOLET)
     parts += boxes
     height = y + MARGIN
@@ -134,7 +134,7 @@ def drawn() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
         f'width="{WIDTH}" height="{height:g}" role="img" aria-labelledby="t d" '
         "font-family=\"ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif\">\n"
-        '<title id="t">One statement between the array libraries and the engines</title>\n'
+        '<title id="t">One rule between the array libraries and the engines</title>\n'
         '<desc id="d">A rule is stated once in neutral words. Array libraries carry out the '
         "words; the machinery derives both modes; engines ask for what they need.</desc>\n"
         '<defs><marker id="a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '

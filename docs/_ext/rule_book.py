@@ -41,9 +41,12 @@ KINDS = {
 
 INDEX = """# The rule book
 
-A page for each of the {n} words: its rule as it is stated, the formulas that are read from the
-statement, a picture, and where it runs. In formulas, a bar is a cotangent, a partial is that of the
-result, and values have the names that the statement gives them.
+A page for each of the {n} operations: its rule as it is stated, the formulas that are read from the
+rule, a picture, and where it runs. In formulas, a bar is a cotangent, a partial is that of the
+result, and values have the names that the rule gives them.
+
+{sections}"""
+SECTION = """## {family}
 
 ```{{toctree}}
 :maxdepth: 1
@@ -54,19 +57,19 @@ result, and values have the names that the statement gives them.
 
 
 def words() -> dict[str, Primitive[..., Any]]:
-    """The words of the vocabulary, by name."""
+    """The operations, by name."""
     return {n: w for n, w in sorted(vars(vocabulary).items()) if isinstance(w, Primitive)}
 
 
 def sample_of(word: Primitive[..., Any]) -> tuple[Any, dict[str, Any]] | None:
-    """Operands and options of a real sample of a word: of one with matrices, where there are."""
+    """Operands and options of a real sample of an operation, with matrices where there are some."""
     found = [i.build(backend("numpy")) for i in instances(word) if not i.complex]
     size = lambda call: sum([{2: 3}.get(np.ndim(x), min(np.ndim(x), 2)) for x in call[0]])
     return max(found, key=size, default=None)
 
 
 def lines_of(statement: Any) -> str:
-    """The statement as it is written: a function, or the call of a pen."""
+    """The statement as it is written: a function, or the call of a constructor."""
     function = getattr(statement.recipe, "function", None)
     if function is not None:
         return inspect.getsource(inspect.unwrap(function)).rstrip()
@@ -183,7 +186,7 @@ def picture(word: Primitive[..., Any]) -> str | None:
 
 
 def tables() -> dict[str, list[tuple[str, str]]]:
-    """Of each word: what the pages of libraries and of engines count of it."""
+    """Of each operation: what the pages of libraries and of engines count of it."""
     found: dict[str, list[tuple[str, str]]] = {}
     with (HERE / "libraries.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -212,7 +215,7 @@ def bare(signature: inspect.Signature) -> inspect.Signature:
 
 
 def page(word: Primitive[..., Any], runs: list[tuple[str, str]]) -> str:
-    """The page of a word."""
+    """The page of an operation."""
     name, doc = word.__name__, inspect.getdoc(word) or ""
     parts = [f"# {name}", f"```text\n{name}{bare(word.signature)}\n```", doc.split("\n\n")[0]]
     drawn = picture(word)
@@ -247,8 +250,17 @@ def write(_app: Sphinx) -> None:
     BOOK.mkdir(exist_ok=True)
     runs, found = tables(), words()
     pages = {f"{name}.md": page(word, runs.get(name, [])) for name, word in found.items()}
-    entries = "\n".join(found)
-    pages["index.md"] = INDEX.format(n=len(found), entries=entries)
+    families: dict[str, list[str]] = {}
+    for name, word in found.items():
+        family = word.__module__.rpartition(".")[2].replace("_", " ").capitalize()
+        families.setdefault(family, []).append(name)
+    sections = "\n".join(
+        [
+            SECTION.format(family=f, entries="\n".join(names))
+            for f, names in sorted(families.items())
+        ]
+    )
+    pages["index.md"] = INDEX.format(n=len(found), sections=sections)
     for old in set(BOOK.glob("*.md")) - {BOOK / name for name in pages}:
         old.unlink()
     for name, text in pages.items():

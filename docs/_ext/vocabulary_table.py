@@ -75,8 +75,8 @@ class Words(Directive):
                 operands, options = operands_and_options(word)
                 rows.append((name, operands, options, first_sentence(word)))
         if not rows:
-            return [nodes.paragraph("", "This module declares no words.")]
-        head = ("word", "operands", "options", "what it is")
+            return [nodes.paragraph("", "This module declares no operations.")]
+        head = ("operation", "operands", "options", "what it is")
         return [table(head, rows, (14, 20, 26, 40))]
 
 
