@@ -426,7 +426,7 @@ ELSEWHERE = (
 # Test files that mirror no module, and what they are about.
 TOPICS = {
     "tests/tape/fast/test_floats.py": "floats that go through NumPy's functions",
-    "tests/tape/fast/test_recorders.py": "what records of calls read of arrays that they were given",
+    "tests/tape/fast/test_recorders.py": "what records of calls read of arrays",
     "tests/tape/functions/test_derivative.py": "what functions that give derivatives say of them",
     "tests/tape/functions/test_unused.py": "parameters that the result does not depend on",
     "tests/engines/[jt]*/engine/test_private.py": "private names that a version lacks",
