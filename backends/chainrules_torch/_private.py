@@ -195,6 +195,13 @@ is_compiling: Callable[[], bool] = (
 """Tells whether a compiler writes down a program, other than by reading code; each call asks it."""
 
 
+def is_written_down() -> bool:
+    """Tell whether a compiler writes down what runs here: PyTorch 2.12 says so by its context."""
+    if torch.compiler.is_compiling():
+        return True
+    return not isinstance(TracingContext, Absent) and TracingContext.try_get() is not None
+
+
 def unseen(f: Any) -> Any:
     """Have a compiler look neither into a function, nor what that calls, outside of its graphs.
 

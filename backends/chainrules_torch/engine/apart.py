@@ -208,7 +208,7 @@ def _later(program: Program, tensors: Sequence[Any]) -> list[Any]:
     try:
         return _operation(number, list(tensors))  # type: ignore[no-any-return]
     finally:
-        if not torch.compiler.is_compiling():  # a compiled program goes on with it
+        if not _private.is_written_down():  # a compiled program goes on with it
             del _waiting[number]
 
 
