@@ -102,14 +102,13 @@ Partial = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def row(ufunc: Any, to: Any, operands: tuple[str, ...], rename: Any = None) -> None:
+def row(ufunc: Any, to: Any, operands: tuple[str, ...]) -> None:
     """Enter what a ufunc is: a word, or a function in words of the same operands."""
     alias(
         ufunc,
         to=to,
         parameters=dict.fromkeys(operands) | UFUNC_KEYWORDS,
         positional=operands,
-        rename=rename,
         refuse=tuple(UFUNC_KEYWORDS),
     )
     dispatching = getattr(scipy.special, ufunc.__name__, ufunc)
