@@ -202,7 +202,7 @@ _OF_SO_MANY: dict[int, Callable[..., Any]] = {
 }
 
 
-def enter(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
+def implement(table: Mapping[Any, Callable[..., Any]], types: tuple[Any, ...] = ()) -> None:
     """Enter what computes words of tensors, or of operands of these types."""
     for word, function in table.items():
         tensors = (TENSOR,) * (1 if word.variadic else len(word.operands))

@@ -13,7 +13,7 @@ from chainrules_py import Scalar
 from chainrules_py import vocabulary as v
 from chainrules_py.extend import kind_of
 from chainrules_torch import _private
-from chainrules_torch.tensors import TENSOR, alike, enter, entered, with_numbers
+from chainrules_torch.tensors import TENSOR, alike, entered, implement, with_numbers
 
 _xp: Any = xp
 _word: Any
@@ -104,7 +104,7 @@ def _imag(x: torch.Tensor) -> torch.Tensor:
 
 
 # Of one operand.
-enter(
+implement(
     {
         v.real: _real,
         v.imag: _imag,
@@ -130,7 +130,7 @@ def _of_two(function: Any) -> Any:
     return computed
 
 
-enter(
+implement(
     {
         v.add: _of_two(torch.add),
         v.subtract: _of_two(torch.subtract),
@@ -143,7 +143,7 @@ enter(
     types=(TENSOR, TENSOR),
 )
 for _types in ((TENSOR, Scalar), (Scalar, TENSOR)):
-    enter(
+    implement(
         {
             v.add: operator.add,
             v.subtract: operator.sub,
@@ -212,7 +212,7 @@ def _accumulated(accumulate: Any, start: int) -> Any:
     return computed
 
 
-enter(
+implement(
     {
         v.var: lambda x, *, axis=None, correction=0, keepdims=False: torch.var(
             x, axis, correction=correction, keepdim=keepdims

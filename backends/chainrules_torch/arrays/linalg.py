@@ -12,7 +12,7 @@ from chainrules_py.vocabulary.decompositions import EighResult, EigResult, QRRes
 from chainrules_py.vocabulary.linalg import SVDResult
 from chainrules_py.vocabulary.matrix_functions import LUFactors
 from chainrules_torch.engine.apart import is_hidden
-from chainrules_torch.tensors import alike, enter, entered, with_numbers
+from chainrules_torch.tensors import alike, entered, implement, with_numbers
 
 
 class SlogdetResult(NamedTuple):
@@ -153,7 +153,7 @@ def _transform(function: Any) -> Any:
     return lambda x, *, n=None, axis=-1, norm="backward": function(x, n=n, dim=axis, norm=norm)
 
 
-enter(
+implement(
     {
         v.einsum: lambda *operands, subscripts, optimize=False: torch.einsum(
             subscripts, *alike(*operands)

@@ -9,7 +9,7 @@ import torch
 
 from chainrules_kit.fallbacks.statistics import bincount_standard
 from chainrules_py import vocabulary as v
-from chainrules_torch.tensors import TENSOR, alike, dtype_of, enter, entered
+from chainrules_torch.tensors import TENSOR, alike, dtype_of, entered, implement
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def _repeat(x: torch.Tensor, repeats: Any, *, axis: int | None = None) -> Any:
     return torch.repeat_interleave(x, repeats, dim=axis)
 
 
-enter({v.repeat: _repeat}, types=(TENSOR, object))
+implement({v.repeat: _repeat}, types=(TENSOR, object))
 
 
 @v.astype.implement
@@ -140,7 +140,7 @@ def _counted(x: torch.Tensor, places: range) -> torch.Tensor:
     return torch.arange(start, stop, places.step if len(places) else 1, device=x.device)
 
 
-enter(
+implement(
     {
         v.reshape: lambda x, *, shape: x.reshape(shape),
         v.permute_dims: lambda x, *, axes=None: x.permute(

@@ -15,7 +15,7 @@ from chainrules_py import vocabulary as v
 from chainrules_torch.arrays.manipulation import axes_of
 from chainrules_torch.engine.callback import called_back
 from chainrules_torch.engine.config import is_tensor
-from chainrules_torch.tensors import alike, enter, entered
+from chainrules_torch.tensors import alike, entered, implement
 
 _special: Any = torch.special
 
@@ -97,7 +97,7 @@ def _softmax(function: Any, x: torch.Tensor, axis: Any) -> Any:
     return y if function is torch.log_softmax else torch.exp(y)
 
 
-enter(
+implement(
     {
         v.logsumexp: lambda x, *, axis=None, keepdims=False: torch.logsumexp(
             x, axes_of(axis, x.ndim), keepdim=keepdims
