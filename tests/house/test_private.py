@@ -77,7 +77,6 @@ test takes it away.
 """
 
 ELSEWHERE = {
-    "chainrules_compile/calls.py": {"_implementation"},
     "chainrules_compile/constants.py": {"_implementation"},
     "chainrules_compile/writers/spelling.py": {"_implementation"},
     "chainrules_dask/arrays.py": {"_meta"},
