@@ -307,12 +307,12 @@ def zoom(
     if all(f == 1 for f in factors) and prefilter:
         return x
     shape = [round(n * z) for n, z in zip(x.shape, factors, strict=True)]
-    sizes = list(zip(x.shape, shape, strict=True))
-    if grid_mode:
-        at = [(i + 0.5) * n / m - 0.5 for i, (n, m) in zip(_grid(shape), sizes, strict=True)]
-    else:
-        scale = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in sizes]
-        at = [i * s for i, s in zip(_grid(shape), scale, strict=True)]
+    half = 0.5 * grid_mode  # of a place, whose middle it is
+    less = 0 if grid_mode else 1
+    scale = [
+        (n - less) / (m - less) if m > less else 1.0 for n, m in zip(x.shape, shape, strict=True)
+    ]
+    at = [(i + half) * s - half for i, s in zip(_grid(shape), scale, strict=True)]
     return _interpolated(x, at, order, mode, cval, prefilter)
 
 

@@ -38,10 +38,8 @@ def last(x: Any, axis: int) -> Any:
 
 def back(y: Any, axis: int) -> Any:
     """Put the last axis where it was."""
-    axis = range(y.ndim)[axis]
-    order = [*range(y.ndim - 1)]
-    order.insert(axis, y.ndim - 1)
-    return v.permute_dims(y, axes=tuple(order))
+    n, axis = y.ndim - 1, range(y.ndim)[axis]
+    return v.permute_dims(y, axes=(*range(axis), n, *range(axis, n)))
 
 
 _DIRECT = 1 << 18
