@@ -259,8 +259,12 @@ class Compiled(Generic[P, R]):
                     made, self._rolling = with_scans(make, self._rolling, found)
                 except Exception as error:
                     blame(error, found)
-                    small = [getattr(each, "arguments", ()) for each in (error, *found)]
-                    names = frozenset().union(*small) - self._static
+                    names = (
+                        frozenset[str]().union(
+                            *[getattr(each, "arguments", ()) for each in (error, *found)]
+                        )
+                        - self._static
+                    )
                     if self._strict or not names:
                         raise
                     self._static |= names

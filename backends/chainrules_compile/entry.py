@@ -258,8 +258,8 @@ class Entry:
             return noted
         if type_info(cls).is_array and not isinstance(x, np.ndarray):
             msg = (
-                f"{name} is {describe(x)}, and programs compute with NumPy's arrays; convert it, "
-                f"or export the function itself"
+                f"{name} is an array of {cls.__module__.partition('.')[0]}, and programs compute "
+                f"with NumPy's; where that is meant, call or export the function itself"
             )
             raise Unfit(msg, once=True, tell=True)
         if type_info(cls).is_array:

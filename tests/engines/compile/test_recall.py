@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_compile import compile
-from chainrules_compile.calls import made_again
+from chainrules_compile.calls import made_again, name_of
 from chainrules_compile.compiled import close
 from chainrules_compile.passes import PASSES
 from chainrules_compile.passes.recall import without_marks
@@ -51,8 +51,7 @@ FORMS = (
 
 def calls_of(compiled):
     """Return the names of what a program calls, and how often each."""
-    names = [call.function.__name__ for call in compiled.programs[0].calls[1]]
-    names = [n.split("_into")[0] for n in names]
+    names = [name_of(call.function) for call in compiled.programs[0].calls[1]]
     return {n: names.count(n) for n in names}
 
 
