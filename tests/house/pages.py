@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -127,8 +128,15 @@ def run(
     script = folder / "blocks.py"
     told = [(block.code, block.raises) for block in programs]
     script.write_text(f"BLOCKS, FOLDER = {told!r}, {str(folder)!r}\n{DRIVER}", encoding="utf-8")
+    # Sets of names, of which a text may be made, are in one order.
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
-        [python, str(script)], cwd=where, capture_output=True, text=True, check=False
+        [python, str(script)],
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
