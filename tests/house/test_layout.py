@@ -190,6 +190,17 @@ def test_commands_of_a_page_exist(page):
     assert named <= targets()
 
 
+def test_no_text_has_marks_of_a_merge():
+    marks = tuple(mark * 7 + " " for mark in "<>")
+    lines = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in text_files()
+        for line in path.read_text(encoding="utf-8", errors="ignore").splitlines()
+        if line.startswith(marks)
+    ]
+    assert not lines
+
+
 def test_no_text_names_a_registry_or_a_content_network():
     """Installers know their registry; pages are complete without a network."""
     found = [
